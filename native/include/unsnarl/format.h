@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The run file: what one run leaves behind. Little-endian, every record a fixed size, read by
+ * numpy as structured arrays (src/unsnarl/runfile/). Written to a temporary name and renamed, so a
+ * file under its final name is whole; the header's size says so again.
+ *
+ *   0        8        12         16              24            32
+ *   +--------+--------+----------+---------------+-------------+
+ *   | magic  |version | sections | size of file  |  reserved   |   header, 32 bytes
+ *   +--------+--------+----------+---------------+-------------+
+ *   | kind u32 | record size u32 | payload bytes u64 |            section header, 16 bytes
+ *   +----------+-----------------+-------------------+
+ *   | payload, padded with zeros to a multiple of 8   |           then the next section
+ *
+ * Example: an edges section with two edges is
+ *   03 00 00 00  30 00 00 00  60 00 00 00 00 00 00 00  <96 bytes>
+ *
+ * A reader skips kinds it does not know. A change of a record's layout bumps UNS_FORMAT_VERSION.
+ */
+#ifndef UNSNARL_FORMAT_H
+#define UNSNARL_FORMAT_H
+#include <stdint.h>
+
+#define UNS_MAGIC          "UNSNARL\x1a"
+#define UNS_FORMAT_VERSION 1
+
+enum uns_section {
+    UNS_SECTION_NOTES = 1,    /* JSON texts, one a line: failure, variables, codes loaded late */
+    UNS_SECTION_THREADS = 2,  /* struct uns_thread_record */
+    UNS_SECTION_EDGES = 3,    /* struct uns_edge_record */
+    UNS_SECTION_SCHEDULE = 4, /* struct uns_segment_record */
+    UNS_SECTION_COUNTS = 5,   /* struct uns_count_record */
+    UNS_SECTION_SHARED = 6,   /* uint32_t: sites that touched a cell of two or more threads */
+    UNS_SECTION_COUNTERS = 7, /* uint64_t[UNS_COUNTERS], see enum uns_counter */
+    UNS_SECTION_WAITS = 8,    /* struct uns_wait_record: who waits for whom, at a deadlock */
+    UNS_SECTION_TRACE = 9,    /* struct uns_trace_record: every event, where asked for */
+};
+
+/* A point is what a node of the graph stands for: a site and what was done there.
+ *
+ *    31                                 4 3      0
+ *   +------------------------------------+--------+
+ *   |               site                 |   op   |
+ *   +------------------------------------+--------+
+ */
+enum uns_op {
+    UNS_READ = 0,
+    UNS_WRITE = 1,
+    UNS_ACQUIRE = 2,
+    UNS_RELEASE = 3,
+    UNS_WAIT = 4, /* an acquire that never came back: the run deadlocked there */
+    UNS_START = 5,
+    UNS_BEGIN = 6,
+    UNS_END = 7,
+    UNS_JOIN = 8,
+    UNS_SLEEP = 9,
+    UNS_CALL = 10, /* a call into code that is not instrumented, on this object */
+};
+#define UNS_POINT(site, op) ((uint32_t)(site) << 4 | (op))
+#define UNS_POINT_SITE(p)   ((p) >> 4)
+#define UNS_POINT_OP(p)     ((p)&15)
+
+struct uns_file_header {
+    char magic[8];
+    uint32_t version, sections;
+    uint64_t size, reserved;
+};
+struct uns_section_header {
+    uint32_t kind, record_size;
+    uint64_t bytes;
+};
+
+#define UNS_PATH_BYTES 48
+#define UNS_NAME_BYTES 64
+struct uns_thread_record {
+    uint32_t index, parent; /* order of creation; the first thread is 0 and its own parent */
+    uint32_t flags, reserved;
+    uint64_t events;
+    char path[UNS_PATH_BYTES]; /* "0.1.2": path of creation, stable from run to run */
+    char name[UNS_NAME_BYTES]; /* the program's own name, cut to fit */
+};
+#define UNS_THREAD_CONTROLLED 1u
+#define UNS_THREAD_ENDED      2u
+#define UNS_THREAD_DAEMON     4u
+#define UNS_THREAD_ALIASED    8u /* shared its id with another live thread: precision lost */
+
+struct uns_edge_record {
+    uint32_t source_point, sink_point;
+    uint16_t source_context, sink_context, source_thread, sink_thread;
+    uint64_t source_time, sink_time, cell;
+    uint32_t count, reserved;
+};
+
+/* "thread ran, from point, until its event counter stood at until" */
+struct uns_segment_record {
+    uint32_t thread, point;
+    uint64_t until;
+};
+struct uns_count_record {
+    uint32_t thread, site, count;
+};
+struct uns_wait_record {
+    uint32_t thread, point, owner, reserved; /* owner: UINT32_MAX if nobody holds it */
+    uint64_t object;
+};
+struct uns_trace_record {
+    uint64_t time, cell;
+    uint32_t point;
+    uint16_t thread, context;
+};
+
+enum uns_counter {
+    UNS_COUNT_EVENTS,
+    UNS_COUNT_STEPS,
+    UNS_COUNT_SWITCHES,
+    UNS_COUNT_EDGES_DROPPED,
+    UNS_COUNT_CELLS_EVICTED,
+    UNS_COUNT_STALLS,
+    UNS_COUNT_DIVERGED,
+    UNS_COUNT_DIVERGED_AT, /* step of the first divergence + 1, 0 if none */
+    UNS_COUNT_UNCONTROLLED,
+    UNS_COUNT_ALIASED,
+    UNS_COUNT_TRACE_DROPPED,
+    UNS_COUNT_SCHEDULE_DROPPED,
+    UNS_COUNTERS = 16
+};
+
+_Static_assert(sizeof(struct uns_file_header) == 32, "file header");
+_Static_assert(sizeof(struct uns_section_header) == 16, "section header");
+_Static_assert(sizeof(struct uns_thread_record) == 136, "thread record");
+_Static_assert(sizeof(struct uns_edge_record) == 48, "edge record");
+_Static_assert(sizeof(struct uns_segment_record) == 16, "segment record");
+_Static_assert(sizeof(struct uns_count_record) == 12, "count record");
+_Static_assert(sizeof(struct uns_wait_record) == 24, "wait record");
+_Static_assert(sizeof(struct uns_trace_record) == 24, "trace record");
+#endif

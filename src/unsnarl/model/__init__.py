@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Frozen value types that every later stage shares."""

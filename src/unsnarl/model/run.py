@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One run of the target: its label, its failure, its threads and its schedule."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+Label = Literal["pass", "fail", "hang"]
+FailureKind = Literal["exception", "assertion", "signal", "deadlock", "hang", "exit"]
+Switch = Literal["gil", "free"]
+
+
+class Frame(msgspec.Struct, frozen=True, array_like=True):
+    """One line of a stack."""
+
+    file: str
+    line: int
+    function: str
+
+
+class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
+    """How a run failed, as the target's process noted it."""
+
+    kind: FailureKind
+    type: str = ""
+    message: str = ""
+    thread: str = ""
+    frames: tuple[Frame, ...] = ()
+    text: str = ""
+
+
+class Thread(msgspec.Struct, frozen=True):
+    """A thread of one run. `path` is stable across runs, `index` is not."""
+
+    index: int
+    parent: int
+    path: str
+    name: str
+    events: int
+    controlled: bool
+    daemon: bool
+    ended: bool
+
+
+class Segment(msgspec.Struct, frozen=True, array_like=True):
+    """The thread of `path` runs until its own event counter stands at `until`."""
+
+    path: str
+    until: int
+    point: int
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """Thread `thread` waits at `point` for an object that `owner` holds (-1: nobody)."""
+
+    thread: int
+    point: int
+    owner: int
+    object: int
+
+
+class RunRecord(msgspec.Struct, frozen=True):
+    """What the store keeps of a run."""
+
+    number: int
+    label: Label
+    signature: str
+    strategy: str
+    seed: int
+    switch: Switch
+    status: int
+    signal: int
+    seconds: float
+    threads_seen: int
+    threads_controlled: int
+    failure: Failure | None = None
