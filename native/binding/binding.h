@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The only place where the runtime meets Python.
+ */
+#ifndef UNSNARL_BINDING_H
+#define UNSNARL_BINDING_H
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include "unsnarl/rt.h"
+
+enum uns_probe_kind {
+    PROBE_ATTR_READ,
+    PROBE_ATTR_WRITE,
+    PROBE_ITEM_READ,
+    PROBE_ITEM_WRITE,
+    PROBE_ITEM_DELETE,
+    PROBE_GLOBAL_READ,
+    PROBE_GLOBAL_WRITE,
+    PROBE_CELL_READ,
+    PROBE_CELL_WRITE,
+    PROBE_SHAPE_READ,
+    PROBE_SHAPE_WRITE,
+    PROBE_ITER,
+    PROBE_METHOD,
+    PROBE_STASH,
+    PROBE_METHOD_CALL,
+    PROBE_CREATE,
+    PROBE_LIBRARY_ARG,
+    PROBE_KINDS
+};
+#define SITE_BREAKER 1 /* the interpreter could switch threads since the previous site */
+#define SITE_INIT    2 /* a store on self inside __init__ */
+#define SITE_KEYED   4 /* the operand of a METHOD_CALL is the key */
+
+/* What a probe does with an object of some type. */
+enum uns_treatment {
+    TREAT_UNKNOWN,
+    TREAT_SKIP,
+    TREAT_ATTRIBUTE,  /* cell: object and name */
+    TREAT_CLASS_DEFAULT, /* the class has the name too: which of the two holds the value? */
+    TREAT_CLASS,      /* the object is a class */
+    TREAT_MODULE,
+    TREAT_LIST,       /* cells: elements by index, and the shape */
+    TREAT_DICT,       /* cells: elements by key, and the shape */
+    TREAT_SHAPE_READ, /* a method that reads the shape */
+    TREAT_SHAPE_WRITE,
+    TREAT_ITERATOR,
+    TREAT_LIBRARY,    /* a call into code that is not instrumented */
+};
+
+typedef struct {
+    PyObject_HEAD
+    uint32_t id;
+    uint8_t kind, flags, treatment;
+    PyTypeObject *type; /* the type that `treatment` is for */
+    PyObject *name;
+    uint64_t name_hash;
+    PyTypeObject *owner; /* first type seen here: names the variable in reports */
+} Site;
+
+extern PyTypeObject SiteType, LockType, RLockType;
+extern PyObject *uns_capture_hook;
+
+/* types.c */
+int uns_types_init(void);
+enum uns_treatment uns_treatment_of(Site *site, PyObject *object);
+PyObject *uns_iterated(PyObject *iterator);
+int uns_is_container(PyTypeObject *type);
+
+/* cells.c */
+uint64_t uns_attribute_cell(PyObject *object, uint64_t name_hash);
+uint64_t uns_shape_cell(PyObject *container);
+uint64_t uns_element_cell(PyObject *container, uint64_t key_hash);
+int uns_key_hash(PyObject *container, PyObject *key, uint64_t *hash);
+PyObject *uns_holder(Site *site, PyObject *object);
+void uns_created(PyObject *container);
+
+/* frames.c */
+PyObject *uns_register_code(PyObject *module, PyObject *args);
+int uns_code_is_registered(PyObject *code);
+uint32_t uns_python_site(void);
+
+/* capture.c */
+void uns_capture(Site *site, struct uns_thread *t, uint32_t point, PyObject *object, PyObject *key,
+                 int write);
+void uns_capture_lock(PyObject *lock, int acquired);
+PyObject *uns_set_capture_hook(PyObject *module, PyObject *hook);
+
+/* locks.c, control.c, threads.c, offline.c */
+int uns_locks_init(PyObject *module);
+void uns_verdict(void);
+extern PyMethodDef uns_control_methods[], uns_thread_methods[];
+PyObject *uns_track(PyObject *module, PyObject *args);
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From Python objects to cells. A cell's key is a hash of an address and what is meant of it; an
+ * address may be used again, so containers carry a generation that their creation bumps.
+ */
+#include "binding.h"
+
+#define GENERATIONS (1u << 16)
+#define SHAPE_SALT  0xD6E8FEB86659FD93ull
+
+static uint16_t generation[GENERATIONS];
+
+static uint16_t *generation_of(const PyObject *object) {
+    return &generation[(uintptr_t)object >> 4 & (GENERATIONS - 1)];
+}
+
+void uns_created(PyObject *container) {
+    ++*generation_of(container);
+}
+
+static uint64_t cell(const void *address, uint64_t salt) {
+    return uns_mix((uint64_t)(uintptr_t)address * 0x9E3779B97F4A7C15ull ^ salt) | 1;
+}
+
+uint64_t uns_attribute_cell(PyObject *object, uint64_t name_hash) {
+    return cell(object, name_hash);
+}
+
+uint64_t uns_shape_cell(PyObject *container) {
+    return cell(container, SHAPE_SALT + *generation_of(container));
+}
+
+uint64_t uns_element_cell(PyObject *container, uint64_t key_hash) {
+    return cell(container, key_hash ^ (uint64_t)*generation_of(container) << 48);
+}
+
+static int is_plain(PyObject *key) {
+    return PyUnicode_CheckExact(key) || PyLong_CheckExact(key) || PyBool_Check(key) ||
+           key == Py_None || PyBytes_CheckExact(key) || PyFloat_CheckExact(key);
+}
+
+/* Hashing must not run the target's code: only builtin keys have cells of their own. */
+static int hashes_quietly(PyObject *key) {
+    if (is_plain(key))
+        return 1;
+    if (!PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) > 8)
+        return 0;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(key); i++)
+        if (!is_plain(PyTuple_GET_ITEM(key, i)))
+            return 0;
+    return 1;
+}
+
+static int index_hash(PyObject *container, PyObject *key, uint64_t *hash) {
+    Py_ssize_t index = PyLong_AsSsize_t(key);
+    if (index == -1 && PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+    }
+    if (index < 0)
+        index += PyObject_Size(container);
+    if (PyErr_Occurred())
+        PyErr_Clear();
+    *hash = ((uint64_t)index + 1) * 0xA24BAED4963EE407ull;
+    return 1;
+}
+
+/* Returns 0 where only the container as a whole can be told. */
+int uns_key_hash(PyObject *container, PyObject *key, uint64_t *hash) {
+    if (!PyDict_Check(container))
+        return PyLong_CheckExact(key) && index_hash(container, key, hash);
+    if (!hashes_quietly(key))
+        return 0;
+    *hash = (uint64_t)PyObject_Hash(key) * 0xA24BAED4963EE407ull + 1;
+    return 1;
+}
+
+static PyObject *class_that_has(PyTypeObject *type, PyObject *name) {
+    PyObject *mro = type->tp_mro;
+    for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
+        PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
+        if (base->tp_dict && PyDict_Contains(base->tp_dict, name) == 1)
+            return (PyObject *)base;
+    }
+    return (PyObject *)type;
+}
+
+static int instance_has(PyObject *object, PyObject *name) {
+    PyObject *dict = PyObject_GenericGetDict(object, NULL);
+    int found = dict ? PyDict_Contains(dict, name) : 0;
+    Py_XDECREF(dict);
+    PyErr_Clear();
+    return found == 1;
+}
+
+/* The object whose cell an attribute access really touches (borrowed). */
+PyObject *uns_holder(Site *site, PyObject *object) {
+    int write = site->kind == PROBE_ATTR_WRITE;
+    switch (site->treatment) {
+    case TREAT_CLASS:
+        return write ? object : class_that_has((PyTypeObject *)object, site->name);
+    case TREAT_CLASS_DEFAULT:
+        return write || instance_has(object, site->name)
+                   ? object
+                   : class_that_has(Py_TYPE(object), site->name);
+    case TREAT_MODULE:
+        return PyModule_GetDict(object);
+    default:
+        return object;
+    }
+}

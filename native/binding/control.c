@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Begin, annotate and finish a run.
+ */
+#include "binding.h"
+#include "plan.h"
+#include <unistd.h>
+
+static PyObject *verdict_hook;
+
+static void *park(void) {
+    return PyEval_SaveThread();
+}
+
+static void unpark(void *state) {
+    PyEval_RestoreThread(state);
+}
+
+static PyObject *begin_run(PyObject *module, PyObject *run) {
+    struct uns_plan plan;
+    if (!PyDict_Check(run)) {
+        PyErr_SetString(PyExc_TypeError, "begin_run wants the run message, a dict");
+        return NULL;
+    }
+    if (uns_parse_plan(run, &plan) < 0)
+        return NULL;
+    const struct uns_hooks hooks = {park, unpark};
+    if (uns_run_begin(&plan, &hooks) < 0) {
+        PyErr_Format(PyExc_ValueError, "this run cannot begin: strategy '%s'", plan.strategy);
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *finish_run(PyObject *module, PyObject *unused) {
+    return PyBool_FromLong(uns_run_finish() == 0);
+}
+
+static PyObject *abandon_run(PyObject *module, PyObject *unused) {
+    uns_run_abandon();
+    Py_RETURN_NONE;
+}
+
+static PyObject *note(PyObject *module, PyObject *text) {
+    Py_ssize_t bytes;
+    const char *utf8 = PyUnicode_AsUTF8AndSize(text, &bytes);
+    if (!utf8)
+        return NULL;
+    uns_note(utf8, (uint32_t)bytes);
+    Py_RETURN_NONE;
+}
+
+static PyObject *counters(PyObject *module, PyObject *unused) {
+    static const char *const names[UNS_COUNTERS] = {
+        "events",     "steps",    "switches",    "edges_dropped", "cells_evicted", "stalls",
+        "diverged",   "diverged_at", "uncontrolled", "aliased",   "trace_dropped",
+        "schedule_dropped"};
+    PyObject *dict = PyDict_New();
+    for (int i = 0; dict && i < UNS_COUNTERS && names[i]; i++) {
+        PyObject *value = PyLong_FromUnsignedLongLong(uns_rt.counters[i]);
+        if (!value || PyDict_SetItemString(dict, names[i], value) < 0)
+            Py_CLEAR(dict);
+        Py_XDECREF(value);
+    }
+    return dict;
+}
+
+static PyObject *set_verdict_hook(PyObject *module, PyObject *hook) {
+    Py_XSETREF(verdict_hook, hook == Py_None ? NULL : Py_NewRef(hook));
+    Py_RETURN_NONE;
+}
+
+static PyObject *wait_tuple(const struct uns_wait_record *wait) {
+    const struct uns_thread *t = uns_thread_by_index(wait->thread);
+    const struct uns_thread *owner =
+        wait->owner == UNS_NO_OWNER ? NULL : uns_thread_by_index(wait->owner);
+    return Py_BuildValue("sIss", t ? t->path : "?", UNS_POINT_SITE(wait->point),
+                         owner ? owner->path : "",
+                         UNS_POINT_OP(wait->point) == UNS_JOIN ? "join" : "lock");
+}
+
+static PyObject *wait_list(void) {
+    static struct uns_wait_record waits[256];
+    uint32_t count = uns_gate_waits(waits, 256);
+    PyObject *list = PyList_New(0);
+    for (uint32_t i = 0; list && i < count; i++) {
+        PyObject *row = wait_tuple(&waits[i]);
+        if (!row || PyList_Append(list, row) < 0)
+            Py_CLEAR(list);
+        Py_XDECREF(row);
+    }
+    return list;
+}
+
+/* A deadlock: nobody will ever run again, so this is the last code of the process. */
+void uns_verdict(void) {
+    uns_gate_deadlock_edges();
+    if (uns_self)
+        uns_self->muted++;
+    PyObject *waits = verdict_hook ? wait_list() : NULL;
+    if (waits)
+        Py_XDECREF(PyObject_CallFunction(verdict_hook, "sO", "deadlock", waits));
+    if (PyErr_Occurred())
+        PyErr_Print();
+    uns_run_finish();
+    _exit(UNS_EXIT_DEADLOCK);
+}
+
+PyMethodDef uns_control_methods[] = {
+    {"begin_run", begin_run, METH_O, "begin_run(run): the calling thread becomes thread 0"},
+    {"finish_run", finish_run, METH_NOARGS, "write the run file; the first call counts"},
+    {"abandon_run", abandon_run, METH_NOARGS, "this process is a copy: no gate, no run file"},
+    {"note", note, METH_O, "add one line (a JSON object) to the run's notes"},
+    {"counters", counters, METH_NOARGS, "the runtime's counters"},
+    {"set_verdict_hook", set_verdict_hook, METH_O, "hook('deadlock', waits)"},
+    {NULL, NULL, 0, NULL},
+};

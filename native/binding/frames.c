@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which site of the target's own code is a thread at? Lock operations happen inside library code
+ * (threading, queue); what the user wants to read is the line of theirs that led there.
+ */
+#ifndef Py_BUILD_CORE
+#define Py_BUILD_CORE 1 /* frames: every difference between CPython versions is in this file */
+#endif
+#include "binding.h"
+#include "plan.h"
+#include <internal/pycore_frame.h>
+
+struct code_entry {
+    PyObject *code;
+    uint32_t base, units;
+    const uint32_t *origin; /* code unit after rewriting -> before */
+};
+static struct code_entry *table;
+static uint32_t table_size, table_used;
+
+static struct code_entry *slot(struct code_entry *entries, uint32_t size, const PyObject *code) {
+    uint32_t at = (uint32_t)uns_mix((uintptr_t)code >> 4) & (size - 1);
+    while (entries[at].code && entries[at].code != code)
+        at = (at + 1) & (size - 1);
+    return &entries[at];
+}
+
+static int grow(void) {
+    uint32_t size = table_size ? table_size * 2 : 256;
+    struct code_entry *bigger = PyMem_RawCalloc(size, sizeof *bigger);
+    if (!bigger)
+        return -1;
+    for (uint32_t i = 0; i < table_size; i++)
+        if (table[i].code)
+            *slot(bigger, size, table[i].code) = table[i];
+    PyMem_RawFree(table);
+    table = bigger;
+    table_size = size;
+    return 0;
+}
+
+PyObject *uns_register_code(PyObject *module, PyObject *args) {
+    PyObject *code;
+    unsigned base;
+    Py_buffer origin;
+    if (!PyArg_ParseTuple(args, "O!Iy*:register_code", &PyCode_Type, &code, &base, &origin))
+        return NULL;
+    uint32_t *copy = PyMem_RawMalloc(origin.len ? (size_t)origin.len : 1);
+    if (!copy || (table_used * 2 >= table_size && grow() < 0)) {
+        PyMem_RawFree(copy);
+        PyBuffer_Release(&origin);
+        return PyErr_NoMemory();
+    }
+    memcpy(copy, origin.buf, (size_t)origin.len);
+    struct code_entry *entry = slot(table, table_size, code);
+    table_used += !entry->code;
+    *entry = (struct code_entry){Py_NewRef(code), base, (uint32_t)origin.len / 4, copy};
+    PyBuffer_Release(&origin);
+    Py_RETURN_NONE;
+}
+
+static const struct code_entry *find(const PyObject *code) {
+    if (!table_size)
+        return NULL;
+    const struct code_entry *entry = slot(table, table_size, code);
+    return entry->code ? entry : NULL;
+}
+
+int uns_code_is_registered(PyObject *code) {
+    return find(code) != NULL;
+}
+
+#if PY_VERSION_HEX >= 0x030D0000
+#define TOP_FRAME(state)  ((state)->current_frame)
+#define FRAME_CODE(frame) ((PyObject *)(frame)->f_executable)
+#else
+#define TOP_FRAME(state)  ((state)->cframe->current_frame)
+#define FRAME_CODE(frame) ((PyObject *)(frame)->f_code)
+#endif
+
+/* 0 if no frame of this thread is the target's. */
+uint32_t uns_python_site(void) {
+    _PyInterpreterFrame *frame = TOP_FRAME(PyThreadState_Get());
+    for (; frame; frame = frame->previous) {
+        const struct code_entry *entry = find(FRAME_CODE(frame));
+        if (!entry)
+            continue;
+        int unit = _PyInterpreterFrame_LASTI(frame);
+        if (unit < 0 || (uint32_t)unit >= entry->units)
+            unit = 0;
+        return entry->base + (entry->units ? entry->origin[unit] : 0);
+    }
+    return 0;
+}
+
+/* The first id that no registered code owns. */
+uint32_t uns_site_watermark(void) {
+    uint32_t highest = 0;
+    for (uint32_t i = 0; i < table_size; i++)
+        if (table[i].code && table[i].units) {
+            uint32_t end = table[i].base + table[i].origin[table[i].units - 1] + 1;
+            highest = end > highest ? end : highest;
+        }
+    return highest;
+}

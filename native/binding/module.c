@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "binding.h"
+#include "splice.h"
+
+static PyMethodDef methods[] = {
+    {"register_code", uns_register_code, METH_VARARGS, "register_code(code, base, origin)"},
+    {"splice", uns_splice, METH_VARARGS, uns_splice_doc},
+    {"wrap_exec", uns_wrap_exec, METH_VARARGS, uns_wrap_exec_doc},
+    {"set_capture_hook", uns_set_capture_hook, METH_O, "hook called at every gated access"},
+    {"track", uns_track, METH_VARARGS, "track(events, context_size, first_read, first_write)"},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT, "unsnarl._core", "The native core, for Python.", -1, methods,
+    NULL,                  NULL,            NULL,                           NULL};
+
+PyMODINIT_FUNC PyInit__core(void) {
+    PyObject *module = PyModule_Create(&definition);
+    if (!module || PyType_Ready(&SiteType) < 0 || uns_types_init() < 0 ||
+        PyModule_AddFunctions(module, uns_control_methods) < 0 ||
+        PyModule_AddFunctions(module, uns_thread_methods) < 0 ||
+        PyModule_AddObjectRef(module, "Site", (PyObject *)&SiteType) < 0 ||
+        uns_locks_init(module) < 0) {
+        Py_XDECREF(module);
+        return NULL;
+    }
+#ifdef Py_GIL_DISABLED
+    PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
+#endif
+    return module;
+}

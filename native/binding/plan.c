@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * From the protocol's `run` message to a plan. What is parsed here stays allocated for the run:
+ * the process ends with it.
+ */
+#define _GNU_SOURCE
+#include "binding.h"
+#include "plan.h"
+#include <sched.h>
+
+static PyObject *get(PyObject *plan, const char *key) {
+    PyObject *value = PyDict_GetItemString(plan, key);
+    return value == Py_None ? NULL : value;
+}
+
+static double number(PyObject *plan, const char *key, double otherwise) {
+    PyObject *value = get(plan, key);
+    return value ? PyFloat_AsDouble(value) : otherwise;
+}
+
+static const char *text(PyObject *plan, const char *key, const char *otherwise) {
+    PyObject *value = get(plan, key);
+    return value ? PyUnicode_AsUTF8(value) : otherwise;
+}
+
+static const uint8_t *site_map(PyObject *plan, const char *key, uint32_t limit, uint32_t beyond) {
+    PyObject *list = get(plan, key);
+    uint8_t *map = list && PyList_Check(list) ? uns_pages(limit + 1) : NULL;
+    if (!map)
+        return NULL;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); i++) {
+        unsigned long site = PyLong_AsUnsignedLong(PyList_GET_ITEM(list, i));
+        if (site < limit)
+            map[site] = 1;
+    }
+    /* Code loaded after the profile was taken is not in it: it may switch. */
+    for (uint32_t site = beyond; site < limit; site++)
+        map[site] = 1;
+    return map;
+}
+
+static void copy_path(char *to, PyObject *path) {
+    const char *from = PyUnicode_AsUTF8(path);
+    snprintf(to, UNS_PATH_BYTES, "%s", from ? from : "");
+}
+
+static int parse_counts(PyObject *dict, struct uns_plan *plan) {
+    if (!dict)
+        return 0;
+    struct uns_path_count *counts = uns_pages((size_t)(PyDict_Size(dict) + 1) * sizeof *counts);
+    PyObject *path, *count;
+    Py_ssize_t at = 0;
+    while (counts && PyDict_Next(dict, &at, &path, &count)) {
+        copy_path(counts[plan->counts_length].path, path);
+        counts[plan->counts_length++].count = PyLong_AsUnsignedLongLong(count);
+    }
+    plan->counts = counts;
+    return counts ? 0 : -1;
+}
+
+static int parse_schedule(PyObject *list, struct uns_plan *plan) {
+    if (!list)
+        return 0;
+    Py_ssize_t length = PyList_Size(list);
+    struct uns_path_segment *segments = uns_pages((size_t)(length + 1) * sizeof *segments);
+    if (!segments)
+        return -1;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        PyObject *path, *row = PySequence_Tuple(PyList_GET_ITEM(list, i));
+        unsigned long long until;
+        unsigned point;
+        int good = row && PyArg_ParseTuple(row, "UKI", &path, &until, &point);
+        if (good) {
+            copy_path(segments[i].path, path);
+            segments[i].until = until;
+            segments[i].point = point;
+        }
+        Py_XDECREF(row);
+        if (!good)
+            return -1;
+    }
+    plan->segments = segments;
+    plan->segments_length = (uint32_t)length;
+    return 0;
+}
+
+/* Gated threads share one core: a hand-over costs 2 us there and 100 us across (research). */
+static int core_for(long run_number) {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+        return -1;
+    int count = CPU_COUNT(&allowed), wanted = count ? (int)(run_number % count) : 0;
+    for (int core = 0; core < CPU_SETSIZE; core++)
+        if (CPU_ISSET(core, &allowed) && wanted-- == 0)
+            return core;
+    return -1;
+}
+
+static enum uns_plan_kind kind_of(const char *strategy) {
+    if (!strcmp(strategy, "free"))
+        return UNS_PLAN_FREE;
+    if (!strcmp(strategy, "noise"))
+        return UNS_PLAN_NOISE;
+    return strcmp(strategy, "replay") ? UNS_PLAN_CONTROLLED : UNS_PLAN_REPLAY;
+}
+
+static enum uns_first_write first_write_of(const char *rule) {
+    if (!strcmp(rule, "off"))
+        return UNS_FIRST_WRITE_OFF;
+    return strcmp(rule, "paper") ? UNS_FIRST_WRITE_SHARED : UNS_FIRST_WRITE_PAPER;
+}
+
+int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
+    const char *strategy = text(run, "strategy", "free"), *mode = text(run, "switch", "gil"),
+               *rule = text(run, "first_write", "shared");
+    if (!strategy || !mode || !rule)
+        return -1;
+    *plan = (struct uns_plan){
+        .kind = kind_of(strategy),
+        .strategy = strcmp(strategy, "noise") ? strategy : "walk",
+        .seed = (uint64_t)number(run, "seed", 0),
+        .any_access = !strcmp(mode, "free"),
+        .depth = (uint32_t)number(run, "depth", 3),
+        .length = (uint64_t)number(run, "length", 0),
+        .time_limit = number(run, "timeout", 0),
+        .core = core_for((long)number(run, "number", 0)),
+        .trace = number(run, "trace", 0) != 0,
+        .tracker = {.context_size = (unsigned)number(run, "context_size", 5),
+                    .first_read = number(run, "first_read", 1) != 0,
+                    .racy_lookup = number(run, "racy_lookup", 1) != 0,
+                    .first_write = first_write_of(rule)},
+        .site_limit = uns_site_watermark() + UNS_LATE_SITES,
+        .file = text(run, "file", NULL),
+    };
+    if (plan->tracker.context_size > UNS_CONTEXT_MAX) {
+        PyErr_SetString(PyExc_ValueError, "context_size must be at most 8");
+        return -1;
+    }
+    plan->switch_sites = site_map(run, "sites", plan->site_limit, uns_site_watermark());
+    plan->interest_sites = site_map(run, "interest", plan->site_limit, plan->site_limit);
+    if (parse_counts(get(run, "counts"), plan) < 0 || parse_schedule(get(run, "schedule"), plan) < 0)
+        return -1;
+    return PyErr_Occurred() ? -1 : 0;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The probe. A Site stands in co_consts; rewritten code runs `del site[x]` or `site[key] = x`
+ * before an access, so the probe is a type slot and not a call: it adds no eval-breaker check, and
+ * hence no race that the user's interpreter does not have (docs/adr/0001).
+ */
+#include "binding.h"
+#include <structmember.h>
+
+#define STASH_DEPTH 16
+/* Receivers of method calls whose arguments are still being computed, innermost last. */
+struct stash {
+    struct {
+        uint32_t site;
+        PyObject *receiver; /* borrowed: it lives on the evaluation stack until its call */
+    } entries[STASH_DEPTH];
+    uint32_t depth;
+};
+static __thread struct stash *stash_of_thread;
+
+static struct stash *my_stash(void) {
+    if (!stash_of_thread)
+        stash_of_thread = PyMem_RawCalloc(1, sizeof *stash_of_thread);
+    return stash_of_thread;
+}
+
+static void stash_push(uint32_t site, PyObject *receiver) {
+    struct stash *stash = my_stash();
+    if (!stash)
+        return;
+    if (stash->depth == STASH_DEPTH) { /* an exception left old entries behind: drop the oldest */
+        memmove(stash->entries, stash->entries + 1, sizeof stash->entries - sizeof *stash->entries);
+        stash->depth--;
+    }
+    stash->entries[stash->depth].site = site;
+    stash->entries[stash->depth++].receiver = receiver;
+}
+
+static PyObject *stash_pop(uint32_t site) {
+    struct stash *stash = my_stash();
+    while (stash && stash->depth)
+        if (stash->entries[--stash->depth].site == site)
+            return stash->entries[stash->depth].receiver;
+    return NULL;
+}
+
+static inline void track(struct uns_thread *t, uint32_t point, uint64_t cell, int write) {
+    if (write)
+        uns_write(&uns_rt.tracker, &t->tracked, point, cell);
+    else
+        uns_read(&uns_rt.tracker, &t->tracked, point, cell);
+}
+
+/* One operation on one cell, or on an element and the shape of its container. */
+struct operation {
+    uint64_t cell, shape; /* shape 0: none */
+    int write, shape_write;
+    uint32_t op;
+    PyObject *object, *key;
+};
+
+static void deliver_at_gate(Site *site, struct uns_thread *t, const struct operation *o) {
+    uint32_t point = UNS_POINT(site->id, o->op);
+    if (o->shape)
+        uns_gate_touch(t, site->id, o->shape);
+    uns_gate_access(t, point, o->cell, o->write, site->flags & SITE_BREAKER);
+    if (UNS_UNLIKELY(uns_capture_hook != NULL))
+        uns_capture(site, t, point, o->object, o->key, o->write);
+}
+
+static inline void deliver(Site *site, const struct operation *o) {
+    struct uns_thread *t = uns_current();
+    if (UNS_UNLIKELY(t->muted))
+        return;
+    uint32_t point = UNS_POINT(site->id, o->op);
+    if (UNS_UNLIKELY(uns_rt.held))
+        deliver_at_gate(site, t, o);
+    if (UNS_UNLIKELY(site->flags & SITE_INIT) &&
+        uns_cell_at(&uns_rt.tracker, o->cell)->writer != t->tracked.id)
+        uns_forget(&uns_rt.tracker, o->cell); /* the object is new: its address may not be */
+    track(t, point, o->cell, o->write);
+    if (o->shape)
+        track(t, point, o->shape, o->shape_write);
+}
+
+static inline enum uns_treatment treatment(Site *site, PyObject *object) {
+    return UNS_LIKELY(site->type == Py_TYPE(object)) ? (enum uns_treatment)site->treatment
+                                                     : uns_treatment_of(site, object);
+}
+
+static inline void plain(Site *site, PyObject *object, PyObject *key, uint64_t cell, int write) {
+    const struct operation o = {.cell = cell,
+                                .write = write,
+                                .op = write ? UNS_WRITE : UNS_READ,
+                                .object = object,
+                                .key = key};
+    deliver(site, &o);
+}
+
+static void library_call(Site *site, PyObject *object) {
+    const struct operation o = {.cell = uns_attribute_cell(object, 0x11B),
+                                .write = 1,
+                                .op = UNS_CALL,
+                                .object = object,
+                                .key = site->name};
+    deliver(site, &o);
+}
+
+static inline void probe_attribute(Site *site, PyObject *object) {
+    enum uns_treatment how = treatment(site, object);
+    if (how == TREAT_SKIP)
+        return;
+    PyObject *holder = UNS_LIKELY(how == TREAT_ATTRIBUTE) ? object : uns_holder(site, object);
+    plain(site, object, site->name, uns_attribute_cell(holder, site->name_hash),
+          site->kind == PROBE_ATTR_WRITE);
+}
+
+static void probe_element(Site *site, PyObject *container, PyObject *key, enum uns_treatment how,
+                          int write, int removes) {
+    struct operation o = {.cell = uns_shape_cell(container),
+                          .write = write,
+                          .op = write ? UNS_WRITE : UNS_READ,
+                          .object = container,
+                          .key = key};
+    uint64_t hash;
+    if (uns_key_hash(container, key, &hash)) {
+        o.shape = o.cell;
+        o.shape_write = removes;
+        o.cell = uns_element_cell(container, hash);
+        if (write && !removes && how == TREAT_DICT)
+            o.shape_write = PyDict_Contains(container, key) != 1; /* a new key */
+    }
+    deliver(site, &o);
+}
+
+/* site[key] = container */
+static void probe_item(Site *site, PyObject *container, PyObject *key) {
+    enum uns_treatment how = treatment(site, container);
+    if (how != TREAT_SKIP)
+        probe_element(site, container, key, how, site->kind != PROBE_ITEM_READ,
+                      site->kind == PROBE_ITEM_DELETE);
+}
+
+static void probe_method(Site *site, PyObject *receiver) {
+    enum uns_treatment how = treatment(site, receiver);
+    if (how == TREAT_SHAPE_READ || how == TREAT_SHAPE_WRITE)
+        plain(site, receiver, site->name, uns_shape_cell(receiver), how == TREAT_SHAPE_WRITE);
+    else if (how == TREAT_LIBRARY)
+        library_call(site, receiver);
+}
+
+static void probe_method_call(Site *site, PyObject *operand) {
+    PyObject *receiver = stash_pop(site->id);
+    if (!receiver)
+        return;
+    enum uns_treatment how = treatment(site, receiver);
+    int keyed = site->flags & SITE_KEYED && PyDict_Check(receiver);
+    if (keyed && (how == TREAT_SHAPE_READ || how == TREAT_SHAPE_WRITE)) {
+        int write = how == TREAT_SHAPE_WRITE;
+        int adds = write && site->name_hash && PyUnicode_CompareWithASCIIString(
+                                                   site->name, "setdefault") == 0;
+        probe_element(site, receiver, operand, TREAT_DICT, write, write && !adds);
+    } else {
+        probe_method(site, receiver);
+    }
+}
+
+static void probe_iterator(Site *site, PyObject *iterator) {
+    if (treatment(site, iterator) != TREAT_ITERATOR)
+        return;
+    PyObject *container = uns_iterated(iterator);
+    if (container)
+        plain(site, container, Py_None, uns_shape_cell(container), 0);
+}
+
+static void probe_shape(Site *site, PyObject *container) {
+    enum uns_treatment how = treatment(site, container);
+    if (how == TREAT_SKIP)
+        return;
+    if (site->kind == PROBE_LIBRARY_ARG) {
+        const struct operation o = {.cell = uns_shape_cell(container),
+                                    .write = 1,
+                                    .op = UNS_CALL,
+                                    .object = container,
+                                    .key = Py_None};
+        deliver(site, &o);
+    } else {
+        plain(site, container, Py_None, uns_shape_cell(container), how == TREAT_SHAPE_WRITE);
+    }
+}
+
+static void probe_global(Site *site) {
+    PyObject *globals = PyEval_GetGlobals();
+    if (globals)
+        plain(site, globals, site->name, uns_attribute_cell(globals, site->name_hash),
+              site->kind == PROBE_GLOBAL_WRITE);
+}
+
+/* del site[operand] */
+static void probe(Site *site, PyObject *operand) {
+    switch ((enum uns_probe_kind)site->kind) {
+    case PROBE_ATTR_READ:
+    case PROBE_ATTR_WRITE:
+        probe_attribute(site, operand);
+        break;
+    case PROBE_GLOBAL_READ:
+    case PROBE_GLOBAL_WRITE:
+        probe_global(site);
+        break;
+    case PROBE_CELL_READ:
+    case PROBE_CELL_WRITE:
+        plain(site, operand, site->name, uns_attribute_cell(operand, 0xCE11),
+              site->kind == PROBE_CELL_WRITE);
+        break;
+    case PROBE_SHAPE_READ:
+    case PROBE_SHAPE_WRITE:
+    case PROBE_LIBRARY_ARG:
+        probe_shape(site, operand);
+        break;
+    case PROBE_ITER:
+        probe_iterator(site, operand);
+        break;
+    case PROBE_METHOD:
+        probe_method(site, operand);
+        break;
+    case PROBE_STASH:
+        stash_push(site->id, operand);
+        break;
+    case PROBE_METHOD_CALL:
+        probe_method_call(site, operand);
+        break;
+    case PROBE_CREATE:
+        uns_created(operand);
+        break;
+    case PROBE_ITEM_READ:
+    case PROBE_ITEM_WRITE:
+    case PROBE_ITEM_DELETE:
+    case PROBE_KINDS:
+        break; /* two operands */
+    }
+}
+
+static int site_slot(PyObject *self, PyObject *key, PyObject *value) {
+    if (UNS_UNLIKELY(!uns_rt.active))
+        return 0;
+    Site *site = (Site *)self;
+    if (value)
+        probe_item(site, value, key);
+    else if (UNS_LIKELY(site->kind <= PROBE_ATTR_WRITE))
+        probe_attribute(site, key);
+    else
+        probe(site, key);
+    return 0;
+}
+
+static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
+    unsigned kind, id, flags;
+    PyObject *name;
+    if (!PyArg_ParseTuple(args, "IIUI:Site", &kind, &id, &name, &flags))
+        return NULL;
+    if (kind >= PROBE_KINDS || id >= UNS_MAX_SITES)
+        return PyErr_Format(PyExc_ValueError, "no such probe kind %u or site %u", kind, id);
+    Site *site = (Site *)type->tp_alloc(type, 0);
+    if (!site)
+        return NULL;
+    site->kind = (uint8_t)kind;
+    site->id = id;
+    site->flags = (uint8_t)flags;
+    site->name = Py_NewRef(name);
+    PyUnicode_InternInPlace(&site->name);
+    site->name_hash = uns_mix((uint64_t)PyObject_Hash(site->name)) | 1;
+    return (PyObject *)site;
+}
+
+static void site_dealloc(PyObject *self) {
+    Site *site = (Site *)self;
+    Py_XDECREF(site->name);
+    Py_XDECREF(site->owner);
+    Py_TYPE(self)->tp_free(self);
+}
+
+/* "Queue.qsize" once an object was seen here, else the bare name. */
+static PyObject *site_variable(PyObject *self, void *closure) {
+    Site *site = (Site *)self;
+    int named = site->kind <= PROBE_ATTR_WRITE && site->owner;
+    return named ? PyUnicode_FromFormat("%s.%U", strrchr(site->owner->tp_name, '.')
+                                                     ? strrchr(site->owner->tp_name, '.') + 1
+                                                     : site->owner->tp_name,
+                                        site->name)
+                 : Py_NewRef(site->name);
+}
+
+static PyMappingMethods site_mapping = {.mp_ass_subscript = site_slot};
+static PyMemberDef site_members[] = {{"id", T_UINT, offsetof(Site, id), READONLY, NULL},
+                                     {"kind", T_UBYTE, offsetof(Site, kind), READONLY, NULL},
+                                     {"flags", T_UBYTE, offsetof(Site, flags), READONLY, NULL},
+                                     {"name", T_OBJECT, offsetof(Site, name), READONLY, NULL},
+                                     {NULL, 0, 0, 0, NULL}};
+static PyGetSetDef site_getset[] = {{"variable", site_variable, NULL, NULL, NULL},
+                                    {NULL, NULL, NULL, NULL, NULL}};
+
+PyTypeObject SiteType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "unsnarl._core.Site",
+    .tp_basicsize = sizeof(Site),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_new = site_new,
+    .tp_dealloc = site_dealloc,
+    .tp_as_mapping = &site_mapping,
+    .tp_members = site_members,
+    .tp_getset = site_getset,
+};

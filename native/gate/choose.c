@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which threads could go on, and what happens when none can: time passes, or it is a deadlock.
+ */
+#include "gate/gate.h"
+
+static struct uns_thread *enabled[UNS_GATE_THREADS];
+
+static int is_sleep(const struct uns_pending *p) {
+    return !p->lock && p->deadline != UNS_FOREVER;
+}
+
+static int can_run(const struct uns_thread *t) {
+    return t->state == UNS_READY && !is_sleep(&t->pending) &&
+           (!t->pending.lock || !t->pending.lock->word);
+}
+
+static uint32_t add_sleepers(uint32_t count) {
+    int64_t latest = uns_gate.replaying ? UNS_FOREVER : uns_clock_ns() + UNS_EARLY_WAKE_NS;
+    for (uint32_t i = 0; i < uns_gate.live_count; i++) {
+        struct uns_thread *t = uns_gate.live[i];
+        if (t->state == UNS_READY && is_sleep(&t->pending) && t->pending.deadline <= latest)
+            enabled[count++] = t;
+    }
+    return count;
+}
+
+/* Nothing can run: time advances to the first deadline (sleeps and timed waits alike). */
+static struct uns_thread *first_deadline(void) {
+    struct uns_thread *first = NULL, *wanted = uns_gate.replaying ? uns_replay_wanted() : NULL;
+    for (uint32_t i = 0; i < uns_gate.live_count; i++) {
+        struct uns_thread *t = uns_gate.live[i];
+        if (t->state != UNS_READY || t->pending.deadline == UNS_FOREVER)
+            continue;
+        if (t == wanted)
+            return t;
+        if (!first || t->pending.deadline < first->pending.deadline)
+            first = t;
+    }
+    return first;
+}
+
+static struct uns_thread *guard_streak(struct uns_thread *next, uint32_t count,
+                                       const struct uns_thread *current) {
+    next->streak = next == current ? next->streak + 1 : 0;
+    if (next->streak < UNS_STREAK_LIMIT || count < 2 || uns_gate.replaying)
+        return next;
+    next->streak = 0;
+    uint32_t at = (uint32_t)uns_gate_draw(count);
+    return enabled[at] != next ? enabled[at] : enabled[(at + 1) % count];
+}
+
+/* NULL: no thread can go on by itself. Mutex held. */
+struct uns_thread *uns_gate_choose(struct uns_thread *current) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < uns_gate.live_count; i++)
+        if (can_run(uns_gate.live[i]))
+            enabled[count++] = uns_gate.live[i];
+    if (!count)
+        return first_deadline();
+    /* A polling loop must not crowd out the thread it waits for: sleepers compete one time in
+     * four. */
+    if (uns_gate.replaying || uns_gate_draw(4) == 0)
+        count = add_sleepers(count);
+    if (count == 1 && !uns_gate.replaying)
+        return guard_streak(enabled[0], count, current);
+    return guard_streak(uns_gate.strategy->pick(enabled, count, current), count, current);
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The one place where a thread can be made to wait.
+ */
+#include "gate/gate.h"
+#include "runtime/futex.h"
+#include <string.h>
+
+struct uns_gate uns_gate;
+
+void uns_gate_lock(void) {
+    uint32_t free_word = 0;
+    if (__atomic_compare_exchange_n(&uns_gate.mutex, &free_word, 1, 0, __ATOMIC_ACQUIRE,
+                                    __ATOMIC_RELAXED))
+        return;
+    while (__atomic_exchange_n(&uns_gate.mutex, 2, __ATOMIC_ACQUIRE))
+        uns_futex_wait(&uns_gate.mutex, 2, NULL);
+}
+
+void uns_gate_unlock(void) {
+    if (__atomic_exchange_n(&uns_gate.mutex, 0, __ATOMIC_RELEASE) == 2)
+        uns_futex_wake(&uns_gate.mutex, 1);
+}
+
+int uns_gate_begin(const struct uns_plan *plan) {
+    memset(&uns_gate, 0, sizeof uns_gate);
+    uns_gate.random = plan->seed * 2 + 1;
+    uns_gate.replaying = plan->kind == UNS_PLAN_REPLAY;
+    uns_gate.strategy =
+        uns_gate.replaying ? &uns_strategy_replay : uns_strategy_named(plan->strategy);
+    if (!uns_gate.strategy)
+        return -1;
+    uns_gate.strategy->begin(plan);
+    return 0;
+}
+
+/* A new thread can be chosen before the operating system has started it: it will find the grant
+ * when it arrives. So the order of threads does not depend on how fast they start. */
+void uns_gate_register(struct uns_thread *t) {
+    uns_gate_lock();
+    if (uns_gate.live_count < UNS_GATE_THREADS)
+        uns_gate.live[uns_gate.live_count++] = t;
+    uns_gate.strategy->enter(t);
+    if (t->index == 0) {
+        uns_gate.holder = t;
+        t->state = UNS_RUNNING;
+    } else if (t->path[0] != '?') {
+        t->pending = (struct uns_pending){.point = UNS_POINT(0, UNS_BEGIN),
+                                          .deadline = UNS_FOREVER};
+        t->state = UNS_READY;
+    }
+    uns_gate_unlock();
+}
+
+/* What is granted is done at once, inside the gate: nobody can slip in between. */
+static enum uns_grant perform(struct uns_thread *t) {
+    struct uns_pending *p = &t->pending;
+    int timed = p->deadline != UNS_FOREVER;
+    if (p->lock && !p->lock->word) {
+        p->lock->word = 1;
+        p->lock->owner = t->index;
+        return UNS_GO;
+    }
+    if (timed && p->deadline > uns_clock_ns())
+        uns_rt.clock_offset += p->deadline - uns_clock_ns();
+    return p->lock ? UNS_TIMED_OUT : UNS_GO;
+}
+
+static void grant(struct uns_thread *t) {
+    uns_gate.strategy->did(t);
+    enum uns_grant outcome = perform(t);
+    t->state = UNS_RUNNING;
+    uns_gate.holder = t;
+    __atomic_store_n(&t->granted, outcome + 1u, __ATOMIC_RELEASE);
+}
+
+static enum uns_grant take_grant(struct uns_thread *t) {
+    uint32_t granted = __atomic_exchange_n(&t->granted, 0, __ATOMIC_ACQUIRE);
+    t->events++;
+    return (enum uns_grant)(granted - 1);
+}
+
+/* Called without the gate's mutex; `wake` is the thread the token went to, or NULL. */
+static enum uns_grant sleep_until_granted(struct uns_thread *t, struct uns_thread *wake) {
+    void *parked = uns_rt.hooks.park ? uns_rt.hooks.park() : NULL;
+    if (wake)
+        uns_futex_wake(&wake->granted, 1);
+    while (!__atomic_load_n(&t->granted, __ATOMIC_ACQUIRE))
+        uns_futex_wait(&t->granted, 0, NULL);
+    if (uns_rt.hooks.unpark)
+        uns_rt.hooks.unpark(parked);
+    return take_grant(t);
+}
+
+void uns_gate_close_segment(const struct uns_thread *t) {
+    struct uns_segment_record segment = {
+        .thread = t->index, .point = uns_gate.segment_point, .until = t->events};
+    if (uns_array_append(&uns_schedule, &segment, sizeof segment) < 0)
+        uns_rt.counters[UNS_COUNT_SCHEDULE_DROPPED]++;
+}
+
+/* `from` gives up the token (it may be NULL: nobody held it); mutex held. */
+void uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to) {
+    if (from && from != to)
+        uns_gate_close_segment(from);
+    if (to) {
+        if (from != to) {
+            uns_gate.segment_point = to->pending.point;
+            uns_rt.counters[UNS_COUNT_SWITCHES]++;
+        }
+        grant(to);
+    } else {
+        uns_gate.holder = NULL;
+    }
+}
+
+int uns_gate_anyone_outside(void) {
+    for (uint32_t i = 0; i < uns_gate.live_count; i++)
+        if (uns_gate.live[i]->state == UNS_OUTSIDE)
+            return 1;
+    return 0;
+}
+
+enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pending) {
+    uns_gate_lock();
+    struct uns_thread *from = uns_gate.holder == t ? t : NULL;
+    t->pending = *pending;
+    t->pos_priority = 0;
+    t->state = UNS_READY;
+    uns_gate.steps++;
+    if (uns_gate.holder && !from) { /* back from outside: the holder will choose us in time */
+        uns_gate_unlock();
+        return sleep_until_granted(t, NULL);
+    }
+    struct uns_thread *next = uns_gate_choose(t);
+    if (!next && !uns_gate_anyone_outside()) {
+        uns_gate_unlock();
+        return UNS_DEADLOCKED;
+    }
+    uns_gate_hand_over(from, next);
+    uns_gate_unlock();
+    return next == t ? take_grant(t) : sleep_until_granted(t, next);
+}
+
+void uns_gate_arrive(struct uns_thread *t) {
+    if (t->flags & UNS_THREAD_CONTROLLED) {
+        sleep_until_granted(t, NULL);
+        return;
+    }
+    struct uns_pending begin = {.point = UNS_POINT(0, UNS_BEGIN), .deadline = UNS_FOREVER};
+    uns_gate_wait(t, &begin);
+}
+
+static void remove_live(const struct uns_thread *t) {
+    for (uint32_t i = 0; i < uns_gate.live_count; i++)
+        if (uns_gate.live[i] == t) {
+            memmove(&uns_gate.live[i], &uns_gate.live[i + 1],
+                    (uns_gate.live_count - i - 1) * sizeof *uns_gate.live);
+            uns_gate.live_count--;
+            return;
+        }
+}
+
+void uns_gate_forget(struct uns_thread *t) {
+    uns_gate_lock();
+    remove_live(t);
+    uns_gate_unlock();
+}
+
+/* Returns UNS_DEADLOCKED if those that are left wait for each other. */
+enum uns_grant uns_gate_leave(struct uns_thread *t) {
+    uns_gate_lock();
+    struct uns_thread *from = uns_gate.holder == t ? t : NULL;
+    t->state = UNS_ENDED;
+    remove_live(t);
+    struct uns_thread *next = NULL;
+    enum uns_grant outcome = UNS_GO;
+    if (from || !uns_gate.holder) {
+        next = uns_gate_choose(NULL);
+        if (!next && uns_gate.live_count && !uns_gate_anyone_outside())
+            outcome = UNS_DEADLOCKED;
+        uns_gate_hand_over(from, next);
+    }
+    uns_gate_unlock();
+    if (next)
+        uns_futex_wake(&next->granted, 1);
+    return outcome;
+}
+
+static void count_event(struct uns_thread *t, uint32_t site) {
+    if (site < uns_rt.site_limit)
+        t->counts[site]++;
+}
+
+void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int write,
+                     int may_switch) {
+    uint32_t site = UNS_POINT_SITE(point);
+    if (uns_rt.noise) {
+        if (may_switch | uns_rt.any_access)
+            uns_gate_noise(t);
+        return;
+    }
+    count_event(t, site);
+    uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites, uns_rt.site_limit);
+    if (!(may_switch | uns_rt.any_access) ||
+        (uns_rt.switch_sites && site < uns_rt.site_limit && !uns_rt.switch_sites[site])) {
+        t->events++;
+    } else {
+        struct uns_pending pending = {
+            .point = point, .write = (uint32_t)write, .cell = cell, .deadline = UNS_FOREVER};
+        uns_gate_wait(t, &pending);
+    }
+    if (UNS_UNLIKELY(uns_rt.tracing))
+        uns_trace_event(t, point, cell);
+}
+
+void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {
+    if (uns_rt.gated)
+        uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites,
+                  uns_rt.site_limit);
+}
+
+/* Who waits for whom: at a deadlock, and for the report of a run that hit its time limit. */
+uint32_t uns_gate_waits(struct uns_wait_record *out, uint32_t room) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < uns_gate.live_count && count < room; i++) {
+        const struct uns_thread *t = uns_gate.live[i];
+        const struct uns_lock *lock = t->pending.lock;
+        if (t->state == UNS_READY && lock && lock->word)
+            out[count++] = (struct uns_wait_record){.thread = t->index,
+                                                    .point = t->pending.point,
+                                                    .owner = lock->owner,
+                                                    .object = t->pending.cell};
+    }
+    return count;
+}
+
+/* The acquires that never came back become nodes of the graph. */
+void uns_gate_deadlock_edges(void) {
+    for (uint32_t i = 0; i < uns_gate.live_count; i++) {
+        struct uns_thread *t = uns_gate.live[i];
+        if (t->state == UNS_READY && t->pending.lock)
+            uns_wait_forever(&uns_rt.tracker, &t->tracked,
+                             UNS_POINT(UNS_POINT_SITE(t->pending.point), UNS_WAIT),
+                             t->pending.cell);
+    }
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The gate's own state. One token: the thread that holds it runs, all others wait at the gate with
+ * their pending operation known. Every field is guarded by the gate's mutex.
+ */
+#ifndef UNSNARL_GATE_H
+#define UNSNARL_GATE_H
+#include "runtime/internal.h"
+
+#define UNS_GATE_THREADS 1024
+#define UNS_PCT_POINTS   8
+/* A sleeper may be woken before others that could run, as if they had been descheduled that long;
+ * longer sleeps end only when nothing else can run (docs/adr/0005). */
+#define UNS_EARLY_WAKE_NS 100000000ll
+/* One thread that keeps the token this long while others could run is spinning on something. */
+#define UNS_STREAK_LIMIT 20000
+
+struct uns_strategy {
+    const char *name;
+    void (*begin)(const struct uns_plan *plan);
+    void (*enter)(struct uns_thread *t); /* a thread was made */
+    struct uns_thread *(*pick)(struct uns_thread **enabled, uint32_t count,
+                               struct uns_thread *current);
+    void (*did)(struct uns_thread *t); /* its pending operation is about to be done */
+};
+
+struct uns_gate {
+    uint32_t mutex;
+    struct uns_thread *holder; /* NULL: nobody runs, the next to arrive decides */
+    struct uns_thread *live[UNS_GATE_THREADS];
+    uint32_t live_count;
+    const struct uns_strategy *strategy;
+    uint64_t random, steps;
+    uint32_t segment_point; /* where the holder took up the token */
+    int replaying;
+};
+
+extern struct uns_gate uns_gate;
+extern const struct uns_strategy uns_strategy_walk, uns_strategy_pct, uns_strategy_pos,
+    uns_strategy_surw, uns_strategy_replay;
+
+const struct uns_strategy *uns_strategy_named(const char *name);
+void uns_gate_lock(void);
+void uns_gate_unlock(void);
+struct uns_thread *uns_gate_choose(struct uns_thread *current);
+void uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to);
+int uns_gate_anyone_outside(void);
+void uns_gate_close_segment(const struct uns_thread *t);
+struct uns_thread *uns_replay_wanted(void);
+static inline uint64_t uns_gate_draw(uint64_t below) {
+    return uns_random(&uns_gate.random) % below;
+}
+#endif

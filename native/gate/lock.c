@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Locks and sleeps as the target sees them. In a gated run the gate decides who gets a lock; in a
+ * free run the word is an ordinary futex mutex. Sync objects are cells too: acquiring and
+ * releasing are writes, so order through locks makes edges (design 4).
+ */
+#include "gate/gate.h"
+#include "runtime/futex.h"
+#include <time.h>
+
+static uint64_t lock_cell(const struct uns_lock *lock) {
+    return uns_mix((uint64_t)(uintptr_t)lock) | 1;
+}
+
+/* Locks are made and dropped all the time (a Condition makes one per wait): what was known of the
+ * address is void. */
+void uns_lock_made(struct uns_lock *lock, uint32_t flags) {
+    *lock = (struct uns_lock){.owner = UNS_NO_OWNER, .flags = flags};
+    if (uns_rt.active)
+        uns_forget(&uns_rt.tracker, lock_cell(lock));
+}
+
+static uint32_t lock_point(const struct uns_lock *lock, uint32_t site, int acquire) {
+    int ends = (lock->flags & UNS_LOCK_IS_THREAD) != 0;
+    if (acquire)
+        return UNS_POINT(site, ends ? UNS_JOIN : UNS_ACQUIRE);
+    return UNS_POINT(site, ends ? UNS_END : UNS_RELEASE);
+}
+
+static void record(struct uns_thread *t, uint32_t point, uint64_t cell) {
+    /* The end of a thread and the wait for it order nothing that a reader of the graph looks for. */
+    if (UNS_POINT_OP(point) <= UNS_RELEASE)
+        uns_write_forced(&uns_rt.tracker, &t->tracked, point, cell);
+    if (UNS_UNLIKELY(uns_rt.tracing))
+        uns_trace_event(t, point, cell);
+    if (uns_rt.gated && UNS_POINT_SITE(point) < uns_rt.site_limit)
+        t->counts[UNS_POINT_SITE(point)]++;
+}
+
+static int take_if_free(struct uns_lock *lock) {
+    uint32_t free_word = 0;
+    return __atomic_compare_exchange_n(&lock->word, &free_word, 1, 0, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+static enum uns_grant acquire_free(struct uns_lock *lock, int64_t timeout_ns) {
+    if (take_if_free(lock))
+        return UNS_GO;
+    if (!timeout_ns)
+        return UNS_TIMED_OUT;
+    int64_t deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_real_ns() + timeout_ns;
+    void *parked = uns_rt.hooks.park ? uns_rt.hooks.park() : NULL;
+    enum uns_grant outcome = UNS_GO;
+    while (__atomic_exchange_n(&lock->word, 2, __ATOMIC_ACQUIRE)) {
+        int64_t left = deadline == UNS_FOREVER ? UNS_FOREVER : deadline - uns_real_ns();
+        struct timespec span = uns_span(left > 0 ? left : 0);
+        int error = uns_futex_wait(&lock->word, 2, left == UNS_FOREVER ? NULL : &span);
+        if (error == ETIMEDOUT || error == EINTR) {
+            outcome = error == EINTR ? UNS_INTERRUPTED : UNS_TIMED_OUT;
+            break;
+        }
+    }
+    if (uns_rt.hooks.unpark)
+        uns_rt.hooks.unpark(parked);
+    return outcome;
+}
+
+static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock, uint32_t site,
+                                    int64_t timeout_ns) {
+    struct uns_pending pending = {
+        .point = lock_point(lock, site, 1),
+        .write = 1,
+        .cell = lock_cell(lock),
+        .lock = timeout_ns ? lock : NULL,
+        .deadline = timeout_ns == UNS_FOREVER || !timeout_ns ? UNS_FOREVER
+                                                             : uns_clock_ns() + timeout_ns,
+    };
+    enum uns_grant outcome = uns_gate_wait(t, &pending);
+    if (outcome == UNS_GO && !timeout_ns)
+        outcome = take_if_free(lock) ? UNS_GO : UNS_TIMED_OUT;
+    return outcome;
+}
+
+enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t timeout_ns) {
+    if (!uns_rt.active) {
+        enum uns_grant idle = acquire_free(lock, timeout_ns);
+        if (idle == UNS_GO)
+            lock->owner = UNS_NO_OWNER;
+        return idle;
+    }
+    struct uns_thread *t = uns_current();
+    enum uns_grant outcome = uns_rt.gated && !t->muted ? acquire_gated(t, lock, site, timeout_ns)
+                                                       : acquire_free(lock, timeout_ns);
+    if (outcome == UNS_GO) {
+        lock->owner = t->index;
+        record(t, lock_point(lock, site, 1), lock_cell(lock));
+    }
+    return outcome;
+}
+
+void uns_lock_release(struct uns_lock *lock, uint32_t site) {
+    if (uns_rt.active) {
+        struct uns_thread *t = uns_current();
+        record(t, lock_point(lock, site, 0), lock_cell(lock));
+        t->events++;
+    }
+    lock->owner = UNS_NO_OWNER;
+    if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)
+        uns_futex_wake(&lock->word, 1);
+}
+
+enum uns_grant uns_sleep(uint32_t site, int64_t ns) {
+    struct uns_thread *t = uns_rt.active ? uns_current() : NULL;
+    if (t && uns_rt.gated && !t->muted) {
+        struct uns_pending pending = {.point = UNS_POINT(site, UNS_SLEEP),
+                                      .deadline = uns_clock_ns() + ns};
+        return uns_gate_wait(t, &pending);
+    }
+    void *parked = uns_rt.hooks.park ? uns_rt.hooks.park() : NULL;
+    struct timespec span = uns_span(ns);
+    int r = nanosleep(&span, NULL);
+    if (uns_rt.hooks.unpark)
+        uns_rt.hooks.unpark(parked);
+    return r ? UNS_INTERRUPTED : UNS_GO;
+}
+
+/* The noise plan: one event in eight is delayed by up to 100 microseconds. */
+void uns_gate_noise(struct uns_thread *t) {
+    static __thread uint64_t state;
+    if (!state)
+        state = uns_gate.random + t->index * 7919u + 1;
+    uint64_t drawn = uns_random(&state);
+    if (drawn & 7)
+        return;
+    void *parked = uns_rt.hooks.park ? uns_rt.hooks.park() : NULL;
+    struct timespec span = uns_span((int64_t)(drawn >> 8) % 100000);
+    nanosleep(&span, NULL);
+    if (uns_rt.hooks.unpark)
+        uns_rt.hooks.unpark(parked);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The stall watch: a native thread that never needs the target's cooperation. It passes the token
+ * on when its holder blocks where the gate cannot see (I/O, a foreign lock), and ends a run that
+ * exceeds its time limit with its run file written.
+ */
+#define _GNU_SOURCE
+#include "gate/gate.h"
+#include "runtime/futex.h"
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PERIOD_NS 2000000
+
+static int64_t run_deadline;
+
+/* 'R' running, 'S' and 'D' blocked: the third field of the thread's stat line. */
+static char thread_state(int32_t os_id) {
+    char path[64], line[256];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", os_id);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 'X';
+    ssize_t n = read(fd, line, sizeof line - 1);
+    close(fd);
+    if (n <= 0)
+        return 'X';
+    line[n] = 0;
+    const char *end = strrchr(line, ')');
+    return end && end[1] ? end[2] : 'X';
+}
+
+static void pass_on(struct uns_thread *stalled) {
+    struct uns_thread *next = NULL;
+    uns_gate_lock();
+    if (uns_gate.holder == stalled && stalled->state == UNS_RUNNING && !stalled->granted) {
+        uns_rt.counters[UNS_COUNT_STALLS]++;
+        stalled->state = UNS_OUTSIDE;
+        next = uns_gate_choose(NULL);
+        uns_gate_hand_over(stalled, next);
+    }
+    uns_gate_unlock();
+    if (next)
+        uns_futex_wake(&next->granted, 1);
+}
+
+/* Blocked on two looks in a row without a step between: stalled. */
+static void look(void) {
+    static struct uns_thread *suspect;
+    static uint64_t suspect_steps;
+    struct uns_thread *holder = uns_gate.holder;
+    if (!holder || holder->granted || !holder->os_id) {
+        suspect = NULL;
+        return;
+    }
+    char state = thread_state(holder->os_id);
+    if (state != 'S' && state != 'D') {
+        suspect = NULL;
+        return;
+    }
+    if (suspect == holder && suspect_steps == uns_gate.steps + holder->events) {
+        pass_on(holder);
+        suspect = NULL;
+    } else {
+        suspect = holder;
+        suspect_steps = uns_gate.steps + holder->events;
+    }
+}
+
+static void time_is_up(double limit) {
+    char note[128];
+    int n = snprintf(note, sizeof note,
+                     "{\"failure\": {\"kind\": \"hang\", \"message\": \"still running after %g s\"}}",
+                     limit);
+    uns_note(note, (uint32_t)n);
+    uns_gate_deadlock_edges();
+    uns_run_finish();
+    _exit(UNS_EXIT_TIMEOUT);
+}
+
+static void *watch(void *argument) {
+    double limit;
+    memcpy(&limit, argument, sizeof limit);
+    struct timespec period = uns_span(PERIOD_NS);
+    while (uns_rt.active) {
+        nanosleep(&period, NULL);
+        if (uns_rt.active && uns_real_ns() > run_deadline)
+            time_is_up(limit);
+        if (uns_rt.active && uns_rt.gated)
+            look();
+    }
+    return NULL;
+}
+
+int uns_watch_begin(double time_limit) {
+    static double limit;
+    limit = time_limit;
+    run_deadline = time_limit > 0 ? uns_real_ns() + (int64_t)(time_limit * 1e9) : UNS_FOREVER;
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 65536);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_t thread;
+    int error = pthread_create(&thread, &attributes, watch, &limit);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attributes);
+    return error ? -1 : 0;
+}

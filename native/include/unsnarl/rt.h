@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The C ABI of the runtime: what a probe may call. One runtime per process, whether events come
+ * from Python, C or both.
+ *
+ * Ground rules: no Python here; no allocator and no locks on the event path of a free run; waiting
+ * happens in gate/ and nowhere else; everything that a signal handler needs to write the run file
+ * is in native memory.
+ */
+#ifndef UNSNARL_RT_H
+#define UNSNARL_RT_H
+#include <stdint.h>
+#include "tracker/tracker.h"
+#include "unsnarl/format.h"
+
+#define UNS_FOREVER    INT64_MAX
+#define UNS_NO_OWNER   UINT32_MAX
+#define UNS_MAX_SITES  (1u << 28)
+#define UNS_EXIT_DEADLOCK 96
+#define UNS_EXIT_TIMEOUT  97
+
+/* What a thread is about to do: known to the gate before it is done. */
+struct uns_pending {
+    uint32_t point;
+    uint32_t write;         /* data access: 1 if it writes */
+    uint64_t cell;          /* data cell, or the lock's */
+    struct uns_lock *lock;  /* an acquire: enabled while the lock is free */
+    int64_t deadline;       /* virtual ns: sleeps and timed acquires; else UNS_FOREVER */
+};
+
+enum uns_state {
+    UNS_RUNNING,  /* holds the token, or the run is not gated */
+    UNS_READY,    /* at the gate, its pending operation known */
+    UNS_OUTSIDE,  /* blocked where the gate cannot see, or not yet arrived */
+    UNS_ENDED,
+};
+enum uns_grant { UNS_GO, UNS_TIMED_OUT, UNS_INTERRUPTED, UNS_DEADLOCKED };
+
+struct uns_thread {
+    struct uns_tracked tracked; /* first: the hot path casts */
+    uint64_t events;            /* events begun so far: the thread's own clock */
+    uint32_t muted;             /* our own code runs, or a probe is under way */
+    uint32_t index, parent, children, flags;
+    int32_t os_id;
+    struct uns_thread *next; /* all threads of the run, newest first */
+    uint32_t *counts;        /* events per site, in gated runs */
+    /* gate */
+    _Alignas(64) uint32_t granted; /* futex word: grant + 1 once the token is ours */
+    enum uns_state state;
+    struct uns_pending pending;
+    uint64_t pos_priority;
+    int64_t pct_priority;
+    uint64_t surw_left, streak;
+    char path[UNS_PATH_BYTES], name[UNS_NAME_BYTES];
+};
+
+/* A mutex that the gate knows. Free runs use the word as a futex. */
+struct uns_lock {
+    uint32_t word;  /* 0 free, 1 held, 2 held and waited for */
+    uint32_t owner; /* thread index, UNS_NO_OWNER */
+    uint32_t flags;
+    uint32_t depth; /* of a reentrant lock */
+};
+#define UNS_LOCK_IS_THREAD 1u /* released when a thread ends: operations read END and JOIN */
+
+/* How a probe's language lets others run while a thread waits (Python: release the GIL). */
+struct uns_hooks {
+    void *(*park)(void);
+    void (*unpark)(void *);
+};
+
+enum uns_plan_kind { UNS_PLAN_FREE, UNS_PLAN_NOISE, UNS_PLAN_CONTROLLED, UNS_PLAN_REPLAY };
+
+struct uns_path_count {
+    char path[UNS_PATH_BYTES];
+    uint64_t count;
+};
+struct uns_path_segment {
+    char path[UNS_PATH_BYTES];
+    uint64_t until;
+    uint32_t point;
+};
+
+/* Everything a run is told. Arrays must live as long as the run. */
+struct uns_plan {
+    enum uns_plan_kind kind;
+    const char *strategy; /* "walk", "pct", "pos", "surw" */
+    uint64_t seed;
+    int any_access; /* the free switching mode: every access may switch */
+    uint32_t depth;
+    uint64_t length;
+    double time_limit; /* seconds, 0: none */
+    int core;          /* pin gated threads to this core, -1: do not */
+    int trace;
+    struct uns_tracker_options tracker;
+    uint32_t site_limit;
+    const uint8_t *switch_sites, *interest_sites; /* byte maps of site_limit entries, or NULL */
+    const struct uns_path_count *counts;
+    uint32_t counts_length;
+    const struct uns_path_segment *segments;
+    uint32_t segments_length;
+    const char *file; /* the run file to write */
+};
+
+struct uns_runtime {
+    struct uns_tracker tracker;
+    int active; /* a run is under way: probes deliver */
+    int held;   /* events stop at the gate first: gated or noise */
+    int gated;  /* a token is handed round */
+    int noise;
+    int tracing; /* keep every event, not only the graph */
+    int any_access;
+    uint64_t logical_time;
+    int64_t clock_offset; /* virtual ns that waiting threads were spared */
+    uint32_t site_limit;
+    uint8_t *shared_sites;
+    const uint8_t *switch_sites;
+    struct uns_thread *threads;
+    uint32_t thread_count;
+    struct uns_hooks hooks;
+    uint64_t counters[UNS_COUNTERS];
+};
+
+UNS_API extern struct uns_runtime uns_rt;
+UNS_API extern __thread struct uns_thread *uns_self __attribute__((tls_model("initial-exec")));
+
+/* runtime/ */
+UNS_API int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks);
+UNS_API int uns_run_finish(void);
+UNS_API void uns_run_abandon(void); /* a forked copy of the target: no run file, no gate */
+UNS_API void uns_note(const char *text, uint32_t bytes);
+UNS_API struct uns_thread *uns_thread_new(struct uns_thread *parent, const char *name,
+                                          uint32_t flags);
+UNS_API void uns_thread_begin(struct uns_thread *t);
+/* UNS_DEADLOCKED: those that are left wait for each other. */
+UNS_API enum uns_grant uns_thread_end(struct uns_thread *t);
+/* The thread could not be started after all. */
+UNS_API void uns_thread_discard(struct uns_thread *t);
+UNS_API struct uns_thread *uns_thread_adopt(void); /* one that started without our knowledge */
+UNS_API struct uns_thread *uns_thread_by_index(uint32_t index);
+UNS_API int64_t uns_clock_ns(void); /* monotonic + what waiting was spared */
+
+/* gate/ */
+UNS_API enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pending);
+UNS_API void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int write,
+                             int may_switch);
+/* Marks a second cell that the same operation touches; no switch point of its own. */
+UNS_API void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell);
+UNS_API void uns_lock_made(struct uns_lock *lock, uint32_t flags);
+UNS_API enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t timeout_ns);
+UNS_API void uns_lock_release(struct uns_lock *lock, uint32_t site);
+UNS_API enum uns_grant uns_sleep(uint32_t site, int64_t ns);
+UNS_API void uns_gate_deadlock_edges(void);
+UNS_API uint32_t uns_gate_waits(struct uns_wait_record *out, uint32_t room);
+
+static inline struct uns_thread *uns_current(void) {
+    struct uns_thread *t = uns_self;
+    return UNS_LIKELY(t != 0) ? t : uns_thread_adopt();
+}
+
+/* An access by the current thread, just before it is done. */
+static inline void uns_access(uint32_t site, uint64_t cell, int write, int may_switch) {
+    struct uns_thread *t = uns_current();
+    uint32_t point = UNS_POINT(site, write ? UNS_WRITE : UNS_READ);
+    if (UNS_UNLIKELY(uns_rt.held))
+        uns_gate_access(t, point, cell, write, may_switch);
+    if (write)
+        uns_write(&uns_rt.tracker, &t->tracked, point, cell);
+    else
+        uns_read(&uns_rt.tracker, &t->tracked, point, cell);
+}
+#endif

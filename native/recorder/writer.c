@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Writes the run file. Only system calls and memory of our own: it must work in a signal handler
+ * and in the watch thread of a process that is beyond help. A kill in the middle leaves the
+ * temporary name behind, never a half file under the final one.
+ */
+#include "gate/gate.h"
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+struct uns_array uns_notes, uns_schedule, uns_trace;
+
+static char final_name[4096], temporary_name[4104];
+
+#define TRACE_MOST (64u << 20)
+
+void uns_recorder_reset(const char *file) {
+    uns_array_free(&uns_schedule);
+    uns_array_free(&uns_trace);
+    snprintf(final_name, sizeof final_name, "%s", file ? file : "");
+    snprintf(temporary_name, sizeof temporary_name, "%s.tmp", final_name);
+}
+
+void uns_note(const char *text, uint32_t bytes) {
+    static uint32_t lock;
+    while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+        ;
+    if (uns_array_append(&uns_notes, text, bytes) == 0)
+        uns_array_append(&uns_notes, "\n", 1);
+    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+}
+
+void uns_trace_event(const struct uns_thread *t, uint32_t point, uint64_t cell) {
+    struct uns_trace_record event = {.time = uns_rt.tracker.now(),
+                                     .cell = cell,
+                                     .point = point,
+                                     .thread = (uint16_t)t->index,
+                                     .context = (uint16_t)t->tracked.context};
+    if (uns_trace.used >= TRACE_MOST || uns_array_append(&uns_trace, &event, sizeof event) < 0)
+        uns_rt.counters[UNS_COUNT_TRACE_DROPPED]++;
+}
+
+static void add_section(struct uns_array *out, uint32_t kind, uint32_t record_size,
+                        const void *data, uint64_t bytes) {
+    static const char zeros[8];
+    struct uns_section_header header = {kind, record_size, bytes};
+    uns_array_append(out, &header, sizeof header);
+    uns_array_append(out, data, bytes);
+    uns_array_append(out, zeros, -bytes & 7);
+    ((struct uns_file_header *)out->data)->sections++;
+}
+
+static void add_array(struct uns_array *out, uint32_t kind, uint32_t record_size,
+                      struct uns_array *rows) {
+    add_section(out, kind, record_size, rows->data, rows->used);
+    uns_array_free(rows);
+}
+
+static void add_threads(struct uns_array *out) {
+    struct uns_array rows = {0};
+    for (uint32_t index = 0; index < uns_rt.thread_count; index++) {
+        const struct uns_thread *t = uns_thread_by_index(index);
+        struct uns_thread_record record = {.index = index};
+        if (t) {
+            record.parent = t->parent;
+            record.flags = t->flags;
+            record.events = t->events;
+            memcpy(record.path, t->path, sizeof record.path);
+            memcpy(record.name, t->name, sizeof record.name);
+        }
+        uns_array_append(&rows, &record, sizeof record);
+    }
+    add_array(out, UNS_SECTION_THREADS, sizeof(struct uns_thread_record), &rows);
+}
+
+static void add_edges(struct uns_array *out) {
+    struct uns_edge_table all = {0};
+    struct uns_array rows = {0};
+    for (struct uns_thread *t = uns_rt.threads; t; t = t->next)
+        uns_edges_merge(&all, &t->tracked.edges);
+    for (uint32_t i = 0; i < all.capacity; i++)
+        if (all.rows[i].count)
+            uns_array_append(&rows, &all.rows[i], sizeof all.rows[i]);
+    uns_rt.counters[UNS_COUNT_EDGES_DROPPED] = all.dropped;
+    add_array(out, UNS_SECTION_EDGES, sizeof(struct uns_edge_record), &rows);
+    uns_edges_free(&all);
+}
+
+static void add_counts(struct uns_array *out) {
+    struct uns_array rows = {0};
+    for (const struct uns_thread *t = uns_rt.threads; t; t = t->next)
+        for (uint32_t site = 0; t->counts && site < uns_rt.site_limit; site++)
+            if (t->counts[site]) {
+                struct uns_count_record record = {t->index, site, t->counts[site]};
+                uns_array_append(&rows, &record, sizeof record);
+            }
+    add_array(out, UNS_SECTION_COUNTS, sizeof(struct uns_count_record), &rows);
+}
+
+static void add_shared(struct uns_array *out) {
+    struct uns_array rows = {0};
+    for (uint32_t site = 0; uns_rt.shared_sites && site < uns_rt.site_limit; site++)
+        if (uns_rt.shared_sites[site])
+            uns_array_append(&rows, &site, sizeof site);
+    add_array(out, UNS_SECTION_SHARED, sizeof(uint32_t), &rows);
+}
+
+static void add_waits(struct uns_array *out) {
+    static struct uns_wait_record waits[UNS_GATE_THREADS];
+    uint32_t count = uns_rt.gated ? uns_gate_waits(waits, UNS_GATE_THREADS) : 0;
+    add_section(out, UNS_SECTION_WAITS, sizeof *waits, waits, count * sizeof *waits);
+}
+
+static void add_counters(struct uns_array *out) {
+    uns_rt.counters[UNS_COUNT_STEPS] = uns_gate.steps;
+    uns_rt.counters[UNS_COUNT_CELLS_EVICTED] = uns_rt.tracker.evicted;
+    for (const struct uns_thread *t = uns_rt.threads; t; t = t->next)
+        uns_rt.counters[UNS_COUNT_EVENTS] += t->events;
+    add_section(out, UNS_SECTION_COUNTERS, 8, uns_rt.counters, sizeof uns_rt.counters);
+}
+
+static int store(const struct uns_array *out) {
+    int fd = open(temporary_name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return -1;
+    const char *at = out->data;
+    uint64_t left = out->used;
+    while (left) {
+        ssize_t n = write(fd, at, left);
+        if (n <= 0)
+            break;
+        at += n;
+        left -= (uint64_t)n;
+    }
+    if (close(fd) != 0 || left) {
+        unlink(temporary_name);
+        return -1;
+    }
+    return rename(temporary_name, final_name);
+}
+
+int uns_write_run_file(void) {
+    if (!final_name[0])
+        return 0;
+    struct uns_array out = {0};
+    struct uns_file_header header = {.magic = UNS_MAGIC, .version = UNS_FORMAT_VERSION};
+    if (uns_array_append(&out, &header, sizeof header) < 0)
+        return -1;
+    if (uns_rt.gated && uns_gate.holder)
+        uns_gate_close_segment(uns_gate.holder);
+    add_section(&out, UNS_SECTION_NOTES, 1, uns_notes.data, uns_notes.used);
+    add_threads(&out);
+    add_edges(&out);
+    add_section(&out, UNS_SECTION_SCHEDULE, sizeof(struct uns_segment_record), uns_schedule.data,
+                uns_schedule.used);
+    add_counts(&out);
+    add_shared(&out);
+    add_waits(&out);
+    if (uns_trace.used)
+        add_section(&out, UNS_SECTION_TRACE, sizeof(struct uns_trace_record), uns_trace.data,
+                    uns_trace.used);
+    add_counters(&out);
+    ((struct uns_file_header *)out.data)->size = out.used;
+    int outcome = store(&out);
+    uns_array_free(&out);
+    return outcome;
+}

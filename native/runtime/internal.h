@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the rooms of the runtime share with each other and with nobody else.
+ */
+#ifndef UNSNARL_INTERNAL_H
+#define UNSNARL_INTERNAL_H
+#include "unsnarl/rt.h"
+
+/* A growing array in anonymous pages: usable from a signal handler's thread of control. */
+struct uns_array {
+    void *data;
+    uint64_t used, capacity; /* bytes */
+};
+int uns_array_append(struct uns_array *array, const void *bytes, uint64_t length);
+void uns_array_free(struct uns_array *array);
+
+/* recorder/ */
+extern struct uns_array uns_notes, uns_schedule, uns_trace;
+void uns_trace_event(const struct uns_thread *t, uint32_t point, uint64_t cell);
+int uns_write_run_file(void);
+void uns_recorder_reset(const char *file);
+
+/* gate/ */
+int uns_gate_begin(const struct uns_plan *plan);
+void uns_gate_register(struct uns_thread *t);
+void uns_gate_arrive(struct uns_thread *t);
+void uns_gate_forget(struct uns_thread *t);
+void uns_gate_noise(struct uns_thread *t);
+enum uns_grant uns_gate_leave(struct uns_thread *t);
+
+int uns_watch_begin(double time_limit);
+
+uint64_t uns_random(uint64_t *state);
+int64_t uns_real_ns(void);
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A run begins in the process that will execute it and ends with its run file.
+ */
+#define _GNU_SOURCE
+#include "runtime/internal.h"
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#elif !defined(__aarch64__)
+#error "unsnarl supports x86-64 and aarch64"
+#endif
+
+struct uns_runtime uns_rt;
+
+static uint64_t cycle_now(void) {
+#if defined(__x86_64__)
+    return __rdtsc();
+#else
+    uint64_t ticks;
+    __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#endif
+}
+
+/* In gated runs one thread runs at a time, so a counter is exact and repeats from run to run. */
+static uint64_t logical_now(void) {
+    return __atomic_add_fetch(&uns_rt.logical_time, 1, __ATOMIC_RELAXED);
+}
+
+int64_t uns_real_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+int64_t uns_clock_ns(void) {
+    return uns_real_ns() + __atomic_load_n(&uns_rt.clock_offset, __ATOMIC_RELAXED);
+}
+
+uint64_t uns_random(uint64_t *state) {
+    /* splitmix64: small, seedable, good enough to draw schedules with. */
+    uint64_t z = *state += 0x9E3779B97F4A7C15ull;
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+    z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+    return z ^ z >> 31;
+}
+
+static void on_fatal(int number) {
+    uns_run_finish();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* A crash still leaves its run file; handlers that the target set itself are respected. */
+static void watch_signals(void) {
+    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM};
+    for (unsigned i = 0; i < sizeof fatal / sizeof *fatal; i++) {
+        struct sigaction now;
+        if (sigaction(fatal[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+            struct sigaction ours = {.sa_handler = on_fatal, .sa_flags = SA_NODEFER};
+            sigaction(fatal[i], &ours, NULL);
+        }
+    }
+}
+
+static void pin(int core) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
+int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
+    memset(&uns_rt, 0, sizeof uns_rt);
+    uns_self = NULL;
+    int gated = plan->kind >= UNS_PLAN_CONTROLLED;
+    if (uns_tracker_init(&uns_rt.tracker, &plan->tracker, gated ? logical_now : cycle_now) < 0)
+        return -1;
+    uns_rt.hooks = *hooks;
+    uns_rt.site_limit = plan->site_limit;
+    uns_rt.any_access = plan->any_access;
+    uns_rt.noise = plan->kind == UNS_PLAN_NOISE;
+    uns_rt.switch_sites = plan->switch_sites;
+    uns_rt.shared_sites = uns_pages(plan->site_limit + 1);
+    uns_recorder_reset(plan->file);
+    uns_rt.tracing = plan->trace;
+    if (!uns_rt.shared_sites || (plan->kind != UNS_PLAN_FREE && uns_gate_begin(plan) < 0))
+        return -1;
+    if (gated && plan->core >= 0)
+        pin(plan->core);
+    uns_rt.gated = gated;
+    uns_rt.held = gated || uns_rt.noise;
+    uns_self = uns_thread_new(NULL, "MainThread", 0);
+    uns_self->os_id = (int32_t)gettid();
+    uns_self->state = UNS_RUNNING;
+    watch_signals();
+    uns_rt.active = 1;
+    return plan->time_limit > 0 || gated ? uns_watch_begin(plan->time_limit) : 0;
+}
+
+/* Idempotent, callable from any thread and from a signal handler: the first call writes. */
+int uns_run_finish(void) {
+    if (!__atomic_exchange_n(&uns_rt.active, 0, __ATOMIC_SEQ_CST))
+        return 0;
+    return uns_write_run_file();
+}
+
+void uns_run_abandon(void) {
+    uns_rt.active = 0;
+    uns_rt.held = 0;
+    uns_rt.gated = 0;
+}

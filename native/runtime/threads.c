@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The registry of threads. A thread's path ("0.1.2") says which child of which parent it is, so it
+ * names the same thread in every run.
+ */
+#define _GNU_SOURCE
+#include "runtime/internal.h"
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+__thread struct uns_thread *uns_self __attribute__((tls_model("initial-exec")));
+
+static uint32_t registry_lock;
+
+static void lock_registry(void) {
+    while (__atomic_exchange_n(&registry_lock, 1, __ATOMIC_ACQUIRE))
+        ;
+}
+
+static void unlock_registry(void) {
+    __atomic_store_n(&registry_lock, 0, __ATOMIC_RELEASE);
+}
+
+/* Fresh ids first: an id given again while old records still carry it would hide communication
+ * between the two threads. After 63 threads the id of an ended one is taken, then the last. */
+static uint32_t live_id(uint32_t index) {
+    if (index + 1 < UNS_LIVE_IDS)
+        return index + 1;
+    for (const struct uns_thread *t = uns_rt.threads; t; t = t->next)
+        if (t->state == UNS_ENDED && uns_rt.tracker.live[t->tracked.id] == &t->tracked)
+            return t->tracked.id;
+    uns_rt.counters[UNS_COUNT_ALIASED]++;
+    return UNS_LIVE_IDS - 1;
+}
+
+static void name_thread(struct uns_thread *t, struct uns_thread *parent, const char *name) {
+    if (!parent)
+        strcpy(t->path, t->index ? "?" : "0");
+    else
+        snprintf(t->path, sizeof t->path, "%.40s.%u", parent->path, ++parent->children);
+    snprintf(t->name, sizeof t->name, "%s", name);
+}
+
+struct uns_thread *uns_thread_new(struct uns_thread *parent, const char *name, uint32_t flags) {
+    struct uns_thread *t = uns_pages(sizeof *t);
+    if (!t)
+        return NULL;
+    lock_registry();
+    uint32_t index = uns_rt.thread_count++;
+    uns_tracked_init(&uns_rt.tracker, &t->tracked, live_id(index), index);
+    t->index = index;
+    t->parent = parent ? parent->index : 0;
+    t->flags = flags | (uns_rt.gated ? UNS_THREAD_CONTROLLED : 0);
+    t->state = UNS_OUTSIDE;
+    name_thread(t, parent, name);
+    t->next = uns_rt.threads;
+    uns_rt.threads = t;
+    unlock_registry();
+    if (uns_rt.gated && uns_rt.site_limit)
+        t->counts = uns_pages(uns_rt.site_limit * sizeof *t->counts);
+    if (uns_rt.gated)
+        uns_gate_register(t);
+    return t;
+}
+
+struct uns_thread *uns_thread_by_index(uint32_t index) {
+    struct uns_thread *t = uns_rt.threads;
+    while (t && t->index != index)
+        t = t->next;
+    return t;
+}
+
+void uns_thread_begin(struct uns_thread *t) {
+    t->os_id = (int32_t)gettid();
+    uns_self = t;
+    if (uns_rt.gated)
+        uns_gate_arrive(t);
+}
+
+enum uns_grant uns_thread_end(struct uns_thread *t) {
+    t->flags |= UNS_THREAD_ENDED;
+    uns_self = NULL;
+    if (uns_rt.gated)
+        return uns_gate_leave(t);
+    t->state = UNS_ENDED;
+    return UNS_GO;
+}
+
+void uns_thread_discard(struct uns_thread *t) {
+    t->flags |= UNS_THREAD_ENDED;
+    if (uns_rt.gated)
+        uns_gate_forget(t);
+    t->state = UNS_ENDED;
+}
+
+/* A thread that no probe saw start (made by C code): observed and gated from here on, but said. */
+struct uns_thread *uns_thread_adopt(void) {
+    struct uns_thread *t = uns_thread_new(NULL, "foreign", 0);
+    uns_rt.counters[UNS_COUNT_UNCONTROLLED] += uns_rt.gated != 0;
+    t->flags &= ~UNS_THREAD_CONTROLLED;
+    t->os_id = (int32_t)gettid();
+    uns_self = t;
+    if (uns_rt.gated)
+        uns_gate_arrive(t);
+    return t;
+}

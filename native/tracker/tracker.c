@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tracker/tracker.h"
+#include <string.h>
+
+int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_options *options,
+                     uint64_t (*now)(void)) {
+    memset(tracker, 0, sizeof *tracker);
+    tracker->cell_mask = (1u << UNS_CELL_BITS) - 1;
+    tracker->cells = uns_pages((tracker->cell_mask + 1 + UNS_CELL_WAYS) * sizeof(struct uns_cell));
+    tracker->context_mask = (1u << 2 * options->context_size) - 1;
+    tracker->first_read = options->first_read;
+    tracker->first_write = options->first_write;
+    tracker->racy_lookup = options->racy_lookup;
+    tracker->now = now;
+    return tracker->cells ? 0 : -1;
+}
+
+void uns_tracked_init(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t id,
+                      uint32_t index) {
+    memset(t, 0, sizeof *t);
+    t->id = id;
+    t->index = index;
+    t->bit = 1ull << id;
+    /* Without racy look-up every access takes the lock first (Recon 5.4.2): no fast path. */
+    t->read_bit = tracker->first_read && tracker->racy_lookup ? t->bit : 0;
+    t->write_id = tracker->first_write && tracker->racy_lookup ? id : UINT32_MAX;
+    t->write_mask = tracker->first_write == UNS_FIRST_WRITE_PAPER ? 0 : ~t->bit;
+    tracker->live[id] = t;
+}
+
+static void lock_cell(struct uns_tracker *tracker, uint64_t key) {
+    while (__atomic_test_and_set(&tracker->locks[key % UNS_LOCK_STRIPES], __ATOMIC_ACQUIRE))
+        ;
+}
+
+static void unlock_cell(struct uns_tracker *tracker, uint64_t key) {
+    __atomic_clear(&tracker->locks[key % UNS_LOCK_STRIPES], __ATOMIC_RELEASE);
+}
+
+static void push(const struct uns_tracker *tracker, struct uns_tracked *t,
+                 enum uns_context_event event) {
+    uint64_t context = __atomic_load_n(&t->context, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->context, (context << 2 | event) & tracker->context_mask, __ATOMIC_RELAXED);
+}
+
+/* The home slot is tried first (the fast path looks only there), then its neighbours; a full
+ * bucket gives up its home slot: lossy like Recon's table (5.1), but counted. */
+static struct uns_cell *find(struct uns_tracker *tracker, uint64_t key) {
+    struct uns_cell *home = uns_cell_at(tracker, key), *free_slot = NULL;
+    for (int way = 0; way < UNS_CELL_WAYS; way++) {
+        if (home[way].key == key)
+            return &home[way];
+        if (!home[way].key && !free_slot)
+            free_slot = &home[way];
+    }
+    if (!free_slot) {
+        free_slot = home;
+        tracker->evicted++;
+    }
+    memset(free_slot, 0, sizeof *free_slot);
+    free_slot->key = key;
+    return free_slot;
+}
+
+static void add_edge(struct uns_tracked *t, const struct uns_cell *cell, uint32_t point,
+                     uint64_t now) {
+    const struct uns_edge_record edge = {
+        .source_point = cell->point,
+        .sink_point = point,
+        .source_context = (uint16_t)cell->context,
+        .sink_context = (uint16_t)t->context,
+        .source_thread = (uint16_t)cell->writer_index,
+        .sink_thread = (uint16_t)t->index,
+        .source_time = cell->time,
+        .sink_time = now,
+        .cell = cell->key,
+        .count = 1,
+    };
+    uns_edges_add(&t->edges, &edge);
+}
+
+void uns_read_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                   uint64_t key) {
+    lock_cell(tracker, key);
+    struct uns_cell *cell = find(tracker, key);
+    int foreign = cell->writer && cell->writer != t->id;
+    if (foreign && !(tracker->first_read && cell->sharers & t->bit)) {
+        add_edge(t, cell, point, tracker->now());
+        push(tracker, t, UNS_LC_RD);
+        if (tracker->live[cell->writer])
+            push(tracker, tracker->live[cell->writer], UNS_RM_RD);
+    }
+    if (foreign || !cell->writer)
+        cell->sharers |= t->bit;
+    unlock_cell(tracker, key);
+}
+
+static void tell_readers(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t others,
+                         uint32_t writer) {
+    push(tracker, t, UNS_LC_WR);
+    if (writer && writer != t->id)
+        others |= 1ull << writer;
+    for (; others; others &= others - 1) {
+        struct uns_tracked *other = tracker->live[__builtin_ctzll(others)];
+        if (other)
+            push(tracker, other, UNS_RM_WR);
+    }
+}
+
+static void write_cell(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                       struct uns_cell *cell) {
+    uint64_t now = tracker->now(), context = t->context;
+    uint64_t others = cell->sharers & ~t->bit;
+    int foreign = cell->writer && cell->writer != t->id;
+    if (foreign)
+        add_edge(t, cell, point, now);
+    if (foreign || others)
+        tell_readers(tracker, t, others, cell->writer);
+    cell->writer = t->id;
+    cell->writer_index = t->index;
+    cell->point = point;
+    cell->context = (uint32_t)context;
+    cell->time = now;
+    cell->sharers = 0;
+}
+
+static int skip_write(const struct uns_tracker *tracker, const struct uns_tracked *t,
+                      const struct uns_cell *cell) {
+    if (tracker->first_write == UNS_FIRST_WRITE_OFF || cell->writer != t->id)
+        return 0;
+    return tracker->first_write == UNS_FIRST_WRITE_PAPER || !(cell->sharers & ~t->bit);
+}
+
+void uns_write_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                    uint64_t key) {
+    lock_cell(tracker, key);
+    struct uns_cell *cell = find(tracker, key);
+    if (!skip_write(tracker, t, cell))
+        write_cell(tracker, t, point, cell);
+    unlock_cell(tracker, key);
+}
+
+void uns_write_forced(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                      uint64_t key) {
+    lock_cell(tracker, key);
+    write_cell(tracker, t, point, find(tracker, key));
+    unlock_cell(tracker, key);
+}
+
+void uns_wait_forever(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                      uint64_t key) {
+    lock_cell(tracker, key);
+    struct uns_cell *cell = find(tracker, key);
+    if (cell->writer)
+        add_edge(t, cell, point, tracker->now());
+    unlock_cell(tracker, key);
+}
+
+void uns_forget(struct uns_tracker *tracker, uint64_t key) {
+    lock_cell(tracker, key);
+    struct uns_cell *home = uns_cell_at(tracker, key);
+    for (int way = 0; way < UNS_CELL_WAYS; way++)
+        if (home[way].key == key)
+            memset(&home[way].sharers, 0, sizeof home[way] - sizeof home[way].key);
+    unlock_cell(tracker, key);
+}
+
+int uns_touch(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t site, uint64_t key,
+              uint8_t *shared_sites, uint32_t site_limit) {
+    struct uns_cell *cell = find(tracker, key);
+    if (cell->last_id && cell->last_id != t->id) {
+        cell->shared = 1;
+        if (cell->last_site < site_limit)
+            shared_sites[cell->last_site] = 1;
+    }
+    cell->last_id = t->id;
+    cell->last_site = site;
+    if (cell->shared && site < site_limit)
+        shared_sites[site] = 1;
+    return (int)cell->shared;
+}

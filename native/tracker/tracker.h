@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * The tracker turns accesses into a timestamped, context-aware communication graph
+ * (Recon 3.1, 5.1, 5.2, 5.4; Bugaboo 4.1). It knows nothing of locks, schedules or Python; the
+ * same code runs online in the target and offline over a stream of events. Its oracle is
+ * tests/conformance/tracker_twin.py.
+ */
+#ifndef UNSNARL_TRACKER_H
+#define UNSNARL_TRACKER_H
+#include <stddef.h>
+#include <stdint.h>
+#include "unsnarl/format.h"
+
+#define UNS_LIKELY(x)   __builtin_expect(!!(x), 1)
+#define UNS_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define UNS_API         __attribute__((visibility("default")))
+
+/* Ids 1..63 are live threads (recycled, 63 shared when there are more); 0 is "no writer". */
+#define UNS_LIVE_IDS     64
+#define UNS_CELL_BITS    17
+#define UNS_CELL_WAYS    4
+#define UNS_CONTEXT_MAX  8
+#define UNS_EDGES_START  64
+#define UNS_EDGES_MAX    (1u << 20)
+#define UNS_LOCK_STRIPES 256
+
+enum uns_context_event { UNS_LC_RD = 0, UNS_LC_WR = 1, UNS_RM_RD = 2, UNS_RM_WR = 3 };
+/* Recon 5.4.1's first-write rule as worded ("paper") loses every later pair of one writer and one
+ * reader; "shared" skips only while nobody else has read since, at the same cost. */
+enum uns_first_write { UNS_FIRST_WRITE_OFF, UNS_FIRST_WRITE_PAPER, UNS_FIRST_WRITE_SHARED };
+
+/* One cache line per cell. */
+struct uns_cell {
+    uint64_t key;     /* 0: free */
+    uint64_t sharers; /* bits of the live ids that read since the last write */
+    uint64_t time;
+    uint32_t writer; /* live id, 0: none */
+    uint32_t point, context, writer_index;
+    uint32_t last_id, last_site, shared; /* who touched it last; two threads did */
+    uint32_t reserved[3];
+};
+_Static_assert(sizeof(struct uns_cell) == 64, "a cell is one cache line");
+
+struct uns_edge_table {
+    struct uns_edge_record *rows;
+    uint32_t capacity, used;
+    uint64_t dropped;
+};
+
+/* What the tracker keeps of a thread; hot fields first. */
+struct uns_tracked {
+    uint64_t bit, read_bit, write_mask;
+    uint32_t id, write_id, index, reserved;
+    struct uns_edge_table edges;
+    /* Written by other threads on every communication: a line of its own. */
+    _Alignas(64) uint64_t context;
+};
+
+struct uns_tracker {
+    struct uns_cell *cells;
+    uint64_t cell_mask, context_mask, evicted;
+    int first_read, first_write, racy_lookup;
+    struct uns_tracked *live[UNS_LIVE_IDS];
+    uint64_t (*now)(void);
+    char locks[UNS_LOCK_STRIPES];
+};
+
+struct uns_tracker_options {
+    unsigned context_size;
+    int first_read, racy_lookup;
+    enum uns_first_write first_write;
+};
+
+UNS_API int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_options *options,
+                             uint64_t (*now)(void));
+UNS_API void uns_tracker_free(struct uns_tracker *tracker);
+UNS_API void uns_tracked_init(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t id,
+                              uint32_t index);
+UNS_API void uns_read_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                           uint64_t key);
+UNS_API void uns_write_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                            uint64_t key);
+/* A write that is never skipped: lock operations, whose latest point must be the source. */
+UNS_API void uns_write_forced(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                              uint64_t key);
+/* An acquire that never came back: an edge from the cell's last writer, whoever that was. */
+UNS_API void uns_wait_forever(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                              uint64_t key);
+/* The object behind the cell was made anew: what was known of its address is void. */
+UNS_API void uns_forget(struct uns_tracker *tracker, uint64_t key);
+/* Notes who touched the cell; returns whether two threads have. Marks sites in `shared_sites`. */
+UNS_API int uns_touch(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t site,
+                      uint64_t key, uint8_t *shared_sites, uint32_t site_limit);
+
+UNS_API void uns_edges_add(struct uns_edge_table *table, const struct uns_edge_record *edge);
+UNS_API void uns_edges_merge(struct uns_edge_table *into, const struct uns_edge_table *from);
+UNS_API void uns_edges_free(struct uns_edge_table *table);
+UNS_API void *uns_pages(size_t bytes);
+
+static inline uint64_t uns_mix(uint64_t x) {
+    x *= 0x9E3779B97F4A7C15ull;
+    return x ^ x >> 32;
+}
+
+static inline struct uns_cell *uns_cell_at(const struct uns_tracker *tracker, uint64_t key) {
+    return &tracker->cells[key >> 8 & tracker->cell_mask];
+}
+
+/* The two fast paths: this thread has nothing new to tell about this cell. */
+static inline void uns_read(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                            uint64_t key) {
+    const struct uns_cell *cell = uns_cell_at(tracker, key);
+    if (UNS_LIKELY(cell->key == key && (cell->writer == t->id || (cell->sharers & t->read_bit))))
+        return;
+    uns_read_slow(tracker, t, point, key);
+}
+
+static inline void uns_write(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                             uint64_t key) {
+    const struct uns_cell *cell = uns_cell_at(tracker, key);
+    if (UNS_LIKELY(cell->key == key && cell->writer == t->write_id &&
+                   !(cell->sharers & t->write_mask)))
+        return;
+    uns_write_slow(tracker, t, point, key);
+}
+#endif

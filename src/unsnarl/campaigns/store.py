@@ -1,0 +1,399 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The campaign folder: `.unsnarl/<campaign>/` with its description, database and run files.
+
+Every finished run is one committed row; run files appear under their final name only when whole.
+So a campaign killed at any moment loses at most the runs in progress: a file without a row was in
+progress and is dropped, a row whose file is missing or damaged keeps its label only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import platform
+import sqlite3
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from unsnarl.errors import ToolError, UsageError
+from unsnarl.model.finding import Finding
+from unsnarl.model.run import Failure, RunRecord
+
+FOLDER = ".unsnarl"
+SCHEMA_VERSION = 1
+SCHEMA = """
+CREATE TABLE runs (
+    number INTEGER PRIMARY KEY,
+    phase TEXT NOT NULL,               -- hunt, or support: extra runs behind a claim
+    label TEXT NOT NULL,
+    signature TEXT NOT NULL,
+    strategy TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    switch TEXT NOT NULL,
+    status INTEGER NOT NULL,
+    signal INTEGER NOT NULL,
+    seconds REAL NOT NULL,
+    threads_seen INTEGER NOT NULL,
+    threads_controlled INTEGER NOT NULL,
+    kept INTEGER NOT NULL,             -- whether the run file is there
+    failure TEXT                       -- JSON, model.run.Failure
+);
+CREATE TABLE findings (
+    method TEXT NOT NULL,
+    signature TEXT NOT NULL,
+    rank INTEGER NOT NULL,
+    score REAL NOT NULL,
+    finding TEXT NOT NULL,             -- JSON, model.finding.Finding
+    PRIMARY KEY (method, signature, rank)
+);
+"""
+KEPT_SUFFIXES = (".run", ".out", ".replay")
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+BARRED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENOENT)
+
+
+class Description(msgspec.Struct, frozen=True):
+    """campaign.json: what was run, with what, where."""
+
+    version: int
+    name: str
+    command: tuple[str, ...]
+    cwd: str
+    root: str
+    created: str
+    options: dict[str, Any]
+    unsnarl: str
+    python: str
+    platform: str
+    git: str = ""
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A run's record with the store's own columns."""
+
+    record: RunRecord
+    phase: str
+    kept: bool
+
+
+@contextlib.contextmanager
+def storing(folder: Path) -> Iterator[None]:
+    """Turn a full disk and an unwritable folder into one clear message each."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in FULL:
+            raise disk_full(folder, error) from None
+        if error.errno in BARRED:
+            raise not_writable(folder, error) from None
+        raise
+    except sqlite3.OperationalError as error:
+        text = str(error)
+        if "full" in text or "I/O" in text:
+            raise disk_full(folder, error) from None
+        if "readonly" in text or "unable to open" in text:
+            raise not_writable(folder, error) from None
+        raise
+
+
+def disk_full(folder: Path, error: object) -> ToolError:
+    """The error for a disk, or a limit on file sizes, that is used up."""
+    return ToolError(
+        "disk-full",
+        f"no room left to write in {folder} ({error}); the runs stored so far are complete",
+        "free some space, then: unsnarl hunt --resume",
+    )
+
+
+def not_writable(folder: Path, error: object) -> ToolError:
+    """The error for a folder that may not be written."""
+    return ToolError(
+        "not-writable",
+        f"cannot write {folder}: {error}",
+        "run from a directory that you may write",
+    )
+
+
+def command_hash(command: Iterable[str]) -> str:
+    """A short name for a command line."""
+    return hashlib.sha256("\0".join(command).encode()).hexdigest()[:8]
+
+
+class Store:
+    """One campaign on disk."""
+
+    def __init__(self, folder: Path, description: Description) -> None:
+        self.folder = folder
+        self.description = description
+        self._database = self._connect()
+
+    @property
+    def name(self) -> str:
+        """The campaign's name, which is its folder's."""
+        return self.folder.name
+
+    @classmethod
+    def create(
+        cls, base: Path, command: tuple[str, ...], cwd: Path, root: Path, **more: Any
+    ) -> Store:
+        """Make the folder of a new campaign; `more`: options, python."""
+        parent = base / FOLDER
+        with storing(parent):
+            parent.mkdir(exist_ok=True)
+            _write(parent / ".gitignore", b"*\n")
+            folder = _fresh(parent, command)
+            (folder / "runs").mkdir()
+            description = Description(
+                version=1,
+                name=folder.name,
+                command=command,
+                cwd=str(cwd),
+                root=str(root),
+                created=time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+                unsnarl=version(),
+                platform=platform.platform(),
+                git=_git_revision(cwd),
+                **more,
+            )
+            _write(folder / "campaign.json", msgspec.json.format(msgspec.json.encode(description)))
+            return cls(folder, description)
+
+    @classmethod
+    def open(cls, folder: Path) -> Store:
+        """Open a stored campaign."""
+        try:
+            text = (folder / "campaign.json").read_bytes()
+            description = msgspec.json.decode(text, type=Description)
+        except (OSError, msgspec.MsgspecError) as error:
+            raise ToolError(
+                "campaign-damaged", f"cannot read {folder}/campaign.json: {error}"
+            ) from None
+        return cls(folder, description)
+
+    def run_file(self, number: int) -> Path:
+        """Where the run of this number is, or will be."""
+        return self.folder / "runs" / f"{number:06d}.run"
+
+    def output_file(self, number: int) -> Path:
+        """What the run printed."""
+        return self.folder / "runs" / f"{number:06d}.out"
+
+    def replay_file(self, number: int) -> Path:
+        """The replay of a run, with values."""
+        return self.folder / "runs" / f"{number:06d}.replay"
+
+    def add(self, record: RunRecord, phase: str, kept: bool) -> None:
+        """Store one finished run; its files go unless they are to be kept."""
+        failure = msgspec.json.encode(record.failure).decode() if record.failure else None
+        row = (
+            record.number, phase, record.label, record.signature, record.strategy, record.seed,
+            record.switch, record.status, record.signal, record.seconds, record.threads_seen,
+            record.threads_controlled, int(kept), failure,
+        )  # fmt: skip
+        with storing(self.folder):
+            marks = ", ".join("?" * len(row))
+            self._database.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", row)
+        if not kept:
+            self._discard(record.number)
+        elif record.label == "pass":
+            self.output_file(record.number).unlink(missing_ok=True)
+
+    def runs(self) -> list[Stored]:
+        """All runs, by number."""
+        rows = self._database.execute("SELECT * FROM runs ORDER BY number")
+        return [_stored(row) for row in rows]
+
+    def save_findings(self, method: str, signature: str, findings: Iterable[Finding]) -> None:
+        """Replace what is stored of one method for one signature."""
+        rows = [
+            (method, signature, f.rank, f.score, msgspec.json.encode(f).decode()) for f in findings
+        ]
+        with storing(self.folder):
+            self._database.execute("BEGIN")
+            self._database.execute(
+                "DELETE FROM findings WHERE method = ? AND signature = ?", (method, signature)
+            )
+            self._database.executemany("INSERT INTO findings VALUES (?, ?, ?, ?, ?)", rows)
+            self._database.execute("COMMIT")
+
+    def findings(self, method: str = "recon") -> list[tuple[str, Finding]]:
+        """The stored findings with their signatures, best first."""
+        rows = self._database.execute(
+            "SELECT signature, finding FROM findings WHERE method = ? ORDER BY signature, rank",
+            (method,),
+        )
+        return [(signature, msgspec.json.decode(text, type=Finding)) for signature, text in rows]
+
+    def recover(self) -> list[str]:
+        """After a kill: drop files in progress; name the kept files that are damaged."""
+        self.sweep()
+        kept = [stored.record.number for stored in self.runs() if stored.kept]
+        return [str(self.run_file(number)) for number in kept if not self._usable(number)]
+
+    def sweep(self) -> None:
+        """Remove the files of runs that were in progress when the campaign ended."""
+        rows = self._database.execute("SELECT number FROM runs WHERE kept").fetchall()
+        kept = {f"{number:06d}" for (number,) in rows}
+        for path in (self.folder / "runs").iterdir():
+            if path.stem not in kept or path.suffix not in KEPT_SUFFIXES:
+                path.unlink(missing_ok=True)
+
+    def _usable(self, number: int) -> bool:
+        if _is_whole(self.run_file(number)):
+            return True
+        with storing(self.folder):
+            self._database.execute("UPDATE runs SET kept = 0 WHERE number = ?", (number,))
+        return False
+
+    def forget(self, number: int) -> None:
+        """Keep a run's label but not its file."""
+        with storing(self.folder):
+            self._database.execute("UPDATE runs SET kept = 0 WHERE number = ?", (number,))
+        self._discard(number)
+
+    def check_room(self) -> None:
+        """Raise if a run file cannot be written; asked when a run left none."""
+        probe = self.folder / "runs" / "room.probe"
+        with storing(self.folder):
+            try:
+                probe.write_bytes(bytes(1 << 16))
+            finally:
+                probe.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Close the database."""
+        self._database.close()
+
+    def _discard(self, number: int) -> None:
+        self.run_file(number).unlink(missing_ok=True)
+        self.output_file(number).unlink(missing_ok=True)
+        self.replay_file(number).unlink(missing_ok=True)
+
+    def _connect(self) -> sqlite3.Connection:
+        with storing(self.folder):
+            database = sqlite3.connect(self.folder / "campaign.sqlite", isolation_level=None)
+            # A process that is killed loses nothing with synchronous=OFF, only a power cut would;
+            # in return every run can be committed at once.
+            try:
+                database.execute("PRAGMA synchronous = OFF")
+                database.execute("PRAGMA journal_mode = TRUNCATE")
+                self._check_schema(database)
+            except sqlite3.DatabaseError as error:
+                if isinstance(error, sqlite3.OperationalError):
+                    raise
+                path = self.folder / "campaign.sqlite"
+                raise ToolError("campaign-damaged", f"cannot read {path}: {error}") from None
+            return database
+
+    def _check_schema(self, database: sqlite3.Connection) -> None:
+        (found,) = database.execute("PRAGMA user_version").fetchone()
+        if found == 0:
+            database.executescript(
+                f"BEGIN; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+            )
+        elif found != SCHEMA_VERSION:
+            raise ToolError(
+                "campaign-damaged",
+                f"{self.folder} has schema {found}, this version reads {SCHEMA_VERSION}",
+            )
+
+
+def find_base(cwd: Path) -> Path | None:
+    """The nearest directory upwards that has campaigns."""
+    return next((path for path in (cwd, *cwd.parents) if (path / FOLDER).is_dir()), None)
+
+
+def campaigns(cwd: Path) -> list[Path]:
+    """The folders of the stored campaigns, oldest first."""
+    base = find_base(cwd)
+    if base is None:
+        return []
+    return sorted(path.parent for path in (base / FOLDER).glob("*/campaign.json"))
+
+
+def find(cwd: Path, name: str = "", command: tuple[str, ...] = ()) -> Path:
+    """A campaign by name, path or unique beginning; else the newest (of `command`)."""
+    folders = campaigns(cwd)
+    if name:
+        if (cwd / name / "campaign.json").exists():
+            return cwd / name
+        wanted = Path(name).name
+        folders = [f for f in folders if f.name == wanted] or [
+            f for f in folders if f.name.startswith(wanted)
+        ]
+    elif command:
+        folders = [f for f in folders if command_hash(command) in f.name]
+    if not folders:
+        what = f"named {name!r}" if name else "of this command" if command else "stored"
+        raise UsageError("no-campaign", f"there is no campaign {what}", "run unsnarl hunt first")
+    return folders[-1]
+
+
+def version() -> str:
+    """The version of unsnarl that is installed."""
+    from importlib import metadata  # noqa: PLC0415
+
+    try:
+        return metadata.version("unsnarl")
+    except metadata.PackageNotFoundError:
+        return "0"
+
+
+def _stored(row: tuple[Any, ...]) -> Stored:
+    (number, phase, label, signature, strategy, seed, switch, status, signal, seconds,
+     seen, controlled, kept, failure) = row  # fmt: skip
+    noted = msgspec.json.decode(failure, type=Failure) if failure else None
+    record = RunRecord(
+        number, label, signature, strategy, seed, switch, status, signal, seconds,
+        seen, controlled, noted,
+    )  # fmt: skip
+    return Stored(record, phase, bool(kept))
+
+
+def _fresh(parent: Path, command: tuple[str, ...]) -> Path:
+    """A folder named by time and command; a second one within a second gets a number."""
+    name = f"{time.strftime('%Y%m%d-%H%M%S')}-{command_hash(command)}"
+    for suffix in ("", *(f"-{n}" for n in range(2, 100))):
+        with contextlib.suppress(FileExistsError):
+            (parent / (name + suffix)).mkdir()
+            return parent / (name + suffix)
+    raise ToolError("not-writable", f"too many campaigns named {name} in {parent}")
+
+
+def _write(path: Path, data: bytes) -> None:
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_bytes(data)
+    temporary.replace(path)
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether the header's size is the file's (format.h)."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(32)
+            size = os.fstat(file.fileno()).st_size
+    except OSError:
+        return False
+    return header[:8] == b"UNSNARL\x1a" and int.from_bytes(header[16:24], "little") == size
+
+
+def _git_revision(cwd: Path) -> str:
+    try:
+        answer = subprocess.run(
+            ["git", "rev-parse", "HEAD"],
+            cwd=cwd,
+            capture_output=True,
+            text=True,
+            timeout=5,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return answer.stdout.strip() if answer.returncode == 0 else ""

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The count of a campaign's runs, and which of their files are kept.
+
+Kept passing runs are a uniform sample of all passing runs of a switching mode. The first ones would
+come from other strategies than the failing runs, and the statistics would learn the scheduler.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+from unsnarl.model.run import RunRecord, Switch
+from unsnarl.runfile import RunFile
+
+HUNT = "hunt"
+SUPPORT = "support"
+
+
+class Tally:
+    """Runs by label, switching mode and signature."""
+
+    def __init__(self, want_fail: int, want_pass: int, seed: int) -> None:
+        self.want_fail = want_fail
+        self.want_pass = want_pass
+        self.labels: Counter[str] = Counter()
+        self.passing: Counter[str] = Counter()
+        self.failing: Counter[tuple[str, str]] = Counter()
+        self.runs: Counter[str] = Counter()
+        self.support: Counter[str] = Counter()
+        self.counters: Counter[str] = Counter()
+        self.first_failing: RunRecord | None = None
+        self.first: RunRecord | None = None
+        self.threads_seen = 0
+        self.threads_controlled = 0
+        self.without_file = 0
+        self.alone = 0
+        self._kept_passing: dict[str, list[int]] = {}
+        self._kept_failing: Counter[tuple[str, str]] = Counter()
+        self._draw = random.Random(seed)
+
+    @property
+    def total(self) -> int:
+        """Runs of the hunt itself, without the extra ones behind a claim."""
+        return self.labels.total()
+
+    def count(self, record: RunRecord, phase: str) -> None:
+        """Take in one finished run."""
+        if phase == SUPPORT:
+            self.support[record.signature if record.label != "pass" else ""] += 1
+            return
+        self.first = self.first or record
+        self.labels[record.label] += 1
+        self.runs[record.switch] += 1
+        if record.label == "pass":
+            self.passing[record.switch] += 1
+        else:
+            self.first_failing = self.first_failing or record
+            self.failing[record.switch, record.signature] += 1
+        self._count_threads(record)
+
+    def _count_threads(self, record: RunRecord) -> None:
+        """The run with most threads out of control stands for the campaign; else the largest."""
+        seen, controlled = record.threads_seen, record.threads_controlled
+        known = (self.threads_seen - self.threads_controlled, self.threads_seen)
+        if (seen - controlled, seen) > known:
+            self.threads_seen, self.threads_controlled = seen, controlled
+        self.without_file += seen == 0
+        self.alone += seen == 1
+
+    def count_losses(self, run: RunFile) -> None:
+        """Remember in how many runs something could not be recorded or controlled."""
+        for name in ("edges_dropped", "uncontrolled", "aliased"):
+            self.counters[name] += run.counters[name] > 0
+
+    def best(self, switch: Switch) -> tuple[str, int]:
+        """The most frequent signature of a mode and its count."""
+        counts = {sig: n for (mode, sig), n in self.failing.items() if mode == switch}
+        return max(counts.items(), key=lambda item: (item[1], item[0])) if counts else ("", 0)
+
+    def enough(self, switch: Switch) -> bool:
+        """Whether the wanted numbers are in hand in this mode."""
+        return self.best(switch)[1] >= self.want_fail and self.passing[switch] >= self.want_pass
+
+    def latent(self, signature: str) -> bool:
+        """Whether a failure came only where the interpreter's lock would not allow it."""
+        tried = self.runs["gil"] + self.support.total()
+        seen = self.failing["gil", signature] + self.support[signature]
+        return tried > 0 and not seen and self.failing["free", signature] > 0
+
+    def keep(self, record: RunRecord) -> tuple[bool, int | None]:
+        """Whether to keep a run's file (asked after `count`), and which one must go for it."""
+        if record.label != "pass":
+            key = (record.switch, record.signature)
+            self._kept_failing[key] += 1
+            return self._kept_failing[key] <= self.want_fail, None
+        kept = self._kept_passing.setdefault(record.switch, [])
+        if len(kept) < self.want_pass:
+            kept.append(record.number)
+            return True, None
+        place = self._draw.randrange(self.passing[record.switch])
+        if place >= self.want_pass:
+            return False, None
+        gone, kept[place] = kept[place], record.number
+        return True, gone
+
+    def restore(self, record: RunRecord, phase: str, kept: bool) -> None:
+        """Take in a run of an earlier session."""
+        self.count(record, phase)
+        if kept and record.label == "pass":
+            self._kept_passing.setdefault(record.switch, []).append(record.number)
+        elif kept:
+            self._kept_failing[record.switch, record.signature] += 1

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`unsnarl demo`: hunt a bug that comes with the package."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+import unsnarl
+from unsnarl.cli.shared import check_json_file, json_option
+
+PROGRAM = Path(unsnarl.__path__[0]) / "demo" / "spider.py"
+
+
+@click.command()
+@json_option()
+def demo(json_file: str | None) -> int:
+    """Hunt a shipped bug: two workers drain one queue, and the last item is taken twice.
+
+    Exits with 1, because the hunt finds the failure.
+    """
+    check_json_file(json_file)
+    from unsnarl.campaigns.store import FOLDER, storing  # noqa: PLC0415  heavy; not for --help
+    from unsnarl.cli.session import Session  # noqa: PLC0415
+
+    # A copy: installed packages are not instrumented, unsnarl itself never.
+    copy = Path(FOLDER) / "demo" / PROGRAM.name
+    with storing(copy.parent):
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(PROGRAM.read_bytes())
+    print(f"the program: {copy}", file=sys.stderr)
+    return Session.fresh((sys.executable, str(copy)), {}).hunt(json_file)

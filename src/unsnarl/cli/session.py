@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hunt from the command line to the printed answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from unsnarl import config
+from unsnarl.campaigns import outcome, store, target
+from unsnarl.campaigns.campaign import Campaign
+from unsnarl.campaigns.engine import Engine
+from unsnarl.campaigns.labels import Labeller
+from unsnarl.campaigns.replays import Replays
+from unsnarl.campaigns.store import Store
+from unsnarl.campaigns.target import Target
+from unsnarl.cli import analysis
+from unsnarl.cli.progress import showing
+from unsnarl.cli.shared import write_json
+from unsnarl.config import Settings
+from unsnarl.errors import EXIT_INTERRUPTED, UnsnarlError
+from unsnarl.model.finding import Report
+from unsnarl.reports.details import DetailedReport
+
+
+class Session:
+    """One call of `unsnarl hunt`."""
+
+    def __init__(self, target: Target, settings: Settings, store: Store, resumed: bool) -> None:
+        self.target = target
+        self.settings = settings
+        self.store = store
+        self._resumed = resumed
+
+    @classmethod
+    def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> Session:
+        """A new campaign in the current directory."""
+        cwd = Path.cwd()
+        # Settings before the interpreter is asked: a typing error should show at once.
+        settings = config.load(config.find_root(cwd), os.environ, flags)
+        Labeller(cwd, settings.fail_if)
+        found = target.parse(command, cwd)
+        made = Store.create(
+            cwd,
+            command,
+            cwd,
+            found.root,
+            options=dataclasses.asdict(settings),
+            python=found.python.version,
+        )
+        return cls(found, settings, made, False)
+
+    @classmethod
+    def resumed(cls, command: tuple[str, ...], name: str, flags: Mapping[str, Any]) -> Session:
+        """A stored campaign; flags given now override those stored."""
+        cwd = Path.cwd()
+        opened = Store.open(store.find(cwd, name, command))
+        stored = opened.description
+        settings = config.override(stored.options, flags)
+        found = target.parse(stored.command, Path(stored.cwd))
+        return cls(found, settings, opened, True)
+
+    def hunt(self, json_file: str | None) -> int:
+        """Collect runs, rank, print; gives the exit code."""
+        with showing(quiet=json_file == "-") as progress:
+            campaign = Campaign(self.store, self.target, self.settings, progress)
+            if self._resumed:
+                campaign.resume()
+            try:
+                report, code = self._answer(campaign)
+            except KeyboardInterrupt:
+                raise self._interrupted(campaign) from None
+            finally:
+                self.store.sweep()
+        analysis.save_report(self.store, report)
+        self._print(report, json_file)
+        self.store.close()
+        return code
+
+    def _answer(self, campaign: Campaign) -> tuple[DetailedReport, int]:
+        settings = self.settings
+        start = time.monotonic()
+        with Engine(self.target, self.store.folder, settings.jobs, settings.include) as engine:
+            stop = campaign.collect(engine)
+            campaign.support(engine)
+            figures = analysis.Figures(
+                tally=campaign.tally,
+                modules=engine.ready.modules,
+                sites=engine.ready.probes,
+                warnings=outcome.notices(campaign, stop, engine),
+                seconds=time.monotonic() - start,
+            )
+            replays = Replays(self.store, engine, settings.timeout)
+            report = analysis.make_report(self.store, figures, replays)
+        return report, outcome.exit_code(campaign, stop, engine)
+
+    def _interrupted(self, campaign: Campaign) -> UnsnarlError:
+        return UnsnarlError(
+            "interrupted",
+            f"interrupted; {campaign.tally.total} runs are stored in {self.store.folder}",
+            f"go on with: unsnarl hunt --resume {self.store.name}",
+            EXIT_INTERRUPTED,
+        )
+
+    def _print(self, report: Report, json_file: str | None) -> None:
+        from unsnarl.reports import json, terminal  # noqa: PLC0415  rich is slow to load
+
+        if json_file is not None:
+            write_json(json_file, json.encode(report))
+        if json_file != "-":
+            terminal.print_report(report, terminal.make_console())

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What several commands share: the `--json` option and where its answer goes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from unsnarl.errors import UsageError
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def json_option() -> Decorator:
+    """`--json [FILE]`: without a file, or with `-`, standard output."""
+    return click.option(
+        "--json",
+        "json_file",
+        is_flag=False,
+        flag_value="-",
+        default=None,
+        metavar="[FILE]",
+        help="Write the answer as JSON to FILE, or to standard output instead of the text.",
+    )
+
+
+def check_json_file(name: str | None) -> None:
+    """Refuse a file that is surely not meant: `--json script.py` has lost its `--`."""
+    if name is None or name == "-":
+        return
+    path = Path(name)
+    if path.suffix == ".py" or path.is_dir():
+        raise UsageError(
+            "bad-argument",
+            f"--json would overwrite {name}",
+            "put `--` before the command: unsnarl hunt --json -- python script.py",
+        )
+    if not path.parent.is_dir():
+        raise UsageError("bad-argument", f"--json {name}: there is no directory {path.parent}")
+
+
+def write_json(name: str, document: bytes) -> None:
+    """Write an answer where `--json` asked for it."""
+    if name == "-":
+        sys.stdout.buffer.write(document)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        Path(name).write_bytes(document)
+    except OSError as error:
+        raise UsageError("bad-argument", f"cannot write {name}: {error.strerror}") from None

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of a hunt: flags, then `UNSNARL_*`, then `[tool.unsnarl]` in pyproject.toml."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from unsnarl.errors import UsageError
+
+SWITCHES = ("auto", "gil", "free")
+ROOT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Settings:
+    """What a hunt is told; the names are those of the options."""
+
+    fail: int = 25
+    passed: int = 25
+    max_runs: int = 1000
+    time: float = 60.0
+    timeout: float = 10.0
+    jobs: int = dataclasses.field(default_factory=_cores)
+    seed: int = 0
+    include: tuple[str, ...] = ()
+    switch: Literal["auto", "gil", "free"] = "auto"
+    fail_if: str = ""
+
+
+def _positive_int(value: Any) -> int:
+    number = _natural(value)
+    if number < 1:
+        raise ValueError("a whole number of 1 or more")
+    return number
+
+
+def _natural(value: Any) -> int:
+    expected = "a whole number of 0 or more"
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise ValueError(expected)
+    try:
+        number = int(value)
+    except ValueError:
+        raise ValueError(expected) from None
+    if number < 0:
+        raise ValueError(expected)
+    return number
+
+
+def _seconds(value: Any) -> float:
+    expected = "a number of seconds greater than 0"
+    if isinstance(value, bool) or not isinstance(value, (int, float, str)):
+        raise ValueError(expected)
+    try:
+        number = float(value)
+    except ValueError:
+        raise ValueError(expected) from None
+    if not 0 < number < float("inf"):
+        raise ValueError(expected)
+    return number
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if not isinstance(value, (list, tuple)) or not all(isinstance(v, str) and v for v in value):
+        raise ValueError("a list of package names")
+    return tuple(value)
+
+
+def _switch(value: Any) -> str:
+    if not isinstance(value, str) or value not in SWITCHES:
+        raise ValueError("one of " + ", ".join(SWITCHES))
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a text")
+    return value
+
+
+# Key as written by the user -> (field, check).
+KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
+    "fail": ("fail", _positive_int),
+    "pass": ("passed", _positive_int),
+    "max-runs": ("max_runs", _positive_int),
+    "time": ("time", _seconds),
+    "timeout": ("timeout", _seconds),
+    "jobs": ("jobs", _positive_int),
+    "seed": ("seed", _natural),
+    "include": ("include", _names),
+    "switch": ("switch", _switch),
+    "fail-if": ("fail_if", _text),
+}
+
+
+def find_root(start: Path) -> Path:
+    """The project's root: the nearest directory from `start` upwards that has a project file."""
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if any((folder / marker).exists() for marker in ROOT_MARKERS):
+            return folder
+    return start
+
+
+def load(root: Path, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
+    """Merge the three sources; `flags` has the user's keys, absent or None where not given."""
+    fields = _from_pyproject(root / "pyproject.toml")
+    for key in KEYS:
+        name = "UNSNARL_" + key.upper().replace("-", "_")
+        if environ.get(name):
+            fields[KEYS[key][0]] = _checked(key, environ[name], name)
+    return Settings(**fields | _from_flags(flags))
+
+
+def override(stored: Mapping[str, Any], flags: Mapping[str, Any]) -> Settings:
+    """The settings of a stored campaign, with those flags that are given now."""
+    names = {field.name for field in dataclasses.fields(Settings)}
+    fields = {name: value for name, value in stored.items() if name in names}
+    fields["include"] = tuple(fields.get("include", ()))
+    return Settings(**fields | _from_flags(flags))
+
+
+def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        KEYS[key][0]: _checked(key, value, f"--{key}")
+        for key, value in flags.items()
+        if value is not None and value != ()
+    }
+
+
+def _from_pyproject(path: Path) -> dict[str, Any]:
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError("bad-setting", f"cannot read {path}: {error}") from None
+    tool = table.get("tool", {})
+    section = tool.get("unsnarl", {}) if isinstance(tool, dict) else {}
+    if not isinstance(section, dict):
+        raise UsageError("bad-setting", f"{path.name}: tool.unsnarl: expected a table")
+    fields = {}
+    for key, value in section.items():
+        where = f"{path.name}: tool.unsnarl.{key}"
+        if key not in KEYS:
+            raise UsageError("bad-setting", f"{where}: unknown setting", _nearest(key))
+        fields[KEYS[key][0]] = _checked(key, value, where)
+    return fields
+
+
+def _nearest(key: str) -> str:
+    close = difflib.get_close_matches(key.replace("_", "-"), KEYS, n=1)
+    return f"did you mean {close[0]}?" if close else "known settings: " + ", ".join(KEYS)
+
+
+def _checked(key: str, value: Any, where: str) -> Any:
+    try:
+        return KEYS[key][1](value)
+    except ValueError as error:
+        slug = "bad-argument" if where.startswith("--") else "bad-setting"
+        raise UsageError(slug, f"{where}: expected {error}, got {value!r}") from None

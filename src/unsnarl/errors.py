@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that can go wrong, each with a slug; docs/messages.md is made from this table.
+
+A message says what happened; the hint says what to do next; the paragraph here says what it means
+for the result. The exit codes are those of the contract: 2 wrong usage or input, 3 the tool could
+not do its work, 4 inconclusive.
+"""
+
+from __future__ import annotations
+
+EXIT_OK = 0
+EXIT_FAILURE_FOUND = 1
+EXIT_USAGE = 2
+EXIT_TOOL = 3
+EXIT_INCONCLUSIVE = 4
+EXIT_INTERRUPTED = 130
+
+ERRORS: dict[str, str] = {
+    "bad-argument": (
+        "An option or argument has a value that the command cannot use. The message names it; "
+        "`unsnarl COMMAND --help` lists what is allowed."
+    ),
+    "bad-pattern": (
+        "The regular expression given to `--fail-if` does not compile. It is searched in the "
+        "run's standard output and standard error, in Python's `re` syntax."
+    ),
+    "bad-setting": (
+        "A setting in the environment (`UNSNARL_…`) or under `[tool.unsnarl]` in pyproject.toml "
+        "is unknown or has the wrong type. The message gives the full key."
+    ),
+    "build-missing": (
+        "The native core, `unsnarl._core`, cannot be imported: the package was copied instead of "
+        "installed, or was built for another Python. Reinstall it with the interpreter named."
+    ),
+    "campaign-damaged": (
+        "The campaign's database or `campaign.json` cannot be read, or was written by a newer "
+        "version. The run files beside it are untouched."
+    ),
+    "collection-failed": (
+        "pytest could not collect the tests, or was told to run them in other processes. Its own "
+        "output is shown. Nothing was run."
+    ),
+    "command-missing": "`unsnarl hunt` needs the command to run, after `--`.",
+    "command-not-found": (
+        "The program or script named in the command does not exist or cannot be executed. "
+        "Nothing was run."
+    ),
+    "command-not-python": (
+        "The command is not a Python script, module or pytest call. Probes are placed in Python "
+        "code, so nothing could be observed. Name the Python program itself rather than a shell "
+        "script that starts it."
+    ),
+    "command-unsupported": (
+        "This form of the Python command line (`-c`, standard input) cannot be hunted. Put the "
+        "code into a file."
+    ),
+    "damaged-run-file": (
+        "A run file is cut off or is not a run file. It is reported by name and skipped; the "
+        "ranking is made from the others."
+    ),
+    "disk-full": (
+        "The disk, or the limit on file sizes, was reached while a run was written. What was "
+        "stored before is complete; free some space and continue with `unsnarl hunt --resume`."
+    ),
+    "fails-early": (
+        "Every run failed before the target started a second thread, so the failure does not "
+        "depend on the interleaving of threads. The traceback or output of the first run is "
+        "shown. Make the command pass by itself first."
+    ),
+    "internal-error": (
+        "unsnarl itself is at fault. Please report the text shown, with the command."
+    ),
+    "interrupted": (
+        "The hunt was interrupted. All finished runs are stored; `unsnarl hunt --resume` goes on "
+        "from there."
+    ),
+    "no-campaign": (
+        "There is no stored campaign of that name (or of that command) under `.unsnarl/`. Run "
+        "`unsnarl hunt` first, or start from the directory where it was run."
+    ),
+    "no-finding": (
+        "The campaign has no finding of that number: nothing failed, or the list is shorter."
+    ),
+    "no-run-files": (
+        "The runs ended without leaving a run file, so nothing is known of their threads. A target "
+        "that ends its process itself (`os._exit`, `exec`) leaves none."
+    ),
+    "no-tests": "pytest found no test to run. Check the path and the selection (`-k`, `-m`, `::`).",
+    "no-threads": (
+        "No run started a second thread and none failed. A failure that needs an interleaving of "
+        "threads cannot happen in such a program, and the hunt says nothing about it. Programs "
+        "that use only processes or only asyncio are not covered."
+    ),
+    "not-writable": (
+        "The campaign folder cannot be written. Run from a directory that you may write, or make "
+        "`.unsnarl` writable."
+    ),
+    "nothing-instrumented": (
+        "No module of the target was instrumented, so no access could be observed. The project "
+        "root may be wrong (start from the project's directory), or the code lives in an "
+        "installed package: name it with `--include`."
+    ),
+    "nothing-to-rank": (
+        "The campaign has no failing run, so there is nothing that a ranking could explain."
+    ),
+    "platform-unsupported": "unsnarl runs on Linux, on x86-64 and aarch64.",
+    "python-unsupported": (
+        "The target's interpreter is not CPython 3.11 to 3.13. The probes are rewritten bytecode, "
+        "which differs from version to version."
+    ),
+    "python-without-unsnarl": (
+        "The command uses another Python environment than the one unsnarl runs in, and unsnarl is "
+        "not installed there. The probes must load in the target's own interpreter."
+    ),
+    "server-failed": (
+        "The process that imports the target and forks the runs could not start, or died "
+        "repeatedly. The end of its output is shown; the whole is in `server.log` in the "
+        "campaign's folder."
+    ),
+    "target-import-failed": (
+        "The target could not be loaded: importing it raised an exception before any run began. "
+        "Make the command work by itself first."
+    ),
+    "target-not-found": (
+        "The script, module or test that the command names cannot be found by the target's "
+        "interpreter, or pytest is not installed there. Nothing was run."
+    ),
+}
+
+WARNINGS: dict[str, str] = {
+    "aliased-threads": (
+        "More than 64 threads were alive at once and some shared an identity. Some edges between "
+        "them are missing; no edge shown is wrong."
+    ),
+    "always-fails": (
+        "No run passed. The failure was found, but with nothing to compare, a ranking cannot tell "
+        "its cause from what always happens. If it also fails without unsnarl, it may not depend "
+        "on the interleaving at all."
+    ),
+    "always-hangs": (
+        "Every run reached the time limit, so there is nothing to compare. Raise `--timeout` if "
+        "the target needs longer; the runs are slower than usual because one thread runs at a time."
+    ),
+    "budget-out": (
+        "The time or the number of runs ran out before the wanted number of failing or passing "
+        "runs was in hand. The result rests on fewer runs; raise `--time` or `--max-runs`, or "
+        "go on with `--resume`."
+    ),
+    "damaged-runs": ("Some run files could not be read and were skipped; the message names them."),
+    "edges-dropped": (
+        "Some runs made more communication edges than the table holds. Rankings may lack edges; "
+        "narrow the target, or the modules instrumented."
+    ),
+    "hangs": "Some runs reached the time limit. They are labelled hang and kept apart.",
+    "latent": (
+        "The failure happened only with free switching, never in the runs that switch where the "
+        "interpreter's lock allows it. It cannot be expected under this interpreter's lock, but "
+        "will happen on a free-threaded one."
+    ),
+    "no-failure": (
+        "Nothing failed. For n passing runs, the share of failing schedules of this kind is below "
+        "3/n with 95 % confidence; it is not a proof."
+    ),
+    "runs-lost": ("The fork server died and was restarted; the runs in progress were repeated."),
+    "threads-at-import": (
+        "The target starts threads while it is imported. The runs are forked from a process that "
+        "has imported it, so these threads are missing in every run, and a clean result is "
+        "inconclusive. Start them from a function that the test calls."
+    ),
+    "uncontrolled-threads": (
+        "Some threads were started in a way that unsnarl does not control (from C code, or before "
+        "the probes). Their interleaving was left to chance, so a clean result is inconclusive."
+    ),
+}
+
+
+class UnsnarlError(Exception):
+    """An error for the user: one clear message, what to do next, and the exit code."""
+
+    def __init__(self, slug: str, message: str, hint: str = "", exit_code: int = EXIT_TOOL) -> None:
+        super().__init__(message)
+        self.slug = slug
+        self.message = message
+        self.hint = hint
+        self.exit_code = exit_code
+
+
+class UsageError(UnsnarlError):
+    """The command line, a setting or the input is wrong (exit 2)."""
+
+    def __init__(self, slug: str, message: str, hint: str = "") -> None:
+        super().__init__(slug, message, hint, EXIT_USAGE)
+
+
+class ToolError(UnsnarlError):
+    """The tool could not do its work (exit 3)."""
+
+    def __init__(self, slug: str, message: str, hint: str = "") -> None:
+        super().__init__(slug, message, hint, EXIT_TOOL)
+
+
+def messages_page() -> str:
+    """The text of docs/messages.md."""
+    lines = [
+        "# Messages",
+        "",
+        "Every error and warning ends with its slug in brackets. This page is made from",
+        "`src/unsnarl/errors.py` by `python -m unsnarl.errors > docs/messages.md`.",
+    ]
+    for title, table in (("Errors", ERRORS), ("Warnings", WARNINGS)):
+        lines += ["", f"## {title}"]
+        for slug in sorted(table):
+            lines += ["", f"### {slug}", "", table[slug]]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    print(messages_page(), end="")

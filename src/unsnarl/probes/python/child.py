@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The life of one run, in the process that was forked for it.
+
+What CPython does around a program (pymain_run_python, PyErr_Print, Py_FinalizeEx) is done here by
+hand, because the process must note how the program ended and write the run file before it goes.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, NoReturn
+
+from unsnarl import _core
+from unsnarl.probes.python import capture, failures, registry, sync, variables
+from unsnarl.probes.python.output import flush_quietly
+
+DEADLOCK_STATUS = 96
+_FLUSH_FAILED = 120  # the status of CPython when standard output cannot be flushed
+_FOLDER = __file__.rpartition("/")[0] + "/"
+# long and of no use to a reader of the run file, who has the schedule itself
+_NOT_NOTED = ("sites", "interest", "counts", "schedule", "capture", "file", "output")
+
+_real_exit = os._exit
+
+
+class _Run:
+    """The run of this process, if it is one."""
+
+    def __init__(self) -> None:
+        self.active = False
+        self.watermark = 0
+
+
+_run = _Run()
+
+
+def install() -> None:
+    """In the server, before the target is loaded: watch the ways out that nobody announces."""
+    os._exit = _exit
+    os.register_at_fork(after_in_child=_forked_by_target)
+
+
+def begin(plan: dict[str, Any], watermark: int) -> None:
+    """Make this process the run of `plan`: from here on the calling thread is thread 0."""
+    _run.active = True
+    _run.watermark = watermark
+    random = sys.modules.get("random")
+    if random is not None:
+        random.seed(plan["seed"])  # else fork reseeds it, and no run could be replayed
+    sync.on_exception(failures.note_thread_exception)
+    _core.set_verdict_hook(_verdict)
+    if plan.get("capture"):
+        capture.install()
+    _core.begin_run(plan)
+    _core.note(json.dumps({"run": {k: v for k, v in plan.items() if k not in _NOT_NOTED}}))
+
+
+def conduct(run: Callable[[], int]) -> NoReturn:
+    """Run the target and end the process as the interpreter would; `run` comes to call begin()."""
+    interrupted = False
+    try:
+        status = run()
+    except BaseException as error:
+        if not _run.active:
+            raise
+        interrupted = isinstance(error, KeyboardInterrupt)
+        status = _uncaught(error)
+    status = _shut_down(status)
+    _finish()
+    if interrupted:
+        # as CPython does, so that a shell sees the signal
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGINT)
+    _real_exit(status & 0xFF)
+
+
+def _uncaught(error: BaseException) -> int:
+    """PyErr_Print: an exception has come out of the target's main thread."""
+    tb = _without_us(error.__traceback__)
+    error.__traceback__ = tb
+    if isinstance(error, SystemExit):
+        return _exit_status(error)
+    failures.note_exception(error, _core.current_path())
+    return _print(error, tb)
+
+
+def _without_us(tb: TracebackType | None) -> TracebackType | None:
+    while tb is not None and tb.tb_frame.f_code.co_filename.startswith(_FOLDER):
+        tb = tb.tb_next
+    return tb
+
+
+def _exit_status(error: SystemExit) -> int:
+    code = error.code
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        status = code & 0xFF
+    else:
+        status = 1
+        with contextlib.suppress(Exception):
+            print(code, file=sys.stderr)
+    if status:
+        message = code if isinstance(code, str) else f"exit status {status}"
+        frames = failures.traceback_frames(error.__traceback__)
+        failures.note_exit("SystemExit", status, message, frames)
+    return status
+
+
+def _print(error: BaseException, tb: TracebackType | None) -> int:
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, tb
+    if sys.version_info >= (3, 12):
+        sys.last_exc = error
+    try:
+        sys.excepthook(type(error), error, tb)
+    except SystemExit as leave:
+        return _exit_status(leave)
+    except BaseException as second:
+        second.__traceback__ = _without_us(second.__traceback__)
+        print("Error in sys.excepthook:", file=sys.stderr)
+        traceback.print_exception(second)
+        print("\nOriginal exception was:", file=sys.stderr)
+        sys.__excepthook__(type(error), error, tb)
+    return 1
+
+
+def _shut_down(status: int) -> int:
+    """Py_FinalizeEx, up to where the interpreter would be taken apart; gives the status."""
+    # the executors' callback has to wake the threads that are joined next
+    threading._SHUTTING_DOWN = True  # type: ignore[attr-defined]
+    callbacks: list[Callable[[], object]] = threading._threading_atexits  # type: ignore[attr-defined]
+    try:
+        while callbacks:
+            callbacks.pop()()
+        sync.join_all()
+    except BaseException as error:
+        _ignored("<module 'threading'>", error)
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except BaseException as error:
+            _ignored(repr(stream), error)
+            status = _FLUSH_FAILED
+    return status
+
+
+def _ignored(where: str, error: BaseException) -> None:
+    error.__traceback__ = _without_us(error.__traceback__)
+    with contextlib.suppress(BaseException):
+        print(f"Exception ignored in: {where}", file=sys.stderr)
+        traceback.print_exception(error)
+
+
+def _finish() -> None:
+    """Note what is known only at the end, and write the run file. Never raises."""
+    with contextlib.suppress(BaseException), failures.quiet():
+        capture.note_values()
+        late = registry.since(_run.watermark)
+        if late:
+            _core.note(json.dumps({"codes": late}))
+        names = variables.seen()
+        if names:
+            _core.note(json.dumps({"variables": names}))
+    _core.finish_run()
+
+
+def _verdict(kind: str, waits: list[tuple[str, int, str, str]]) -> NoReturn:
+    """The gate has decided that the run cannot go on."""
+    with contextlib.suppress(BaseException):
+        failures.note_deadlock(waits)
+    flush_quietly()
+    _finish()
+    _real_exit(DEADLOCK_STATUS)
+
+
+def _exit(status: int) -> NoReturn:
+    """Exit to the system with specified status, without normal exit processing."""
+    if _run.active:
+        if status:
+            with contextlib.suppress(BaseException):
+                frames = failures.stack_frames(sys._getframe(1))
+                failures.note_exit("os._exit", status, "", frames)
+        _finish()
+    _real_exit(status)
+
+
+def _forked_by_target() -> None:
+    """A process that the target forked is not the run: it is let go, and writes no run file."""
+    if _run.active:
+        _run.active = False
+        _core.abandon_run()

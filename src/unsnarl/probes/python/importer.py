@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds the code that gets probes, at the moment before it runs.
+
+Imports, `python -m`, pytest's assertion rewriter and dataclasses all hand their code to
+`builtins.exec`, after any .pyc cache was read or written: one seam, and no cache ever holds our
+code. Modules that are already loaded stay as they are.
+"""
+
+import builtins
+import importlib.util
+import os
+import sys
+import sysconfig
+from types import CodeType
+from typing import Any
+
+from unsnarl.probes.python import registry
+from unsnarl.probes.python.rewriter import ModuleInfo, rewrite
+
+_LIBRARY_FOLDERS = frozenset({"site-packages", "dist-packages"})
+_OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+_FUTURES = 0x1FF0000  # co_flags of `from __future__` features
+
+
+class Scope:
+    """Which files and modules belong to the target."""
+
+    def __init__(self, root: str, include: list[str]) -> None:
+        self.root = os.path.realpath(root)
+        self.include = frozenset(include)
+        self._stdlib = os.path.realpath(sysconfig.get_path("stdlib"))
+        self._files: dict[str, bool] = {}
+        self._libraries: dict[str, bool] = {}
+
+    def covers(self, filename: str, module_name: str = "") -> bool:
+        """Whether code of this file gets probes."""
+        if self._names(module_name):
+            return not _is_below(os.path.realpath(filename), _OWN_FOLDER)
+        known = self._files.get(filename)
+        if known is None:
+            known = self._files[filename] = self._covers_file(filename)
+        return known
+
+    def is_library(self, dotted: str) -> bool:
+        """Whether the module of this name is code without probes."""
+        top = dotted.partition(".")[0]
+        if self._names(dotted):
+            return False
+        known = self._libraries.get(top)
+        if known is None:
+            known = self._libraries[top] = self._is_library_package(top)
+        return known
+
+    def _names(self, dotted: str) -> bool:
+        while dotted:
+            if dotted in self.include:
+                return True
+            dotted = dotted.rpartition(".")[0]
+        return False
+
+    def _covers_file(self, filename: str) -> bool:
+        if filename.startswith("<"):
+            return False
+        path = os.path.realpath(filename)
+        if not _is_below(path, self.root) or _is_below(path, _OWN_FOLDER):
+            return False
+        if _is_below(path, self._stdlib):
+            return False
+        folder = os.path.dirname(path)
+        while _is_below(folder, self.root) and folder != self.root:
+            if os.path.basename(folder) in _LIBRARY_FOLDERS:
+                return False
+            if os.path.exists(os.path.join(folder, "pyvenv.cfg")):
+                return False
+            folder = os.path.dirname(folder)
+        return True
+
+    def _is_library_package(self, top: str) -> bool:
+        if top in sys.stdlib_module_names:
+            return True
+        try:
+            spec = importlib.util.find_spec(top)
+        except (ImportError, ValueError, AttributeError):
+            return True
+        if spec is None:
+            return True
+        places = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
+        return not any(self.covers(os.path.join(place, "")) if os.path.isdir(place) else self.covers(place) for place in places)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+class Importer:
+    """Rewrites code on its way into `exec`."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.modules: set[str] = set()
+        self._methods: set[str] = set()
+        self._own: set[int] = set()  # ids of the code objects made here, which are kept alive
+        self._kept: list[CodeType] = []
+
+    def instrument(self, code: CodeType, module_name: str, filename: str) -> CodeType:
+        """The code with probes."""
+        info = ModuleInfo(
+            module_name,
+            filename,
+            module_name == "__main__",
+            self.scope.is_library,
+            self._methods,
+        )
+        self.modules.add(module_name)
+        new_code = rewrite(code, info)
+        self._own.add(id(new_code))
+        self._kept.append(new_code)
+        return new_code
+
+    def transform(self, source: Any, names: Any) -> Any:
+        """What `exec` is to run instead of `source`."""
+        if not isinstance(names, dict):
+            return source
+        module_name = names.get("__name__")
+        if not isinstance(module_name, str):
+            return source
+        if isinstance(source, CodeType):
+            if id(source) in self._own or not self._wants(source, module_name):
+                return source
+            return self.instrument(source, module_name, source.co_filename)
+        if module_name in self.modules and isinstance(source, str | bytes | bytearray):
+            code = compile(source, "<string>", "exec", _caller_futures(), dont_inherit=True)
+            return self.instrument(code, module_name, "<string>")
+        return source
+
+    def _wants(self, code: CodeType, module_name: str) -> bool:
+        if code.co_filename.startswith("<"):
+            return module_name in self.modules
+        return self.scope.covers(code.co_filename, module_name)
+
+
+def _caller_futures() -> int:
+    """`from __future__` flags of the code that called exec: it compiles text under them."""
+    return sys._getframe(2).f_code.co_flags & _FUTURES
+
+
+_installed: list[Importer] = []
+
+
+def install(root: str, include: list[str]) -> None:
+    """From now on, give probes to what is run from under the root, or named."""
+    importer = Importer(Scope(root, include))
+    _installed[:] = [importer]
+    builtins.exec = registry.core().wrap_exec(builtins.exec, importer.transform)
+
+
+def instrument(code: CodeType, module_name: str, filename: str) -> CodeType:
+    """A script's code with probes, for launchers."""
+    if not _installed:
+        _installed.append(Importer(Scope(os.path.dirname(filename), [])))
+    return _installed[-1].instrument(code, module_name, filename)

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pytest session as a target: collected once in the server, run in each child."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib  # noqa: F401  pytest loads it at the first assertion that fails
+import importlib
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
+
+import pytest
+
+from unsnarl import _core
+from unsnarl.probes.python import failures
+from unsnarl.probes.python.launcher import TargetError
+
+
+class Session:
+    """See launcher.Target."""
+
+    private_scratch = True  # pytest's capture files
+
+    def __init__(self, args: list[str]) -> None:
+        self._args = args
+
+    def imports(self) -> Iterator[Callable[[], object]]:
+        """Collection imports all there is."""
+        return iter(())
+
+    def run(self, fork_point: Callable[[], None]) -> int:
+        """See launcher.Target; a session that never comes to its tests is a TargetError."""
+        plugin = ForkPoint(fork_point)
+        # runs in flight at the same time would write one cache
+        status = pytest.main(["-p", "no:cacheprovider", *self._args], plugins=[plugin])
+        if not plugin.forked:
+            raise plugin.problem or _refused(int(status))
+        return int(status)
+
+
+class ForkPoint:
+    """The plugin that parts collection from the run."""
+
+    def __init__(self, fork_point: Callable[[], None]) -> None:
+        self._fork_point = fork_point
+        self.forked = False
+        self.problem: TargetError | None = None
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """In the server this never returns, in a child it lets pytest's own loop go on."""
+        self.problem = _problem(session)
+        if self.problem is None:
+            self.forked = True
+            _import_ahead(session.config)
+            self._fork_point()
+        # without xdist's workers pytest's own loop goes on, or prints what is wrong
+        return True if session.config.pluginmanager.hasplugin("dsession") else None
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, Any, None]:
+        """Note what pytest counts as failed: not a skip, not an expected failure."""
+        outcome = yield
+        if outcome.excinfo is not None:
+            return
+        report = outcome.get_result()
+        if report.failed and call.excinfo is not None:
+            text = f"{item.nodeid} ({report.when})\n{report.longreprtext}"
+            failures.note_exception(call.excinfo.value, _core.current_path(), text)
+
+
+def _import_ahead(config: pytest.Config) -> None:
+    """Import once what plugins import when a session ends: half a second a run for Hypothesis."""
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        with contextlib.suppress(Exception):
+            importlib.import_module("hypothesis.internal.observability")
+
+
+def _problem(session: pytest.Session) -> TargetError | None:
+    """Why the session has nothing to fork for, if so."""
+    config = session.config
+    if config.pluginmanager.hasplugin("dsession"):
+        return TargetError("collection-failed", "pytest-xdist runs the tests elsewhere: add -n0")
+    if session.testsfailed and not config.option.continue_on_collection_errors:
+        count = session.testsfailed
+        return TargetError("collection-failed", f"{count} error(s) while collecting the tests")
+    if not session.items or config.option.collectonly:
+        return TargetError("no-tests", "pytest collected no tests to run")
+    return None
+
+
+def _refused(status: int) -> TargetError:
+    if status == pytest.ExitCode.NO_TESTS_COLLECTED:
+        return TargetError("no-tests", "pytest collected no tests to run")
+    return TargetError(
+        "collection-failed", f"pytest ended with status {status} before it ran a test"
+    )

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which site ids belong to which code, and where they stand in the source.
+
+Every rewritten code object owns a block of ids, one per code unit of its original bytecode. Source
+positions are read from the original code object, and only when somebody asks.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+Row = list[Any]  # offset in units, kind, name, line, end line, column, end column
+Labels = dict[int, tuple[str, str]]  # offset in units -> kind, name
+
+
+@lru_cache(maxsize=1)
+def core() -> Any:
+    """The native module, imported late so that the analyses work without it."""
+    from unsnarl import _core  # noqa: PLC0415
+
+    return _core
+
+
+class Block:
+    """The ids of one code object."""
+
+    __slots__ = ("base", "code", "labels", "size")
+
+    def __init__(
+        self, base: int, size: int, code: CodeType, labels: Callable[[], Labels]
+    ) -> None:
+        self.base = base
+        self.size = size
+        self.code = code
+        self.labels = labels
+
+    def describe(self) -> dict[str, Any]:
+        """This block as an entry of codes.json."""
+        return {
+            "base": self.base,
+            "size": self.size,
+            "file": self.code.co_filename,
+            "function": self.code.co_qualname,
+            "line": self.code.co_firstlineno,
+            "sites": self._rows(),
+        }
+
+    def _rows(self) -> list[Row]:
+        labels = self.labels()
+        positions = list(self.code.co_positions())
+        return [[unit, *labels[unit], *_numbers(positions[unit])] for unit in sorted(labels)]
+
+
+def _numbers(position: tuple[int | None, ...]) -> tuple[int, ...]:
+    """(line, end line, column, end column), 0 where the compiler kept none."""
+    return tuple(number or 0 for number in position)
+
+
+class Registry:
+    """All blocks of the process, in the order of their ids."""
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.modules = 0
+        self.probes = 0
+        self._next = 0
+
+    def allocate(
+        self, code: CodeType, size: int, probes: int, labels: Callable[[], Labels]
+    ) -> int:
+        """Give a code object its ids; returns the first of them.
+
+        No instruction between reading and storing `_next` looks at the eval breaker, so threads
+        that import at the same time cannot get the same ids, and no lock is needed that the
+        target's patched locks would see.
+        """
+        base = self._next
+        self._next = base + size
+        self.blocks.append(Block(base, size, code, labels))
+        self.probes += probes
+        return base
+
+    def module_done(self) -> None:
+        """Count one more rewritten module."""
+        self.modules += 1
+
+    @property
+    def watermark(self) -> int:
+        """The first id that is not taken."""
+        return self._next
+
+    def dump(self) -> dict[str, Any]:
+        """The content of codes.json."""
+        watermark = self._next
+        return {
+            "version": 1,
+            "watermark": watermark,
+            "modules": self.modules,
+            "probes": self.probes,
+            "codes": [block.describe() for block in self.blocks if block.base < watermark],
+        }
+
+    def since(self, watermark: int) -> list[dict[str, Any]]:
+        """Entries of codes whose ids start at or after a watermark."""
+        return [block.describe() for block in self.blocks if block.base >= watermark]
+
+
+REGISTRY = Registry()
+dump = REGISTRY.dump
+since = REGISTRY.since

@@ -1,0 +1,513 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Probes for what the language itself reads and writes: attributes, items, names, iteration."""
+
+from unsnarl.probes.python.rewriter import opcodes
+from unsnarl.probes.python.rewriter.calls import created, look_up
+from unsnarl.probes.python.rewriter.kinds import (
+    ATTR_READ,
+    ATTR_WRITE,
+    CELL_READ,
+    CELL_WRITE,
+    CONTAINER_AND_KEY,
+    GLOBAL_READ,
+    GLOBAL_WRITE,
+    INIT,
+    ITEM_DELETE,
+    ITEM_READ,
+    ITEM_WRITE,
+    ITER,
+    ITSELF,
+    SHAPE_READ,
+    SHAPE_WRITE,
+    cell_operand,
+)
+from unsnarl.probes.python.rewriter.names import BUILTIN_CLASSES
+from unsnarl.probes.python.rewriter.tags import (
+    BUILD_CLASS,
+    CONST,
+    DEFINITION,
+    FRESH,
+    FUNCTION,
+    GLOBAL,
+    HEAP,
+    IMMUTABLE,
+    ITERATOR,
+    LIBRARY,
+    LOCAL,
+    NAMED,
+    NULL,
+    PRIVATE,
+    QUIET,
+    SCALAR,
+    SETTLED,
+    UNKNOWN,
+    Tag,
+)
+from unsnarl.probes.python.rewriter.walk import Walk, on
+
+_HAS_METHOD_BIT = opcodes.VERSION >= (3, 12)
+_CALLABLE_FIRST = opcodes.VERSION >= (3, 13)
+_CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
+_IN_PLACE = 13  # first of BINARY_OP's arguments that stand for += and its kin
+_CONTAINER_OPERATORS = frozenset({0, 1, 7, 10, 12})  # + & | - ^
+
+
+# ---- attributes
+
+
+@on("LOAD_ATTR")
+def _load_attr(w: Walk, index: int, arg: int) -> None:
+    if _HAS_METHOD_BIT:
+        if arg & 1:
+            look_up(w, index, arg >> 1)
+            return
+        arg >>= 1
+    name, receiver = w.names[arg], w.pop()
+    kind = receiver[0]
+    if kind == GLOBAL and (module := w.facts.library_module(receiver[1])):
+        w.stack.append((LIBRARY, f"{module}.{name}"))
+    elif kind == LIBRARY:
+        w.stack.append((LIBRARY, f"{receiver[1]}.{name}"))
+    else:
+        if not IMMUTABLE[kind]:
+            w.probe(index, ATTR_READ, name, 1)
+        w.stack.append((HEAP, name))
+
+
+@on("LOAD_METHOD")
+def _load_method(w: Walk, index: int, arg: int) -> None:
+    look_up(w, index, arg)
+
+
+@on("STORE_ATTR")
+def _store_attr(w: Walk, index: int, arg: int) -> None:
+    receiver, value = w.pop(), w.pop()
+    name = w.names[arg]
+    code = w.body.code
+    constructing = (
+        receiver == (LOCAL, 0) and code.co_argcount > 0 and code.co_name in _CONSTRUCTORS
+    )
+    w.probe(index, ATTR_WRITE, name, 1, INIT if constructing else 0)
+    if value is FRESH:
+        w.facts.containers.add(name)
+
+
+@on("DELETE_ATTR")
+def _delete_attr(w: Walk, index: int, arg: int) -> None:
+    w.pop()
+    w.probe(index, ATTR_WRITE, w.names[arg], 1)
+
+
+@on("LOAD_SUPER_ATTR")
+def _load_super_attr(w: Walk, index: int, arg: int) -> None:
+    w.pop_many(3)
+    w.stack.append(UNKNOWN)
+    if arg & 1:
+        w.stack.append(UNKNOWN)
+
+
+# ---- items
+
+
+def _is_subscriptable_type(w: Walk, container: Tag) -> bool:
+    """list[int], Optional[str] and the like: no container is touched."""
+    if container[0] != GLOBAL:
+        return False
+    name = container[1]
+    if name == "__annotations__" or (name in BUILTIN_CLASSES and w.facts.is_builtin(name)):
+        return True
+    return w.facts.imported.get(name, "").startswith(("typing.", "collections.abc."))
+
+
+def _item(w: Walk, index: int, kind: int, container: Tag) -> None:
+    if PRIVATE[container[0]] or _is_subscriptable_type(w, container):
+        return
+    w.probe(index, kind, "[]", CONTAINER_AND_KEY)
+    w.saw_container(container)
+
+
+@on("BINARY_SUBSCR")
+def _binary_subscr(w: Walk, index: int, arg: int) -> None:
+    w.pop()
+    _item(w, index, ITEM_READ, w.pop())
+    w.stack.append((HEAP, None))
+
+
+@on("STORE_SUBSCR")
+def _store_subscr(w: Walk, index: int, arg: int) -> None:
+    w.pop()
+    _item(w, index, ITEM_WRITE, w.pop())
+    w.pop()
+
+
+@on("DELETE_SUBSCR")
+def _delete_subscr(w: Walk, index: int, arg: int) -> None:
+    w.pop()
+    _item(w, index, ITEM_DELETE, w.pop())
+
+
+@on("BINARY_SLICE")
+def _binary_slice(w: Walk, index: int, arg: int) -> None:
+    w.read_shape(index, "[:]", 3, w.pop_many(3)[0])
+    w.stack.append(FRESH)
+
+
+@on("STORE_SLICE")
+def _store_slice(w: Walk, index: int, arg: int) -> None:
+    container = w.pop_many(4)[1]
+    if not PRIVATE[container[0]]:
+        w.probe(index, SHAPE_WRITE, "[:]", 3)
+        w.saw_container(container)
+
+
+@on("BUILD_SLICE")
+def _build_slice(w: Walk, index: int, arg: int) -> None:
+    w.pop_many(3 if arg == 3 else 2)
+    w.stack.append(SCALAR)
+
+
+# ---- containers: membership, iteration, unpacking, operators, truth
+
+
+@on("CONTAINS_OP")
+def _contains(w: Walk, index: int, arg: int) -> None:
+    w.read_shape(index, "in", 1, w.pop())
+    w.pop()
+    w.stack.append(SCALAR)
+
+
+@on("GET_ITER")
+def _get_iter(w: Walk, index: int, arg: int) -> None:
+    source = w.pop()
+    if SETTLED[source[0]]:
+        w.stack.append(QUIET)
+        return
+    if source is not ITERATOR:
+        w.read_shape(index, "iter", 1, source)
+    w.stack.append(ITERATOR)
+
+
+@on("FOR_ITER")
+def _for_iter(w: Walk, index: int, arg: int) -> None:
+    if w.peek(1) is not QUIET:
+        w.probe(index, ITER, "for", 1)
+    w.stack.append(UNKNOWN)
+
+
+def _unpack(w: Walk, index: int, left: int) -> None:
+    source = w.pop()
+    if source[0] == LOCAL:
+        w.maybe_shape(index, SHAPE_READ, "unpack", 1, source)
+    elif NAMED[source[0]]:
+        w.read_shape(index, "unpack", 1, source)
+    w.stack.extend([UNKNOWN] * left)
+
+
+@on("UNPACK_SEQUENCE")
+def _unpack_sequence(w: Walk, index: int, arg: int) -> None:
+    _unpack(w, index, arg)
+
+
+@on("UNPACK_EX")
+def _unpack_ex(w: Walk, index: int, arg: int) -> None:
+    _unpack(w, index, (arg & 0xFF) + (arg >> 8) + 1)
+
+
+@on("LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE")
+def _extend(w: Walk, index: int, arg: int) -> None:
+    source = w.pop()
+    if NAMED[source[0]]:
+        w.read_shape(index, "*", 1, source)
+
+
+@on("BINARY_OP")
+def _binary_op(w: Walk, index: int, arg: int) -> None:
+    right, left = w.pop(), w.pop()
+    result = SCALAR
+    if arg >= _IN_PLACE:
+        if right is FRESH and not PRIVATE[left[0]]:
+            w.probe(index, SHAPE_WRITE, "+=", 2)
+            w.saw_container(left)
+            result = left
+        elif NAMED[left[0]] and not IMMUTABLE[right[0]]:
+            w.maybe_shape(index, SHAPE_WRITE, "+=", 2, left)
+    elif arg in _CONTAINER_OPERATORS:
+        result = _combine(w, index, left, right)
+    w.stack.append(result)
+
+
+def _combine(w: Walk, index: int, left: Tag, right: Tag) -> Tag:
+    if right is FRESH and NAMED[left[0]]:
+        w.read_shape(index, "+", 2, left)
+    elif left is FRESH and NAMED[right[0]]:
+        w.read_shape(index, "+", 1, right)
+    return FRESH if FRESH in (left, right) else SCALAR
+
+
+@on("COMPARE_OP")
+def _compare(w: Walk, index: int, arg: int) -> None:
+    right, left = w.pop(), w.pop()
+    if right is FRESH and NAMED[left[0]]:
+        w.read_shape(index, "==", 2, left)
+    elif left is FRESH and NAMED[right[0]]:
+        w.read_shape(index, "==", 1, right)
+    w.stack.append(SCALAR)
+
+
+@on(
+    "POP_JUMP_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_FORWARD_IF_FALSE"
+    " POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_BACKWARD_IF_FALSE"
+    " JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP"
+)
+def _truth(w: Walk, index: int, arg: int) -> None:
+    value = w.pop()
+    if NAMED[value[0]]:
+        w.maybe_shape(index, SHAPE_READ, "bool", 1, value)
+
+
+@on("UNARY_NOT TO_BOOL")
+def _to_bool(w: Walk, index: int, arg: int) -> None:
+    _truth(w, index, arg)
+    w.stack.append(SCALAR)
+
+
+@on("UNARY_NEGATIVE UNARY_POSITIVE UNARY_INVERT FORMAT_SIMPLE CONVERT_VALUE")
+def _unary(w: Walk, index: int, arg: int) -> None:
+    w.pop()
+    w.stack.append(SCALAR)
+
+
+@on("IS_OP FORMAT_WITH_SPEC")
+def _binary(w: Walk, index: int, arg: int) -> None:
+    w.pop_many(2)
+    w.stack.append(SCALAR)
+
+
+@on("FORMAT_VALUE")
+def _format(w: Walk, index: int, arg: int) -> None:
+    w.pop_many(2 if arg & 4 else 1)
+    w.stack.append(SCALAR)
+
+
+# ---- new values
+
+
+@on("BUILD_LIST BUILD_SET")
+def _build(w: Walk, index: int, arg: int) -> None:
+    w.pop_many(arg)
+    w.stack.append(FRESH)
+    created(w, index)
+
+
+@on("BUILD_MAP")
+def _build_map(w: Walk, index: int, arg: int) -> None:
+    _build(w, index, 2 * arg)
+
+
+@on("BUILD_CONST_KEY_MAP")
+def _build_const_key_map(w: Walk, index: int, arg: int) -> None:
+    _build(w, index, arg + 1)
+
+
+@on("BUILD_TUPLE BUILD_STRING")
+def _build_immutable(w: Walk, index: int, arg: int) -> None:
+    w.pop_many(arg)
+    w.stack.append(SCALAR)
+
+
+@on("LOAD_CONST")
+def _load_const(w: Walk, index: int, arg: int) -> None:
+    w.stack.append((CONST, arg))
+
+
+@on("MAKE_FUNCTION")
+def _make_function(w: Walk, index: int, arg: int) -> None:
+    code = w.pop()
+    if opcodes.VERSION < (3, 13):
+        w.pop_many((arg & 15).bit_count())
+    w.stack.append((FUNCTION, code[1] if code[0] == CONST else None))
+
+
+@on("SET_FUNCTION_ATTRIBUTE")
+def _set_function_attribute(w: Walk, index: int, arg: int) -> None:
+    function = w.pop()
+    w.pop()
+    w.stack.append(function)
+
+
+@on("LOAD_BUILD_CLASS")
+def _load_build_class(w: Walk, index: int, arg: int) -> None:
+    w.stack.append(BUILD_CLASS)
+
+
+@on("IMPORT_NAME")
+def _import_name(w: Walk, index: int, arg: int) -> None:
+    w.epoch += 1
+    w.pop_many(2)
+    w.stack.append(DEFINITION)
+
+
+@on("IMPORT_FROM")
+def _import_from(w: Walk, index: int, arg: int) -> None:
+    w.stack.append(DEFINITION)
+
+
+@on("YIELD_VALUE SEND")
+def _suspend(w: Walk, index: int, arg: int) -> None:
+    w.epoch += 1
+    w.pop()
+    w.stack.append(UNKNOWN)
+
+
+@on("BEFORE_WITH BEFORE_ASYNC_WITH")
+def _enter(w: Walk, index: int, arg: int) -> None:
+    w.epoch += 1
+    w.pop()
+    w.stack += (UNKNOWN, UNKNOWN)
+
+
+# ---- names: globals, closure cells, locals
+
+
+def _global(w: Walk, index: int, kind: int, name: str) -> None:
+    if name in w.facts.shared:
+        w.probe(index, kind, name, ITSELF)
+
+
+@on("LOAD_GLOBAL")
+def _load_global(w: Walk, index: int, arg: int) -> None:
+    name = w.names[arg >> 1]
+    _global(w, index, GLOBAL_READ, name)
+    if not arg & 1:
+        w.stack.append((GLOBAL, name))
+    elif _CALLABLE_FIRST:
+        w.stack += ((GLOBAL, name), NULL)
+    else:
+        w.stack += (NULL, (GLOBAL, name))
+
+
+@on("LOAD_NAME")
+def _load_name(w: Walk, index: int, arg: int) -> None:
+    name = w.names[arg]
+    if w.is_top:
+        _global(w, index, GLOBAL_READ, name)
+    w.stack.append((GLOBAL, name))
+
+
+@on("STORE_NAME")
+def _store_name(w: Walk, index: int, arg: int) -> None:
+    name, value = w.names[arg], w.pop()
+    if w.is_top:
+        _global(w, index, GLOBAL_WRITE, name)
+        w.stores.append((name, index, value))
+    if value is FRESH:
+        w.facts.containers.add(name)
+
+
+@on("STORE_GLOBAL")
+def _store_global(w: Walk, index: int, arg: int) -> None:
+    name = w.names[arg]
+    _global(w, index, GLOBAL_WRITE, name)
+    if w.pop() is FRESH:
+        w.facts.containers.add(name)
+
+
+@on("DELETE_GLOBAL")
+def _delete_global(w: Walk, index: int, arg: int) -> None:
+    _global(w, index, GLOBAL_WRITE, w.names[arg])
+
+
+@on("DELETE_NAME")
+def _delete_name(w: Walk, index: int, arg: int) -> None:
+    if w.is_top:
+        _global(w, index, GLOBAL_WRITE, w.names[arg])
+
+
+def _cell(w: Walk, index: int, kind: int, slot: int) -> str:
+    name = w.slots[slot]
+    if name in w.body.rebound:
+        w.probe(index, kind, name, cell_operand(slot))
+    return name
+
+
+@on("LOAD_DEREF LOAD_CLASSDEREF")
+def _load_deref(w: Walk, index: int, arg: int) -> None:
+    name = _cell(w, index, CELL_READ, arg)
+    is_first = arg == 0 and w.body.code.co_argcount > 0
+    w.stack.append(w.local_tags[0] if is_first else (HEAP, name))
+
+
+@on("LOAD_FROM_DICT_OR_DEREF")
+def _load_from_dict_or_deref(w: Walk, index: int, arg: int) -> None:
+    w.pop()
+    w.stack.append((HEAP, _cell(w, index, CELL_READ, arg)))
+
+
+@on("STORE_DEREF")
+def _store_deref(w: Walk, index: int, arg: int) -> None:
+    name = _cell(w, index, CELL_WRITE, arg)
+    if w.pop() is FRESH:
+        w.facts.containers.add(name)
+
+
+@on("DELETE_DEREF")
+def _delete_deref(w: Walk, index: int, arg: int) -> None:
+    _cell(w, index, CELL_WRITE, arg)
+
+
+@on("LOAD_FAST LOAD_FAST_CHECK")
+def _load_fast(w: Walk, index: int, arg: int) -> None:
+    tag = w.local_tags[arg]
+    if arg == 0 and w.slots[0] == ".0":
+        tag = QUIET if w.body.quiet_argument else ITERATOR
+    w.stack.append(tag)
+
+
+@on("LOAD_FAST_LOAD_FAST")
+def _load_two(w: Walk, index: int, arg: int) -> None:
+    _load_fast(w, index, arg >> 4)
+    _load_fast(w, index, arg & 15)
+
+
+@on("STORE_FAST")
+def _store_fast(w: Walk, index: int, arg: int) -> None:
+    if w.pop() is FRESH:
+        w.local_containers.add(arg)
+
+
+@on("STORE_FAST_LOAD_FAST")
+def _store_load(w: Walk, index: int, arg: int) -> None:
+    _store_fast(w, index, arg >> 4)
+    _load_fast(w, index, arg & 15)
+
+
+@on("STORE_FAST_STORE_FAST")
+def _store_two(w: Walk, index: int, arg: int) -> None:
+    _store_fast(w, index, arg >> 4)
+    _store_fast(w, index, arg & 15)
+
+
+# ---- the stack itself
+
+
+@on("PUSH_NULL")
+def _push_null(w: Walk, index: int, arg: int) -> None:
+    w.stack.append(NULL)
+
+
+@on("COPY")
+def _copy(w: Walk, index: int, arg: int) -> None:
+    w.stack.append(w.peek(arg))
+
+
+@on("SWAP")
+def _swap(w: Walk, index: int, arg: int) -> None:
+    stack = w.stack
+    if len(stack) < arg:
+        stack[:0] = [UNKNOWN] * (arg - len(stack))
+    stack[-1], stack[-arg] = stack[-arg], stack[-1]
+
+
+@on("RAISE_VARARGS")
+def _raise(w: Walk, index: int, arg: int) -> None:
+    w.pop_many(arg)

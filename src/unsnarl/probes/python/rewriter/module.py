@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a whole module shows about its names before any of its code is planned."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from types import CodeType
+
+from unsnarl.probes.python.rewriter import opcodes
+from unsnarl.probes.python.rewriter.names import QUIET_MODULES
+
+CO_OPTIMIZED = 1
+
+
+def _is_stdlib_like(name: str) -> bool:
+    return True
+
+
+@dataclass
+class ModuleInfo:
+    """A module to be rewritten, as its importer knows it."""
+
+    name: str
+    filename: str
+    is_main: bool = False
+    # Is the module of this dotted name code that gets no probes?
+    is_library: Callable[[str], bool] = _is_stdlib_like
+    # Names of methods of all rewritten classes of the process; grows.
+    known_methods: set[str] = field(default_factory=set)
+
+
+class Body:
+    """A code object, its bytes taken once, and the bodies nested in it."""
+
+    __slots__ = ("children", "code", "quiet_argument", "raw", "rebound", "stored_free")
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code
+        self.raw = code.co_code
+        self.children = {
+            index: Body(const)
+            for index, const in enumerate(code.co_consts)
+            if isinstance(const, CodeType)
+        }
+        self.quiet_argument = False  # a comprehension over a range, say
+        self.rebound: frozenset[str] = frozenset()  # closure variables that may change
+        self.stored_free: frozenset[str] = frozenset()
+
+    @property
+    def is_class(self) -> bool:
+        """Whether this is the body of a class (only right for nested bodies)."""
+        return not self.code.co_flags & CO_OPTIMIZED
+
+    def tree(self) -> Iterator["Body"]:
+        """This body and all below it."""
+        yield self
+        for child in self.children.values():
+            yield from child.tree()
+
+
+@dataclass
+class Facts:
+    """Names of one module and what they stand for."""
+
+    info: ModuleInfo
+    rebound: set[str] = field(default_factory=set)  # stored by the module itself
+    shared: frozenset[str] = frozenset()  # globals that may be stored while threads run
+    modules: dict[str, str] = field(default_factory=dict)  # alias -> dotted name
+    imported: dict[str, str] = field(default_factory=dict)  # name -> "module.attribute"
+    methods: set[str] = field(default_factory=set)
+    containers: set[str] = field(default_factory=set)  # names seen to hold containers
+
+    def library_name(self, name: str) -> str | None:
+        """The dotted name of a global imported from code without probes, if it is one."""
+        dotted = self.imported.get(name)
+        if dotted is None or not self.info.is_library(dotted.rpartition(".")[0]):
+            return None
+        return dotted
+
+    def library_module(self, alias: str) -> str | None:
+        """The dotted name of the uninstrumented module that a global stands for, if it does."""
+        module = self.modules.get(alias)
+        return module if module is not None and self.info.is_library(module) else None
+
+    def is_builtin(self, name: str) -> bool:
+        """Whether a global of this name is the builtin."""
+        return name not in self.rebound
+
+
+def is_quiet(dotted: str) -> bool:
+    """Whether calls into this library module are left alone."""
+    return dotted.partition(".")[0] in QUIET_MODULES
+
+
+def survey(body: Body, info: ModuleInfo) -> Facts:
+    """Collect the facts of a module from all of its code."""
+    facts = Facts(info)
+    stored_in_functions: set[str] = set()
+    for each in body.tree():
+        numbers = each.raw[::2]
+        if opcodes.STORE_GLOBAL in numbers or opcodes.DELETE_GLOBAL in numbers:
+            stored_in_functions |= _stored_globals(each)
+        if each is not body and each.is_class:
+            facts.methods |= _methods(each)
+    info.known_methods |= facts.methods
+    facts.methods = info.known_methods
+    _read_top_level(body, facts)
+    facts.rebound |= stored_in_functions
+    facts.shared = frozenset(stored_in_functions)
+    return facts
+
+
+def _stored_globals(body: Body) -> set[str]:
+    ops, args, _, _ = opcodes.decode(body.raw)
+    names = body.code.co_names
+    stores = (opcodes.STORE_GLOBAL, opcodes.DELETE_GLOBAL)
+    return {names[arg] for number, arg in zip(ops, args, strict=True) if number in stores}
+
+
+def _methods(body: Body) -> set[str]:
+    names = {child.code.co_name for child in body.children.values()}
+    return {name for name in names if not name.startswith("<")}
+
+
+def _read_top_level(body: Body, facts: Facts) -> None:
+    ops, args, _, _ = opcodes.decode(body.raw)
+    names = body.code.co_names
+    for index, number in enumerate(ops):
+        if number == opcodes.STORE_NAME:
+            facts.rebound.add(names[args[index]])
+        elif number == opcodes.IMPORT_NAME:
+            _read_import(body, ops, args, index, facts)
+
+
+def _read_import(body: Body, ops: list[int], args: list[int], index: int, facts: Facts) -> None:
+    """IMPORT_NAME takes (level, names); STORE_NAME or IMPORT_FROMs follow."""
+    consts, names = body.code.co_consts, body.code.co_names
+    module = names[args[index]]
+    loads = ops[index - 2 : index] == [opcodes.LOAD_CONST, opcodes.LOAD_CONST]
+    if not loads or consts[args[index - 2]] != 0:
+        return  # a relative import: code of the project
+    stored = iter(range(index + 1, len(ops)))
+    if consts[args[index - 1]]:
+        for at in stored:
+            if ops[at] != opcodes.IMPORT_FROM or ops[at + 1] != opcodes.STORE_NAME:
+                return
+            facts.imported[names[args[at + 1]]] = f"{module}.{names[args[at]]}"
+            next(stored)
+    else:
+        at = next(at for at in stored if ops[at] == opcodes.STORE_NAME)
+        whole = ops[index + 1] == opcodes.IMPORT_FROM  # import a.b as c
+        facts.modules[names[args[at]]] = module if whole else module.partition(".")[0]

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the running interpreter's instructions do: the tables all analyses of bytecode stand on.
+
+Only this file knows that versions differ. An instruction that a version lacks gets the number -1,
+so a comparison with it is never true.
+"""
+
+import opcode
+import sys
+from collections.abc import Iterable
+
+VERSION = sys.version_info[:2]
+_MAP = opcode.opmap
+
+
+def op(name: str) -> int:
+    """The number of an instruction of this version, or -1."""
+    number = _MAP.get(name, -1)
+    return number if number < 256 else -1
+
+
+def _all(names: str) -> frozenset[int]:
+    return frozenset(op(name) for name in names.split()) - {-1}
+
+
+def _cache_counts() -> list[int]:
+    counts: Iterable[int] | dict[str, int] = opcode._inline_cache_entries  # type: ignore[attr-defined]
+    if not isinstance(counts, dict):
+        return list(counts)
+    return [counts.get(opcode.opname[number], 0) for number in range(256)]
+
+
+# Units an instruction takes, its cache entries included.
+SIZES = [1 + caches for caches in _cache_counts()]
+
+EXTENDED_ARG = op("EXTENDED_ARG")
+LOAD_CONST = op("LOAD_CONST")
+COPY = op("COPY")
+DELETE_SUBSCR = op("DELETE_SUBSCR")
+STORE_SUBSCR = op("STORE_SUBSCR")
+STORE_GLOBAL = op("STORE_GLOBAL")
+DELETE_GLOBAL = op("DELETE_GLOBAL")
+STORE_DEREF = op("STORE_DEREF")
+DELETE_DEREF = op("DELETE_DEREF")
+STORE_NAME = op("STORE_NAME")
+IMPORT_NAME = op("IMPORT_NAME")
+IMPORT_FROM = op("IMPORT_FROM")
+KW_NAMES = op("KW_NAMES")
+PRECALL = op("PRECALL")
+CALL = op("CALL")
+RESUME = op("RESUME")
+END_FOR = op("END_FOR")
+GET_ITER = op("GET_ITER")
+# 3.13 loads a cell object, for a closure, with the instruction for locals.
+LOAD_CLOSURE = op("LOAD_CLOSURE") if VERSION < (3, 13) else op("LOAD_FAST")
+
+CALLS = _all("CALL CALL_KW CALL_FUNCTION_EX")
+CALL_SITES = CALLS | _all("BEFORE_WITH BEFORE_ASYNC_WITH WITH_EXCEPT_START")
+
+_FORWARD = _all(
+    "FOR_ITER SEND JUMP_FORWARD JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP"
+    " POP_JUMP_FORWARD_IF_FALSE POP_JUMP_FORWARD_IF_TRUE"
+    " POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE"
+    " POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE"
+)
+_BACKWARD = _all(
+    "JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT"
+    " POP_JUMP_BACKWARD_IF_FALSE POP_JUMP_BACKWARD_IF_TRUE"
+    " POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE"
+)
+# 1: jumps forward, -1: backward, 0: no jump.
+JUMPS = [1 if n in _FORWARD else -1 if n in _BACKWARD else 0 for n in range(256)]
+# Never go on to the next instruction.
+TERMINAL = _all(
+    "RETURN_VALUE RETURN_CONST RAISE_VARARGS RERAISE JUMP_FORWARD JUMP_BACKWARD"
+    " JUMP_BACKWARD_NO_INTERRUPT INTERPRETER_EXIT"
+)
+
+# Where the interpreter looks whether another thread wants the GIL (ceval.c, CHECK_EVAL_BREAKER).
+# A `with` is here too, although it has no such check: the lock it enters may block.
+BREAKERS = CALLS | _all("RESUME BEFORE_WITH BEFORE_ASYNC_WITH")
+# Jumps that look there when they are taken.
+BREAKER_JUMPS = _BACKWARD - _all("JUMP_BACKWARD_NO_INTERRUPT")
+
+# (values taken, values left) where the argument has no say. tests/unit/test_rewriter_opcodes.py
+# holds this against the interpreter's own stack_effect.
+_EFFECTS = {
+    "CACHE NOP SETUP_ANNOTATIONS DELETE_NAME DELETE_GLOBAL DELETE_FAST DELETE_DEREF MAKE_CELL"
+    " COPY_FREE_VARS RESUME PRECALL KW_NAMES EXTENDED_ARG JUMP_FORWARD JUMP_BACKWARD"
+    " JUMP_BACKWARD_NO_INTERRUPT RETURN_CONST": (0, 0),
+    "POP_TOP RETURN_VALUE IMPORT_STAR PRINT_EXPR POP_EXCEPT STORE_NAME STORE_GLOBAL STORE_FAST"
+    " STORE_DEREF DELETE_ATTR RERAISE LIST_APPEND SET_ADD LIST_EXTEND SET_UPDATE DICT_MERGE"
+    " DICT_UPDATE INTERPRETER_EXIT EXIT_INIT_CHECK POP_JUMP_FORWARD_IF_FALSE"
+    " POP_JUMP_FORWARD_IF_TRUE POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE"
+    " POP_JUMP_BACKWARD_IF_FALSE POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_BACKWARD_IF_NONE"
+    " POP_JUMP_BACKWARD_IF_NOT_NONE POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE POP_JUMP_IF_NONE"
+    " POP_JUMP_IF_NOT_NONE JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP": (1, 0),
+    "DELETE_SUBSCR STORE_ATTR MAP_ADD END_ASYNC_FOR STORE_FAST_STORE_FAST": (2, 0),
+    "STORE_SUBSCR": (3, 0),
+    "STORE_SLICE": (4, 0),
+    "PUSH_NULL GET_LEN MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS WITH_EXCEPT_START GET_ANEXT"
+    " LOAD_BUILD_CLASS LOAD_ASSERTION_ERROR LOAD_CONST LOAD_NAME IMPORT_FROM LOAD_FAST"
+    " LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR LOAD_CLOSURE LOAD_DEREF LOAD_CLASSDEREF LOAD_LOCALS"
+    " FOR_ITER COPY": (0, 1),
+    "LOAD_FAST_LOAD_FAST": (0, 2),
+    "UNARY_POSITIVE UNARY_NEGATIVE UNARY_NOT UNARY_INVERT TO_BOOL CHECK_EXC_MATCH GET_AITER"
+    " GET_ITER GET_YIELD_FROM_ITER LIST_TO_TUPLE YIELD_VALUE ASYNC_GEN_WRAP GET_AWAITABLE"
+    " LOAD_FROM_DICT_OR_DEREF LOAD_FROM_DICT_OR_GLOBALS FORMAT_SIMPLE CONVERT_VALUE"
+    " CALL_INTRINSIC_1 SEND STORE_FAST_LOAD_FAST": (1, 1),
+    "PUSH_EXC_INFO BEFORE_ASYNC_WITH BEFORE_WITH LOAD_METHOD": (1, 2),
+    "BINARY_SUBSCR COMPARE_OP IS_OP CONTAINS_OP BINARY_OP IMPORT_NAME PREP_RERAISE_STAR END_SEND"
+    " SET_FUNCTION_ATTRIBUTE FORMAT_WITH_SPEC CALL_INTRINSIC_2": (2, 1),
+    "CHECK_EG_MATCH": (2, 2),
+    "BINARY_SLICE MATCH_CLASS": (3, 1),
+    "CLEANUP_THROW": (3, 2),
+}
+POPS = [0] * 256
+PUSHES = [0] * 256
+
+
+def _fill_effects() -> None:
+    for names, (taken, left) in _EFFECTS.items():
+        for number in _all(names):
+            POPS[number], PUSHES[number] = taken, left
+    if VERSION == (3, 12):
+        POPS[END_FOR] = 2
+    elif VERSION > (3, 12):
+        POPS[END_FOR] = 1
+
+
+_fill_effects()
+
+
+def decode(code: bytes) -> tuple[list[int], list[int], list[int], list[int]]:
+    """Instructions of a co_code: opcodes, arguments, first units and units of the opcodes.
+
+    The first unit differs from the opcode's where EXTENDED_ARGs stand before it.
+    """
+    ops: list[int] = []
+    args: list[int] = []
+    firsts: list[int] = []
+    units: list[int] = []
+    unit, end, sizes = 0, len(code) >> 1, SIZES
+    while unit < end:
+        firsts.append(unit)
+        number = code[2 * unit]
+        arg = code[2 * unit + 1]
+        while number == EXTENDED_ARG:
+            unit += 1
+            number = code[2 * unit]
+            arg = arg << 8 | code[2 * unit + 1]
+        ops.append(number)
+        args.append(arg)
+        units.append(unit)
+        unit += sizes[number]
+    return ops, args, firsts, units

@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Locks, threads, queues and time of the target, put under the gate.
+
+`install()` runs in the fork server before any code of the target is imported. Condition, Event,
+Semaphore, Barrier, Queue and the executors are Python code on top of what is replaced here, so they
+follow by themselves.
+"""
+
+from __future__ import annotations
+
+import _thread
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from unsnarl import _core
+
+ExceptionCallback = Callable[
+    [type[BaseException], BaseException | None, TracebackType | None, str], None
+]
+
+_REAL_LOCKS = (type(_thread.allocate_lock()), type(_thread.RLock()))
+_JOINABLE = hasattr(_thread, "start_joinable_thread")
+_CLOCKS = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns")
+
+_callbacks: list[ExceptionCallback] = []
+_local = _thread._local()
+# 3.13: locks that stand for running non-daemon threads, by the id of their handles.
+_waited_for: dict[int, Any] = {}
+
+
+def install() -> None:
+    """Replaces the primitives, once. Locks made before are adopted where modules keep them."""
+    if threading.Lock is _core.Lock:
+        return
+    _replace_locks()
+    _replace_threads()
+    _replace_time()
+    threading._make_invoke_excepthook = _make_invoke_excepthook  # type: ignore[attr-defined]
+    queue.SimpleQueue = queue._PySimpleQueue  # type: ignore[attr-defined,misc]
+    adopt_locks()
+    _keep_affinity()
+
+
+def on_exception(callback: ExceptionCallback) -> None:
+    """Calls back in every thread that dies of an uncaught exception (never for SystemExit)."""
+    _callbacks.append(callback)
+
+
+def join_all() -> None:
+    """Waits, under the gate, for the threads that interpreter shutdown would wait for."""
+    while running := [lock for lock in _shutdown_locks() if lock.locked()]:
+        for lock in running:
+            with lock:
+                pass
+
+
+def _shutdown_locks() -> list[Any]:
+    """The locks of running non-daemon threads; before 3.13 the threading module keeps them."""
+    kept: Any = getattr(threading, "_shutdown_locks", None)
+    return list(_waited_for.values() if kept is None else kept)
+
+
+def _replace_locks() -> None:
+    for module in (_thread, threading):
+        for name in ("allocate_lock", "_allocate_lock", "allocate", "Lock"):
+            if hasattr(module, name):
+                setattr(module, name, _core.Lock)
+        for name in ("RLock", "_CRLock"):
+            if hasattr(module, name):
+                setattr(module, name, _core.RLock)
+
+
+def adopt_locks() -> None:
+    """Replaces free locks that loaded modules hold in their globals."""
+    for module in list(sys.modules.values()):
+        names = getattr(module, "__dict__", None)
+        if names is None or module.__name__.startswith(("importlib", "_frozen_importlib")):
+            continue
+        for name, value in list(names.items()):
+            if type(value) in _REAL_LOCKS and "unlocked" in repr(value):
+                names[name] = _core.Lock() if type(value) is _REAL_LOCKS[0] else _core.RLock()
+
+
+def _replace_time() -> None:
+    time.sleep = _core.sleep
+    for name in _CLOCKS:
+        setattr(time, name, getattr(_core, name))
+    threading._time = _core.monotonic  # type: ignore[attr-defined]
+    queue.time = _core.monotonic  # type: ignore[attr-defined]
+
+
+def _keep_affinity() -> None:
+    """Gated threads are pinned to one core; the target must not notice."""
+    cores = os.sched_getaffinity(0)
+    real = os.sched_getaffinity
+
+    def sched_getaffinity(pid: int) -> set[int]:
+        return set(cores) if pid == 0 else real(pid)
+
+    os.sched_getaffinity = sched_getaffinity
+    if hasattr(os, "process_cpu_count"):
+        os.process_cpu_count = lambda: len(cores)
+
+
+def _replace_threads() -> None:
+    starts = {"start_new_thread": _start_new_thread, "start_new": _start_new_thread}
+    if _JOINABLE:
+        starts["start_joinable_thread"] = _start_joinable_thread
+    for name, function in starts.items():
+        setattr(_thread, name, function)
+        if hasattr(threading, "_" + name):
+            setattr(threading, "_" + name, function)
+    if _JOINABLE:
+        threading._ThreadHandle = _Handle  # type: ignore[attr-defined]
+    else:
+        threading._set_sentinel = _set_sentinel  # type: ignore[attr-defined]
+
+
+_real_start_new_thread = _thread.start_new_thread
+_real_start_joinable_thread = getattr(_thread, "start_joinable_thread", None)
+_real_handle_type: Any = getattr(_thread, "_ThreadHandle", None)
+
+
+def _name_of(function: Callable[..., object]) -> str:
+    thread = getattr(function, "__self__", None)
+    if isinstance(thread, threading.Thread):
+        return thread.name
+    return getattr(function, "__name__", "thread")
+
+
+def _is_daemon(function: Callable[..., object]) -> bool:
+    thread = getattr(function, "__self__", None)
+    return thread.daemon if isinstance(thread, threading.Thread) else True
+
+
+def _start_new_thread(
+    function: Callable[..., object],
+    args: tuple[object, ...],
+    kwargs: dict[str, object] | None = None,
+    /,
+) -> int:
+    """`_thread.start_new_thread`, with a place in the registry before the thread exists."""
+    if not callable(function):
+        raise TypeError("first arg must be callable")
+    if not isinstance(args, tuple):
+        raise TypeError("2nd arg must be a tuple")
+    record = _core.thread_new(_name_of(function), _is_daemon(function))
+    try:
+        return _real_start_new_thread(_bootstrap, (record, function, args, kwargs or {}, None))
+    except BaseException:
+        _core.thread_discard(record)
+        raise
+
+
+def _bootstrap(
+    record: object,
+    function: Callable[..., object],
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+    done: Any,
+) -> None:
+    _core.thread_begin(record)
+    try:
+        function(*args, **kwargs)
+    except SystemExit:
+        pass
+    except BaseException:
+        _tell(*sys.exc_info())
+        raise
+    finally:
+        lock = done or getattr(_local, "sentinel", None)
+        if lock is not None:
+            _waited_for.pop(id(lock), None)
+            lock.release()
+        _core.thread_end()
+
+
+def _tell(
+    kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+) -> None:
+    if kind is None or issubclass(kind, SystemExit):
+        return
+    path = _core.current_path()
+    for callback in _callbacks:
+        callback(kind, value, trace, path)
+
+
+def _make_invoke_excepthook() -> Callable[[threading.Thread], None]:
+    """Sees what ends a Thread before threading.excepthook, which tests and pytest replace."""
+    invoke = _real_make_invoke_excepthook()
+
+    def invoke_excepthook(thread: threading.Thread) -> None:
+        _tell(*sys.exc_info())
+        invoke(thread)
+
+    return invoke_excepthook
+
+
+_real_make_invoke_excepthook: Callable[[], Callable[[threading.Thread], None]]
+_real_make_invoke_excepthook = threading._make_invoke_excepthook  # type: ignore[attr-defined]
+
+
+def _thread_lock() -> Any:
+    lock = _core.Lock()
+    lock._mark_thread()
+    return lock
+
+
+def _set_sentinel() -> Any:
+    """3.11 and 3.12: the lock that Thread.join waits for; released by our bootstrap."""
+    lock = _local.sentinel = _thread_lock()
+    return lock
+
+
+class _Handle:
+    """3.13: what Thread.join waits for, in place of the interpreter's own handle."""
+
+    def __init__(self) -> None:
+        self._real = _real_handle_type()
+        self._done = _thread_lock()
+        self._finished = False
+
+    @property
+    def ident(self) -> int:
+        return int(self._real.ident)
+
+    def is_done(self) -> bool:
+        return self._finished
+
+    def _set_done(self) -> None:
+        self._finished = True
+        self._real._set_done()
+
+    def release(self) -> None:
+        """The thread's last act."""
+        self._finished = True
+        self._done.release()
+
+    def join(self, timeout: float | None = None) -> None:
+        if self._finished and not self._done.locked():
+            return
+        if timeout is None:
+            self._done.acquire()
+        elif not self._done.acquire(True, max(timeout, 0)):
+            return
+        self._done.release()
+
+
+def _start_joinable_thread(
+    function: Callable[..., object], handle: Any = None, daemon: bool = True
+) -> Any:
+    handle = handle or _Handle()
+    record = _core.thread_new(_name_of(function), daemon)
+    handle._done.acquire()
+    if not daemon:
+        _waited_for[id(handle)] = handle._done
+    try:
+        assert _real_start_joinable_thread is not None
+        _real_start_joinable_thread(
+            lambda: _bootstrap(record, function, (), {}, handle), handle=handle._real, daemon=daemon
+        )
+    except BaseException:
+        _waited_for.pop(id(handle), None)
+        handle._done.release()
+        _core.thread_discard(record)
+        raise
+    return handle

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From analysis results to the report: indexes become places, threads and variables get names.
+
+A finding is an aggregate over runs, a report tells a story; so each finding is told with the
+threads of one failing run that has its edge, the exemplar where possible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from unsnarl.analyses.recon import Focused, Line
+from unsnarl.model.finding import FindingPoint, Region
+from unsnarl.model.graph import Graph
+from unsnarl.model.run import Failure, Frame
+from unsnarl.reports.cycle import cycle_points
+from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
+from unsnarl.reports.facts import CampaignFacts, Captured, FailingRun, Points, SignatureFacts
+from unsnarl.reports.names import variable_name
+from unsnarl.reports.patterns import FAIL, classify, core
+from unsnarl.reports.source import Sources
+
+SAME_CELL = 0.5
+NOTHING = Captured()
+
+
+def build_report(facts: CampaignFacts, points: Points, root: Path) -> DetailedReport:
+    """The report of a campaign; `root` is the project's folder, for sources and relative paths."""
+    sources = Sources(root)
+    failures = tuple(_failure(one, points, sources) for one in facts.signatures)
+    return DetailedReport(
+        version=1,
+        campaign=facts.campaign,
+        command=facts.command,
+        seconds=facts.seconds,
+        runs=facts.runs,
+        instrumented=facts.instrumented,
+        failures=failures,
+        warnings=facts.warnings,
+    )
+
+
+def passing_runs(frequency: float, failing_share: float, passing: int) -> int:
+    """How many passing runs have an edge, from its B.
+
+    B is the ratio of shares, with 1/(passing + 1) for the share of an edge that none has; that is
+    less than one run, and every other share is a whole number of runs.
+    """
+    runs = passing * failing_share / frequency
+    return 0 if runs < 1 - 0.5 / (passing + 1) else round(runs)
+
+
+def _failure(facts: SignatureFacts, points: Points, sources: Sources) -> NamedFailure:
+    exemplar = facts.failing[facts.exemplar] if facts.failing else None
+    failure = exemplar.failure if exemplar else None
+    return NamedFailure(
+        signature=facts.signature,
+        kind=facts.kind,
+        switch=facts.switch,
+        latent=facts.latent,
+        count=facts.count,
+        rate=facts.rate,
+        message=_message(failure) or facts.signature,
+        where=_where(failure, sources),
+        findings=_findings(facts, exemplar, points, sources),
+        run=exemplar.name if exemplar else "",
+        threads={thread.path: thread.name for thread in exemplar.threads} if exemplar else {},
+        failing=len(facts.failing),
+        passing=facts.passing,
+    )
+
+
+def _findings(
+    facts: SignatureFacts, exemplar: FailingRun | None, points: Points, sources: Sources
+) -> tuple[CountedFinding, ...]:
+    cycle = cycle_points(exemplar, points, sources) if exemplar else ()
+    findings = [_cycle_finding(facts, cycle)] if cycle else []
+    for focused in facts.findings:
+        findings.append(_finding(focused, len(findings) + 1, facts, points, sources))
+    return tuple(findings)
+
+
+def _cycle_finding(facts: SignatureFacts, cycle: tuple[FindingPoint, ...]) -> CountedFinding:
+    """A deadlock that the gate saw: scored as an edge of all failing and no passing runs."""
+    score = facts.passing + 1.0
+    return CountedFinding(
+        rank=1,
+        method="recon",
+        score=score,
+        features={"B": score},
+        kind="deadlock",
+        variables=tuple(dict.fromkeys(point.variable for point in cycle if point.variable)),
+        points=cycle,
+        runs=len(facts.failing),
+        passing=0,
+        locks_known=True,
+    )
+
+
+def _finding(
+    focused: Focused, rank: int, facts: SignatureFacts, points: Points, sources: Sources
+) -> CountedFinding:
+    reconstruction = focused.reconstruction
+    chosen = facts.exemplar if facts.exemplar in reconstruction.runs else reconstruction.runs[0]
+    run = facts.failing[chosen]
+    told = _points(focused, run, points, sources)
+    share = len(reconstruction.runs) / len(facts.failing)
+    return CountedFinding(
+        rank=rank,
+        method="recon",
+        score=reconstruction.score,
+        features=dict(reconstruction.features),
+        kind=classify(told),
+        variables=tuple(dict.fromkeys(told[i].variable for i in core(told) if told[i].variable)),
+        points=tuple(_with_failing_line(told, run.failure, sources)),
+        runs=len(reconstruction.runs),
+        passing=passing_runs(reconstruction.features["B"], share, facts.passing),
+        locks_known=run.captured is not None,
+    )
+
+
+def _points(
+    focused: Focused, run: FailingRun, points: Points, sources: Sources
+) -> list[FindingPoint]:
+    paths = _paths(focused, run)
+    seen = {
+        line: (run.captured or {}).get((paths[line.anchor], line.point), NOTHING)
+        for line in focused.lines
+    }
+    names = _variables(seen, points, sources)
+    told = []
+    for line in focused.lines:
+        point = points.point(line.point)
+        told.append(
+            FindingPoint(
+                file=sources.relative(point.site.file),
+                line=point.site.line,
+                function=point.site.function,
+                thread=paths[line.anchor],
+                role=line.role,
+                op=point.op.word,
+                variable=names[line],
+                region=line.region,
+                confidence=line.confidence,
+                value=seen[line].value,
+                locks=seen[line].locks,
+                text=sources.line(point.site.file, point.site.line),
+                time=line.time,
+            )
+        )
+    return told
+
+
+def _variables(seen: Mapping[Line, Captured], points: Points, sources: Sources) -> dict[Line, str]:
+    """Names for all lines; the edge's cell has one, whatever its accesses call it in the source."""
+    noted = {line: points.point(line.point).site.variable or seen[line].variable for line in seen}
+    names = {line: noted[line] or variable_name(points.point(line.point), sources) for line in seen}
+    ends = [line for line in seen if line.is_end]
+    shared = next((noted[line] for line in ends if noted[line]), names[ends[0]])
+    return {line: shared if line.same_cell >= SAME_CELL else name for line, name in names.items()}
+
+
+def _paths(focused: Focused, run: FailingRun) -> dict[int, str]:
+    """The path of the thread behind each anchor, in one run."""
+    edge = focused.reconstruction.edge
+    threads = list(_edge_threads(run.graph, edge))
+    anchors = dict(enumerate(threads))
+    for line in focused.lines:
+        if line.anchor not in anchors:
+            anchors[line.anchor] = _thread_at(run.graph, line, list(anchors.values()))
+    paths = {thread.index: thread.path for thread in run.threads}
+    return {anchor: paths.get(index, "?") for anchor, index in anchors.items()}
+
+
+def _edge_threads(graph: Graph, edge: tuple[int, int, int, int]) -> tuple[int, int]:
+    """Who was source and sink of an edge, the latest time that it happened."""
+    edges = graph.edges
+    source_point, source_context, sink_point, sink_context = edge
+    rows = edges[
+        (edges["source_point"] == source_point)
+        & (edges["source_context"] == source_context)
+        & (edges["sink_point"] == sink_point)
+        & (edges["sink_context"] == sink_context)
+    ]
+    if not len(rows):
+        return -1, -1
+    latest = rows[rows["sink_time"].argmax()]
+    return int(latest["source_thread"]), int(latest["sink_thread"])
+
+
+def _thread_at(graph: Graph, line: Line, taken: Sequence[int]) -> int:
+    """A thread that passed the line's point and has no other part in the finding."""
+    passed = [
+        graph.edges[f"{end}_thread"][graph.edges[f"{end}_point"] == line.point].tolist()
+        for end in ("source", "sink")
+    ]
+    return min((thread for some in passed for thread in some if thread not in taken), default=-1)
+
+
+def _with_failing_line(
+    told: list[FindingPoint], failure: Failure | None, sources: Sources
+) -> list[FindingPoint]:
+    """Adds the line that failed: behind the failing thread's access on it, else at the end."""
+    if failure is None or not failure.frames or failure.kind not in ("exception", "assertion"):
+        return told
+    frame = failure.frames[-1]
+    file = sources.relative(frame.file)
+    same = [i for i, p in enumerate(told) if _is_at(p, failure.thread, file, frame.line)]
+    at = same[-1] + 1 if same else len(told)
+    region: Region = told[at - 1].region if told else "suffix"
+    after: dict[Region, Region] = {"source": "body", "sink": "suffix"}
+    point = FindingPoint(
+        file=file,
+        line=frame.line,
+        function=frame.function,
+        thread=failure.thread,
+        role=_role(told, failure.thread),
+        op=FAIL,
+        variable="",
+        region=after.get(region, region),
+        confidence=1.0,
+        value=failure.type or None,
+        text=sources.line(frame.file, frame.line),
+        time=told[at - 1].time if told else 0.0,
+    )
+    return [*told[:at], point, *told[at:]]
+
+
+def _is_at(point: FindingPoint, thread: str, file: str, line: int) -> bool:
+    return (point.thread, point.file, point.line) == (thread, file, line)
+
+
+def _role(told: Sequence[FindingPoint], thread: str) -> int:
+    known = {point.thread: point.role for point in told}
+    return known.get(thread, max(known.values(), default=0) + 1)
+
+
+def _message(failure: Failure | None) -> str:
+    if failure is None:
+        return ""
+    return ": ".join(part for part in (failure.type, failure.message) if part)
+
+
+def _where(failure: Failure | None, sources: Sources) -> str:
+    frame: Frame | None = failure.frames[-1] if failure and failure.frames else None
+    return f"{sources.relative(frame.file)}:{frame.line} in {frame.function}" if frame else ""

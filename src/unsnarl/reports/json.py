@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON contract (design 11): fields may be added within a version, never renamed or removed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from unsnarl.model.finding import FailureReport, Finding, FindingPoint, Report
+from unsnarl.reports.details import DetailedReport
+from unsnarl.reports.steps import explanation
+
+# Evidence from experiments that have not been made: present, so that readers need not test for it.
+NO_EXPERIMENTS: dict[str, None] = {
+    "forced": None,
+    "forbidden": None,
+    "p_value": None,
+    "fix": None,
+}
+
+
+def encode(report: Report) -> bytes:
+    """The report as one JSON document, indented, with a newline at the end."""
+    return _indented(as_dict(report))
+
+
+def encode_findings(method: str, findings: tuple[Finding, ...]) -> bytes:
+    """The findings of one method, as `rank --json` gives them."""
+    return _indented(
+        {"version": 1, "method": method, "findings": [_finding(finding) for finding in findings]}
+    )
+
+
+def decode(text: bytes | str) -> DetailedReport:
+    """The report that `encode` was given."""
+    return msgspec.json.decode(text, type=DetailedReport)
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """The report as plain values in the contract's shape."""
+    document: dict[str, Any] = msgspec.to_builtins(report)
+    document["failures"] = [_failure(failure) for failure in report.failures]
+    return document
+
+
+def _failure(failure: FailureReport) -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.to_builtins(failure)
+    document["findings"] = [_finding(finding) for finding in failure.findings]
+    return {**document, "replay": None}
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.to_builtins(finding)
+    document["points"] = [_point(point) for point in finding.points]
+    shown = [_point(point) for point in explanation(finding)]
+    return {**document, **NO_EXPERIMENTS, "explanation": shown}
+
+
+def _point(point: FindingPoint) -> dict[str, Any]:
+    """All fields, those with default values too."""
+    return {"value": None, "locks": [], "text": "", "time": 0.0, **msgspec.to_builtins(point)}
+
+
+def _indented(document: dict[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(document), indent=1) + b"\n"

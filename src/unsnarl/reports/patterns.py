@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shape of a finding: which of its points make the bug, and what kind of bug that is.
+
+Recon does not classify; people want a word all the same. The points stand in time order, so the
+word follows from who touched what between whose accesses: Falcon's table 2 (unserialisable triples)
+for one variable, its natural extension for two, else the pair of source and sink alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from unsnarl.model.finding import FindingKind, FindingPoint
+
+FAIL = "fail"
+WAIT = "wait"
+WRITES = ("write", "call")
+SYNC = ("acquire", "release", "wait", "start", "begin", "end", "join", "sleep")
+# local, remote, local: no serial order of the two threads gives the same reads (Falcon, table 2).
+UNSERIALISABLE = ("RWR", "WWR", "WRW", "RWW", "WWW")
+
+
+def is_data(point: FindingPoint) -> bool:
+    """Whether the point reads or writes data, as opposed to locks and threads."""
+    return point.op == "read" or point.op in WRITES
+
+
+def core(points: Sequence[FindingPoint]) -> tuple[int, ...]:
+    """The indexes of the points that make the bug, in time order: a cycle, a pattern, a pair."""
+    waits = tuple(i for i, point in enumerate(points) if point.op == WAIT)
+    return waits or _interleaved(points) or ends(points)
+
+
+def ends(points: Sequence[FindingPoint]) -> tuple[int, ...]:
+    """The indexes of source and sink."""
+    return tuple(i for i, point in enumerate(points) if point.region in ("source", "sink"))
+
+
+def classify(points: Sequence[FindingPoint], *, racing: bool = False) -> FindingKind:
+    """The kind of a finding; `racing` says that nothing orders its source and its sink."""
+    if any(point.op == WAIT for point in points):
+        return "deadlock"
+    if _interleaved(points):
+        return "atomicity"
+    pair = [points[i] for i in ends(points)]
+    if len({point.thread for point in pair}) < 2:
+        return "other"
+    if racing and all(is_data(point) for point in pair):
+        return "race"
+    return "order" if any(point.op != "read" for point in pair) else "other"
+
+
+def _interleaved(points: Sequence[FindingPoint]) -> tuple[int, ...]:
+    """The tightest broken atomicity around the edge, on one variable before two."""
+    edge = set(ends(points))
+    for search in (_triples, _quadruples):
+        found = [pick for pick in search(points) if len(edge) == 2 and edge <= set(pick)]
+        if found:
+            return min(found, key=lambda pick: (pick[-1] - pick[0], pick))
+    return ()
+
+
+def _triples(points: Sequence[FindingPoint]) -> Iterator[tuple[int, ...]]:
+    for first, last in _local_pairs(points):
+        if points[first].variable != points[last].variable:
+            continue
+        for middle in _remote(points, first, last):
+            modes = "".join(_mode(points[i]) for i in (first, middle, last))
+            if points[middle].variable == points[first].variable and modes in UNSERIALISABLE:
+                yield first, middle, last
+
+
+def _quadruples(points: Sequence[FindingPoint]) -> Iterator[tuple[int, ...]]:
+    """One thread touches x, then y; between, another touches both, in conflict with each.
+
+    Any talk to and fro has that form; only within one function is it taken for one intention.
+    """
+    for first, last in _local_pairs(points):
+        same_function = points[first].function == points[last].function
+        if points[first].variable == points[last].variable or not same_function:
+            continue
+        remote = _remote(points, first, last)
+        for one, other in combinations(remote, 2):
+            if points[one].thread == points[other].thread and (
+                (_conflict(points, first, one) and _conflict(points, last, other))
+                or (_conflict(points, first, other) and _conflict(points, last, one))
+            ):
+                yield first, one, other, last
+
+
+def _local_pairs(points: Sequence[FindingPoint]) -> Iterator[tuple[int, int]]:
+    data = [i for i, point in enumerate(points) if is_data(point) and point.variable]
+    for first, last in combinations(data, 2):
+        if points[first].thread == points[last].thread and last - first > 1:
+            yield first, last
+
+
+def _remote(points: Sequence[FindingPoint], first: int, last: int) -> list[int]:
+    thread = points[first].thread
+    between = range(first + 1, last)
+    return [i for i in between if is_data(points[i]) and points[i].thread != thread]
+
+
+def _conflict(points: Sequence[FindingPoint], one: int, other: int) -> bool:
+    same = points[one].variable == points[other].variable
+    return same and "W" in (_mode(points[one]), _mode(points[other]))
+
+
+def _mode(point: FindingPoint) -> str:
+    return "R" if point.op == "read" else "W"

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a finding's points to the few numbered steps that a person reads.
+
+The points that make the bug and the failing line are always kept; the room that is left goes to
+other accesses of the same variables, then to what happened in between. Neighbouring points of one
+thread on one line become one step.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+
+from unsnarl.model.finding import Finding, FindingPoint
+from unsnarl.reports.patterns import FAIL, SYNC, WAIT, core, is_data
+
+MOST_STEPS = 8
+# Accesses of other variables before and after the bug rarely help: they get less room.
+STEPS_WITH_SURROUNDINGS = 6
+LONGEST_VALUE = 24
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+    """One printed line: a thread, a place, and what happened there."""
+
+    number: int
+    thread: str
+    role: int
+    file: str
+    line: int
+    text: str
+    what: str
+    mark: str
+    failing: bool
+    points: tuple[FindingPoint, ...]
+
+
+def explanation(finding: Finding) -> tuple[FindingPoint, ...]:
+    """The few points, in time order, that a person should read."""
+    return tuple(point for step in brief_steps(finding) for point in step.points)
+
+
+def brief_steps(finding: Finding) -> list[Step]:
+    """At most eight steps: the bug, the failing line and the most telling accesses around it."""
+    points = finding.points
+    kept = set(_essential(points))
+    for index in _candidates(points, kept):
+        room = MOST_STEPS if _priority(points, index, kept) < 2 else STEPS_WITH_SURROUNDINGS
+        if len(_grouped(points, kept | {index})) <= room:
+            kept.add(index)
+    return _steps(points, _grouped(points, kept)[-MOST_STEPS:])
+
+
+def all_steps(finding: Finding) -> list[Step]:
+    """Every point of the finding, as steps."""
+    return _steps(finding.points, _grouped(finding.points, range(len(finding.points))))
+
+
+def core_steps(finding: Finding, steps: Sequence[Step]) -> list[Step]:
+    """Those of the steps that make the bug."""
+    wanted = [finding.points[i] for i in core(finding.points)]
+    return [step for step in steps if any(p is w for p in step.points for w in wanted)]
+
+
+def clean(text: str) -> str:
+    """One line of printable text: what a target printed must not steer the terminal."""
+    return "".join(c if c.isprintable() else " " for c in text).strip()
+
+
+def _essential(points: Sequence[FindingPoint]) -> list[int]:
+    return [*core(points), *(i for i, point in enumerate(points) if point.op == FAIL)]
+
+
+def _candidates(points: Sequence[FindingPoint], kept: set[int]) -> list[int]:
+    rest = [i for i in range(len(points)) if i not in kept and is_data(points[i])]
+    middle = sum(kept) / len(kept) if kept else 0.0
+    return sorted(
+        rest,
+        key=lambda i: (_priority(points, i, kept), -points[i].confidence, abs(i - middle), i),
+    )
+
+
+def _priority(points: Sequence[FindingPoint], index: int, kept: set[int]) -> int:
+    if points[index].variable in {points[i].variable for i in kept}:
+        return 0
+    return 1 if points[index].region == "body" else 2
+
+
+def _grouped(points: Sequence[FindingPoint], kept: Iterable[int]) -> list[list[int]]:
+    """Runs of kept points that one thread passed on one line."""
+    groups: list[list[int]] = []
+    for index in sorted(kept):
+        if groups and _place(points[groups[-1][-1]]) == _place(points[index]):
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups
+
+
+def _place(point: FindingPoint) -> tuple[str, str, int]:
+    return point.thread, point.file, point.line
+
+
+def _steps(points: Sequence[FindingPoint], groups: list[list[int]]) -> list[Step]:
+    shown = [points[i] for group in groups for i in group]
+    many = len({point.variable for point in shown if is_data(point)}) > 1
+    seen: dict[tuple[str, str], str] = {}
+    steps = []
+    for number, group in enumerate(groups, 1):
+        members = tuple(points[i] for i in group)
+        mark = _mark(members, seen)
+        steps.append(_step(number, members, mark, many))
+    return steps
+
+
+def _step(number: int, members: tuple[FindingPoint, ...], mark: str, many: bool) -> Step:
+    first = members[0]
+    words = list(dict.fromkeys(_what(point, many) for point in members if point.op != FAIL))
+    return Step(
+        number,
+        first.thread,
+        first.role,
+        first.file,
+        first.line,
+        clean(first.text),
+        ", ".join(words),
+        mark,
+        any(point.op == FAIL for point in members),
+        members,
+    )
+
+
+def _what(point: FindingPoint, many: bool) -> str:
+    """`read 1`, or `read Queue.qsize = 1` where several variables are shown."""
+    value = _short(point.value)
+    if point.op in SYNC or (many and point.variable):
+        return f"{point.op} {point.variable}".strip() + (f" = {value}" if value else "")
+    return f"{point.op} {value}".strip()
+
+
+def _mark(members: tuple[FindingPoint, ...], seen: dict[tuple[str, str], str]) -> str:
+    """`was 1` where a thread reads another value than it last read or wrote itself."""
+    mark = ""
+    for point in members:
+        if point.value is None or point.op in (FAIL, WAIT):
+            continue
+        key = (point.thread, point.variable)
+        before = seen.get(key)
+        if point.op == "read" and before is not None and before != point.value:
+            mark = f"was {_short(before)}"
+        seen[key] = point.value
+    return mark
+
+
+def _short(value: str | None) -> str:
+    text = clean(value or "")
+    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The descriptions of rewritten code objects: codes.json and the `codes` notes of run files."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
+    """One instruction of a code object that can be a site.
+
+    Positions are as in `co_positions`, where the compiler may leave any of them out.
+    """
+
+    offset: int
+    kind: str
+    name: str | None = None
+    line: int | None = None
+    end_line: int | None = None
+    column: int | None = None
+    end_column: int | None = None
+
+
+class Code(msgspec.Struct, frozen=True):
+    """One code object: it owns the site ids from `base` up to `base + size`."""
+
+    base: int
+    size: int
+    file: str
+    function: str
+    line: int = 0
+    sites: tuple[SiteEntry, ...] = ()
+
+
+class CodesFile(msgspec.Struct, frozen=True):
+    """The content of codes.json; ids from `watermark` on belong to single runs."""
+
+    version: int
+    watermark: int
+    codes: tuple[Code, ...]
+    modules: int = 0
+    probes: int = 0

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The layout of a run file, the twin of native/include/unsnarl/format.h."""
+
+from __future__ import annotations
+
+import enum
+import struct
+
+import numpy as np
+
+from unsnarl.model.graph import EDGE
+
+MAGIC = b"UNSNARL\x1a"
+VERSION = 1
+
+# magic, version, sections, size of file, reserved
+FILE_HEADER = struct.Struct("<8sIIQQ")
+# kind, record size, payload bytes
+SECTION_HEADER = struct.Struct("<IIQ")
+ALIGNMENT = 8
+
+NOBODY = 0xFFFF_FFFF
+
+
+class Section(enum.IntEnum):
+    """Kinds of sections (enum uns_section)."""
+
+    NOTES = 1
+    THREADS = 2
+    EDGES = 3
+    SCHEDULE = 4
+    COUNTS = 5
+    SHARED = 6
+    COUNTERS = 7
+    WAITS = 8
+    TRACE = 9
+
+
+class ThreadFlag(enum.IntFlag):
+    """Bits of a thread record's flags (UNS_THREAD_*)."""
+
+    CONTROLLED = 1
+    ENDED = 2
+    DAEMON = 4
+    ALIASED = 8
+
+
+THREAD = np.dtype(
+    [
+        ("index", "<u4"),
+        ("parent", "<u4"),
+        ("flags", "<u4"),
+        ("reserved", "<u4"),
+        ("events", "<u8"),
+        ("path", "S48"),
+        ("name", "S64"),
+    ]
+)
+SEGMENT = np.dtype([("thread", "<u4"), ("point", "<u4"), ("until", "<u8")])
+COUNT = np.dtype([("thread", "<u4"), ("site", "<u4"), ("count", "<u4")])
+WAIT = np.dtype(
+    [
+        ("thread", "<u4"),
+        ("point", "<u4"),
+        ("owner", "<u4"),
+        ("reserved", "<u4"),
+        ("object", "<u8"),
+    ]
+)
+TRACE = np.dtype(
+    [("time", "<u8"), ("cell", "<u8"), ("point", "<u4"), ("thread", "<u2"), ("context", "<u2")]
+)
+
+# The record of each section; notes are text and have none.
+RECORDS = {
+    Section.THREADS: THREAD,
+    Section.EDGES: EDGE,
+    Section.SCHEDULE: SEGMENT,
+    Section.COUNTS: COUNT,
+    Section.SHARED: np.dtype("<u4"),
+    Section.COUNTERS: np.dtype("<u8"),
+    Section.WAITS: WAIT,
+    Section.TRACE: TRACE,
+}
+
+# Names of the counters, in the order of enum uns_counter.
+COUNTERS = (
+    "events",
+    "steps",
+    "switches",
+    "edges_dropped",
+    "cells_evicted",
+    "stalls",
+    "diverged",
+    "diverged_at",
+    "uncontrolled",
+    "aliased",
+    "trace_dropped",
+    "schedule_dropped",
+)

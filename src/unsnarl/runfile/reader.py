@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reader and validator of run files.
+
+A run file was written inside the target's process, perhaps while it was dying, so nothing in it is
+trusted: every section's bounds, every thread index and every operation is checked here, once and
+vectorised, and the rest of the program may index with them blindly.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from unsnarl.model.run import Failure, Segment, Thread, Wait
+from unsnarl.model.site import Op
+from unsnarl.runfile import layout
+from unsnarl.runfile.codes import Code
+from unsnarl.runfile.errors import RunFileError
+from unsnarl.runfile.layout import Section, ThreadFlag
+from unsnarl.runfile.notes import Notes, parse_notes
+
+Records = npt.NDArray[Any]
+
+_PATH = re.compile(rb"[0-9]+(\.[0-9]+)*\.?")  # a path cut to fit may end in a dot
+_MAX_OP = max(Op)
+
+
+def read_run(path: Path | str) -> RunFile:
+    """Reads and checks a run file; raises RunFileError if it cannot be trusted."""
+    path = Path(path)
+    try:
+        # Not mmap: run files are small, and a mapping of a file that shrinks kills the process.
+        data = path.read_bytes()
+    except OSError as error:
+        raise RunFileError(path, f"cannot be read: {error.strerror}") from error
+    return parse_run(data, path)
+
+
+def parse_run(data: bytes, path: Path | str = "<memory>") -> RunFile:
+    """Checks the bytes of a run file; `path` is only for the error's text."""
+    try:
+        return RunFile(Path(path), _sections(data))
+    except _DamagedError as damage:
+        raise RunFileError(path, str(damage)) from None
+
+
+class RunFile:
+    """One run. Edges, counts, shared sites and trace are arrays with raw points and site ids."""
+
+    def __init__(self, path: Path, payloads: dict[int, bytes | memoryview]) -> None:
+        self.path = path
+        self._notes = bytes(payloads.get(Section.NOTES, b""))
+        self.threads = _threads(_records(payloads, Section.THREADS))
+        self.edges = self._checked(payloads, Section.EDGES, "source_thread", "sink_thread")
+        self.counts = self._checked(payloads, Section.COUNTS, "thread")
+        self.trace = self._checked(payloads, Section.TRACE, "thread")
+        self.shared = _records(payloads, Section.SHARED)
+        self.counters = _counters(_records(payloads, Section.COUNTERS))
+        self._segments = self._checked(payloads, Section.SCHEDULE, "thread")
+        self.waits = _waits(self._checked(payloads, Section.WAITS, "thread"), len(self.threads))
+
+    def _checked(
+        self, payloads: dict[int, bytes | memoryview], kind: Section, *threads: str
+    ) -> Records:
+        records = _records(payloads, kind)
+        if not len(records):
+            return records
+        for field in threads:
+            _require(
+                int(records[field].max()) < len(self.threads), f"{_word(kind)}: no such thread"
+            )
+        for field in ("point", "source_point", "sink_point"):
+            if field in (records.dtype.names or ()):
+                ops = records[field] & 15
+                _require(int(ops.max()) <= _MAX_OP, f"{_word(kind)}: no such operation")
+        return records
+
+    @cached_property
+    def schedule(self) -> tuple[Segment, ...]:
+        """Who ran until when; made on demand, because most readers want only the edges."""
+        paths = [thread.path for thread in self.threads]
+        return tuple(
+            Segment(paths[thread], until, point) for thread, point, until in self._segments.tolist()
+        )
+
+    @cached_property
+    def notes(self) -> Notes:
+        """The notes, parsed on demand; raises RunFileError if they are damaged."""
+        try:
+            return parse_notes(self._notes)
+        except ValueError as error:
+            raise RunFileError(self.path, str(error)) from error
+
+    @property
+    def failures(self) -> tuple[Failure, ...]:
+        """The failures that the target's process noted, first one first."""
+        return self.notes.failures
+
+    @property
+    def variables(self) -> dict[int, str]:
+        """Names of the variables that sites touched, by raw site id."""
+        return self.notes.variables
+
+    @property
+    def codes(self) -> tuple[Code, ...]:
+        """Code objects that this run loaded after the fork."""
+        return self.notes.codes
+
+
+class _DamagedError(Exception):
+    """The reason why a file is refused; `parse_run` adds the path."""
+
+
+def _require(condition: bool, reason: str) -> None:
+    if not condition:
+        raise _DamagedError(reason)
+
+
+def _word(kind: int) -> str:
+    return Section(kind).name.lower()
+
+
+def _sections(data: bytes) -> dict[int, bytes | memoryview]:
+    """Splits a file into the payloads of its sections; skips kinds that are not known."""
+    count = _section_count(data)
+    view = memoryview(data)
+    payloads: dict[int, bytes | memoryview] = {}
+    offset = layout.FILE_HEADER.size
+    for _ in range(count):
+        start = offset + layout.SECTION_HEADER.size
+        _require(start <= len(data), "ends inside a section header")
+        kind, record_size, size = layout.SECTION_HEADER.unpack_from(data, offset)
+        offset = start + size + -size % layout.ALIGNMENT
+        _require(offset <= len(data), f"section {kind} reaches past the end of the file")
+        _require(kind not in payloads, f"section {kind} appears twice")
+        _check_record_size(kind, record_size, size)
+        payloads[kind] = view[start : start + size]
+    _require(offset == len(data), "has bytes after its last section")
+    return payloads
+
+
+def _section_count(data: bytes) -> int:
+    _require(data[: len(layout.MAGIC)] == layout.MAGIC, "not a run file")
+    _require(len(data) >= layout.FILE_HEADER.size, "ends inside its header")
+    _, version, sections, size, _ = layout.FILE_HEADER.unpack_from(data)
+    _require(
+        version == layout.VERSION,
+        f"has format version {version}, this unsnarl reads version {layout.VERSION}",
+    )
+    _require(size == len(data), f"has {len(data)} bytes where its header says {size}")
+    return int(sections)
+
+
+def _check_record_size(kind: int, record_size: int, size: int) -> None:
+    record = layout.RECORDS.get(kind)  # type: ignore[call-overload]
+    if record is None:
+        return
+    expected = record.itemsize
+    _require(
+        record_size == expected,
+        f"{_word(kind)}: records of {record_size} bytes, expected {expected}",
+    )
+    _require(size % expected == 0, f"{_word(kind)}: {size} bytes are no whole number of records")
+
+
+def _records(payloads: dict[int, bytes | memoryview], kind: Section) -> Records:
+    return np.frombuffer(payloads.get(kind, b""), dtype=layout.RECORDS[kind])
+
+
+def _threads(records: Records) -> tuple[Thread, ...]:
+    threads = sorted((_thread(row) for row in records.tolist()), key=lambda thread: thread.index)
+    for position, thread in enumerate(threads):
+        _require(thread.index == position, "threads: indexes have a gap or repeat")
+        _require(thread.parent < max(position, 1), "threads: a parent younger than its child")
+    return tuple(threads)
+
+
+def _thread(row: tuple[int, int, int, int, int, bytes, bytes]) -> Thread:
+    index, parent, flags, _reserved, events, path, name = row
+    path = path.partition(b"\0")[0]
+    _require(_PATH.fullmatch(path) is not None, f"threads: {path!r} is no path")
+    return Thread(
+        index=index,
+        parent=parent,
+        path=path.decode("ascii"),
+        name=name.partition(b"\0")[0].decode("utf-8", "replace"),
+        events=events,
+        controlled=bool(flags & ThreadFlag.CONTROLLED),
+        daemon=bool(flags & ThreadFlag.DAEMON),
+        ended=bool(flags & ThreadFlag.ENDED),
+    )
+
+
+def _counters(values: Records) -> dict[str, int]:
+    known = values.tolist() + [0] * len(layout.COUNTERS)
+    return dict(zip(layout.COUNTERS, known, strict=False))
+
+
+def _waits(records: Records, threads: int) -> tuple[Wait, ...]:
+    waits = []
+    for thread, point, owner, _reserved, held in records.tolist():
+        _require(owner < threads or owner == layout.NOBODY, "waits: no such owner")
+        waits.append(Wait(thread, point, -1 if owner == layout.NOBODY else owner, held))
+    return tuple(waits)

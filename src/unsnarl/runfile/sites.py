@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From raw site ids to sites, and from the points of one run to campaign-wide indexes."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePath
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from unsnarl.model.graph import Edges, Graph
+from unsnarl.model.site import UNKNOWN_SITE, Op, Point, Site
+from unsnarl.runfile.codes import Code, CodesFile, SiteEntry
+from unsnarl.runfile.errors import RunFileError
+from unsnarl.runfile.reader import RunFile
+
+CODES_VERSION = 1
+
+# What makes two points the same in two runs: all that is said of the site but its names.
+_Identity = tuple[str, str, int, int, int, str, int]
+
+
+class SiteTable:
+    """Resolves raw site ids; ids from `watermark` on need the table of their own run."""
+
+    def __init__(
+        self, codes: Iterable[Code], root: PurePath | str, watermark: int | None = None
+    ) -> None:
+        self._codes = sorted(codes, key=lambda code: code.base)
+        self._bases = [code.base for code in self._codes]
+        self._entries: dict[int, dict[int, SiteEntry]] = {}
+        self.root = PurePath(root)
+        last = max((code.base + code.size for code in self._codes), default=0)
+        self.watermark = last if watermark is None else watermark
+
+    @classmethod
+    def load(cls, path: Path | str, root: Path | str) -> SiteTable:
+        """Reads codes.json; `root` is the project's folder, to which file names are relative."""
+        try:
+            content = msgspec.json.decode(Path(path).read_bytes(), type=CodesFile)
+        except OSError as error:
+            raise RunFileError(path, f"cannot be read: {error.strerror}") from error
+        except ValueError as error:
+            raise RunFileError(path, f"is no list of codes: {error}") from error
+        if content.version != CODES_VERSION:
+            raise RunFileError(path, f"has version {content.version}, expected {CODES_VERSION}")
+        return cls(content.codes, root, content.watermark)
+
+    def for_run(self, run: RunFile) -> SiteTable:
+        """The table for one run: this one, plus what that run alone loaded."""
+        late = [code for code in run.codes if code.base >= self.watermark]
+        if not late:
+            return self
+        return SiteTable([*self._codes, *late], self.root, self.watermark)
+
+    def site(self, site_id: int) -> Site:
+        """The site of a raw id, or UNKNOWN_SITE; the variable's name is not known here."""
+        position = bisect_right(self._bases, site_id) - 1
+        if position < 0:
+            return UNKNOWN_SITE
+        code = self._codes[position]
+        offset = site_id - code.base
+        if offset >= code.size:
+            return UNKNOWN_SITE
+        if position not in self._entries:
+            self._entries[position] = {entry.offset: entry for entry in code.sites}
+        entry = self._entries[position].get(offset)
+        return self._site(code, entry) if entry else self._unlisted(code, offset)
+
+    def _site(self, code: Code, entry: SiteEntry) -> Site:
+        line = code.line if entry.line is None else entry.line
+        return Site(
+            file=self._relative(code.file),
+            function=code.function,
+            line=line,
+            end_line=line if entry.end_line is None else entry.end_line,
+            column=entry.column or 0,
+            end_column=entry.end_column or 0,
+            kind=entry.kind,
+            name=entry.name or "",
+        )
+
+    def _unlisted(self, code: Code, offset: int) -> Site:
+        """A sync operation may sit at any instruction (a finaliser): give the line before it."""
+        lines = [(entry.offset, entry.line) for entry in code.sites if entry.offset < offset]
+        line = max(lines, default=(0, None))[1] or code.line
+        file = self._relative(code.file)
+        return Site(file, code.function, line, line, 0, 0, "unlisted", "")
+
+    def _relative(self, file: str) -> str:
+        path = PurePath(file)
+        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else file
+
+
+class Interner:
+    """Gives every point of a campaign one small integer, the same in every run."""
+
+    def __init__(self, table: SiteTable) -> None:
+        self._table = table
+        self._points: list[Point] = []
+        self._raws: list[set[int]] = []
+        self._by_identity: dict[_Identity, int] = {}
+        self._by_raw: dict[int, int] = {}  # only ids below the watermark mean the same everywhere
+
+    def __len__(self) -> int:
+        return len(self._points)
+
+    def point(self, index: int) -> Point:
+        """The point of a campaign-wide index."""
+        return self._points[index]
+
+    def raw_points(self, index: int) -> tuple[int, ...]:
+        """The raw points behind an index that every run knows (below the watermark), sorted."""
+        return tuple(sorted(self._raws[index]))
+
+    def sync_mask(self) -> npt.NDArray[np.bool_]:
+        """Which indexes are operations on locks and threads."""
+        return np.array([point.op.is_sync for point in self._points], dtype=bool)
+
+    def site_order(self) -> npt.NDArray[np.intp]:
+        """The place of every index in the order of sites, which no order of runs can change."""
+        order = sorted(range(len(self._points)), key=lambda index: self._points[index])
+        places = np.empty(len(order), dtype=np.intp)
+        places[order] = np.arange(len(order))
+        return places
+
+    def graph(self, run: RunFile) -> Graph:
+        """The run's graph, with campaign-wide indexes for points."""
+        edges = run.edges.copy()
+        raw = np.concatenate((run.edges["source_point"], run.edges["sink_point"]))
+        indexes = self.indexes(raw, run)
+        edges["source_point"] = indexes[: len(edges)]
+        edges["sink_point"] = indexes[len(edges) :]
+        return Graph(_merged(edges))
+
+    def indexes(self, raw: npt.NDArray[np.uint32], run: RunFile) -> npt.NDArray[np.uint32]:
+        """Maps raw points of a run to campaign-wide indexes."""
+        unique, inverse = np.unique(raw, return_inverse=True)
+        table = self._table.for_run(run)
+        variables = run.variables
+        mapped = [self._index(point, table, variables) for point in unique.tolist()]
+        return np.array(mapped, dtype=np.uint32)[inverse]
+
+    def _index(self, raw: int, table: SiteTable, variables: Mapping[int, str]) -> int:
+        known = self._by_raw.get(raw)
+        variable = variables.get(raw >> 4, "")
+        if known is None:
+            known = self._learn(raw, table.site(raw >> 4))
+        if variable and not self._points[known].site.variable:
+            point = self._points[known]
+            site = msgspec.structs.replace(point.site, variable=variable)
+            self._points[known] = Point(site, point.op)
+        return known
+
+    def _learn(self, raw: int, site: Site) -> int:
+        op = Op(raw & 15)
+        identity = (
+            site.file,
+            site.function,
+            site.line,
+            site.column,
+            site.end_column,
+            site.kind,
+            int(op),
+        )
+        index = self._by_identity.setdefault(identity, len(self._points))
+        if index == len(self._points):
+            self._points.append(Point(site, op))
+            self._raws.append(set())
+        if raw >> 4 < self._table.watermark:
+            self._by_raw[raw] = index
+            self._raws[index].add(raw)
+        return index
+
+
+def _merged(edges: Edges) -> Edges:
+    """Makes rows unique again: `finally` blocks are compiled twice, so two ids may be one point."""
+    keys = ("sink_time", "sink_context", "source_context", "sink_point", "source_point")
+    if not len(edges):
+        return edges
+    edges = edges.take(np.lexsort([edges[key] for key in keys]))
+    first = np.ones(len(edges), dtype=bool)
+    first[1:] = np.any([edges[key][1:] != edges[key][:-1] for key in keys[1:]], axis=0)
+    if first.all():
+        return edges
+    starts = np.flatnonzero(first)
+    counts = np.add.reduceat(edges["count"], starts, dtype=np.uint64)
+    latest = edges.take(np.append(starts[1:], len(edges)) - 1)
+    latest["count"] = np.minimum(counts, np.iinfo(np.uint32).max)
+    return latest

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole terminal reports, from fixed values, at two widths."""
+
+import io
+
+import pytest
+
+from unsnarl.model.finding import FindingPoint, Instrumented, Notice, RunCounts
+from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
+from unsnarl.reports.patterns import classify, core
+from unsnarl.reports.terminal import make_console, print_finding, print_ranking, print_report
+
+THREADS = {"0": "MainThread", "0.1": "Thread-1 (worker)", "0.2": "Thread-2 (worker)"}
+
+
+def point(place, thread, what, region, text, *, value=None, locks=()):
+    """`what` is the operation and the variable: `read Queue.qsize`."""
+    file, line = place.split(":")
+    role = {"0.1": 1, "0.2": 2}.get(thread, 3)
+    op, _, variable = what.partition(" ")
+    return FindingPoint(
+        file, int(line), "work", thread, role, op, variable, region, 1.0, value, locks, text
+    )
+
+
+def finding(points, *, score=26.0, runs=25, passing=0):
+    return CountedFinding(
+        rank=1,
+        method="recon",
+        score=score,
+        features={"B": 26.0, "C": 1.0, "R": 1.0},
+        kind=classify(points),
+        variables=tuple(dict.fromkeys(points[i].variable for i in core(points))),
+        points=tuple(points),
+        runs=runs,
+        passing=passing,
+        locks_known=True,
+    )
+
+
+def failure(*findings, message, where, kind="exception", latent=False, count=25):
+    return NamedFailure(
+        signature="signature",
+        kind=kind,
+        switch="free" if latent else "gil",
+        latent=latent,
+        count=count,
+        rate=count / 50,
+        message=message,
+        where=where,
+        findings=findings,
+        threads=THREADS,
+        failing=count,
+        passing=25,
+    )
+
+
+def report(*failures, runs=None, warnings=(), instrumented=None):
+    return DetailedReport(
+        version=1,
+        campaign="queue",
+        command=("pytest", "test_queue.py"),
+        seconds=3.14,
+        runs=runs or RunCounts(50, 25, 25, 0),
+        instrumented=instrumented or Instrumented(4, 112, 3, 3),
+        failures=failures,
+        warnings=warnings,
+    )
+
+
+def atomicity():
+    file, lock = "src/spider.py", ("Queue.lock",)
+    read, write = "read Queue.qsize", "write Queue.qsize"
+    size, take, test = "return self.qsize", "self.qsize -= 1", "if self.qsize == 0:"
+    return finding(
+        [
+            point(f"{file}:8", "0.2", "acquire Queue.lock", "prefix", "with self.lock:"),
+            point(f"{file}:14", "0.1", read, "source", size, value="1", locks=lock),
+            point(f"{file}:19", "0.2", read, "body", take, value="1", locks=lock),
+            point(f"{file}:19", "0.2", write, "sink", take, value="0", locks=lock),
+            point(f"{file}:17", "0.1", read, "suffix", test, value="0", locks=lock),
+            point(f"{file}:29", "0.1", "fail", "suffix", "item.get_d()"),
+        ]
+    )
+
+
+def order():
+    use, make = "limit = pool.config.limit", "pool.config = load(path)"
+    made = "Config(limit=4)"
+    return finding(
+        [
+            point("app/pool.py:40", "0.2", "read Pool.config", "source", use, value="None"),
+            point("app/pool.py:40", "0.2", "fail", "body", use),
+            point("app/main.py:12", "0", "write Pool.config", "sink", make, value=made),
+        ],
+        score=13.5,
+        runs=9,
+        passing=1,
+    )
+
+
+def deadlock():
+    line, place = "with target.lock:", "bank.py:14"
+    return finding(
+        [
+            point(place, "0.1", "wait b.lock", "source", line, locks=("a.lock",)),
+            point(place, "0.2", "wait a.lock", "sink", line, locks=("b.lock",)),
+        ]
+    )
+
+
+def multi_variable():
+    lock, text, length = ("Cache.write_lock",), "Cache.text", "Cache.length"
+    lines = [
+        "self.text = text",
+        "text = self.text",
+        "return text[: self.length] + self.ending_of_the_line_when_it_was_cut",
+        "self.length = len(text)",
+    ]
+    hello = "'hello'"
+    return finding(
+        [
+            point("m.py:21", "0.1", f"write {text}", "source", lines[0], value=hello, locks=lock),
+            point("m.py:30", "0.2", f"read {text}", "sink", lines[1], value=hello),
+            point("m.py:31", "0.2", f"read {length}", "suffix", lines[2], value="0"),
+            point("m.py:22", "0.1", f"write {length}", "suffix", lines[3], value="5", locks=lock),
+            point("test_m.py:9", "0", "fail", "suffix", 'assert got == ["hello"]'),
+        ],
+        score=8.25,
+        runs=20,
+        passing=3,
+    )
+
+
+ATTRIBUTE_ERROR = "AttributeError: 'NoneType' object has no attribute 'get_d'"
+WARNINGS = (
+    Notice("uncontrolled-threads", "1 of 4 threads was started by C code and ran free"),
+    Notice("budget-out", "the time ran out after 9 of 25 failing runs"),
+)
+SPIDER = {"message": ATTRIBUTE_ERROR, "where": "src/spider.py:29 in work"}
+POOL = {"message": "AttributeError: 'NoneType' has no 'limit'", "where": "app/pool.py:40 in run"}
+BANK = {"message": "deadlock of 2 threads", "where": "bank.py:14 in move", "kind": "deadlock"}
+CACHE = {"message": "AssertionError: got ['']", "where": "test_m.py:9 in test"}
+REPORTS = {
+    "atomicity": report(failure(atomicity(), order(), **SPIDER)),
+    "order": report(failure(order(), **POOL)),
+    "deadlock": report(failure(deadlock(), **BANK)),
+    "multi-variable": report(failure(multi_variable(), **CACHE)),
+    "no-failure": report(runs=RunCounts(500, 500, 0, 0)),
+    "latent": report(
+        failure(atomicity(), latent=True, **SPIDER),
+        warnings=(Notice("latent", "only with free switching"),),
+    ),
+    "warnings": report(
+        failure(order(), count=9, **POOL),
+        failure(message="ValueError: bad", where="", count=2),
+        runs=RunCounts(40, 25, 11, 4),
+        warnings=WARNINGS,
+        instrumented=Instrumented(1, 1, 3, 4),
+    ),
+}
+
+
+def printed(function, *arguments, width, encoding="utf-8"):
+    stream = io.TextIOWrapper(io.BytesIO(), encoding, newline="\n")
+    function(*arguments, make_console(stream, width))
+    stream.seek(0)
+    return stream.read()
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("name", REPORTS)
+def test_report(name, width, golden):
+    text = printed(print_report, REPORTS[name], width=width)
+    assert all(len(line) <= width for line in text.splitlines())
+    golden(f"{name}-{width}", text)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_show(width, golden):
+    golden(f"show-{width}", printed(print_finding, REPORTS["atomicity"], 1, width=width))
+
+
+def test_rank(golden):
+    golden("rank-80", printed(print_ranking, REPORTS["atomicity"], width=80))
+
+
+def test_a_terminal_without_unicode_gets_plain_characters(golden):
+    text = printed(print_report, REPORTS["atomicity"], width=80, encoding="latin-1")
+    golden("ascii-80", text)
+
+
+def test_scrub_removes_what_differs_between_machines(scrub):
+    assert scrub("3.1 s  /home/me/x/spider.py:3  <Q at 0x7f00deadbeef>  ") == (
+        "N.N s  ROOT/spider.py:3  <Q at 0xADDRESS>"
+    )

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole hunts of small programs, in processes of their own."""
+
+import json
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ZOO = Path(__file__).parents[2] / "zoo" / "python"
+TWO_BUGS = """
+import threading
+
+class Box:
+    def __init__(self):
+        self.first = self.second = 0
+
+def work(box):
+    value = box.first
+    box.second = abs(value)
+    box.first = value + 1
+
+def main():
+    box = Box()
+    threads = [threading.Thread(target=work, args=(box,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    check(box)
+
+def check(box):
+    if box.first != 2:
+        raise ValueError(f"first is {box.first}")
+    if box.second != 1:
+        raise ValueError(f"second is {box.second}")
+
+main()
+"""
+QUIET = """
+import threading
+
+def work(box):
+    with box["lock"]:
+        box["count"] += 1
+
+def test_count():
+    box = {"count": 0, "lock": threading.Lock()}
+    threads = [threading.Thread(target=work, args=(box,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert box["count"] == 2
+"""
+
+
+def start(cwd: Path, *arguments: str, **options) -> subprocess.Popen:
+    command = [sys.executable, "-m", "unsnarl", *arguments]
+    return subprocess.Popen(
+        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
+    )
+
+
+def hunt(cwd: Path, *arguments: str, code: int = 1) -> dict:
+    process = start(cwd, "hunt", "--json", *arguments)
+    out, err = process.communicate(timeout=180)
+    assert process.returncode == code, err + out
+    return json.loads(out)
+
+
+def rows(cwd: Path, what: str = "number, label, signature, kept") -> list:
+    (database,) = (cwd / ".unsnarl").glob("*/campaign.sqlite")
+    with sqlite3.connect(database) as connection:
+        return connection.execute(f"SELECT {what} FROM runs ORDER BY number").fetchall()
+
+
+@pytest.fixture
+def weblech(tmp_path):
+    shutil.copy(ZOO / "weblech" / "weblech.py", tmp_path)
+    return tmp_path
+
+
+@pytest.mark.core
+def test_the_weblech_bug_is_found_and_ranked(weblech):
+    report = hunt(weblech, "--", sys.executable, "weblech.py")
+    (failure,) = report["failures"]
+    assert failure["signature"].startswith("AttributeError in weblech.py:Spider.run")
+    assert failure["kind"] == "exception" and failure["switch"] == "gil"
+    assert report["runs"]["fail"] >= 25 and report["runs"]["pass"] >= 25
+    seen = report["instrumented"]
+    assert seen["threads_controlled"] == seen["threads_seen"] == 3
+    assert "Queue.qsize" in failure["findings"][0]["variables"]
+    assert any(point["value"] is not None for point in failure["findings"][0]["points"])
+
+
+def test_both_kinds_of_runs_come_from_the_same_mixture(weblech):
+    hunt(weblech, "--", "weblech.py")
+    kept = rows(weblech, "label, strategy, kept")
+    for label in ("pass", "fail"):
+        assert "surw" in {strategy for found, strategy, k in kept if found == label and k}
+
+
+def test_a_deadlock_has_one_signature(tmp_path):
+    shutil.copy(ZOO / "abba" / "abba.py", tmp_path)
+    report = hunt(tmp_path, "--", "abba.py")
+    (failure,) = report["failures"]
+    assert failure["kind"] == "deadlock"
+    assert failure["signature"] == "deadlock: abba.py:transfer [with target.lock:]"
+
+
+def test_two_bugs_have_two_signatures(tmp_path):
+    (tmp_path / "two.py").write_text(TWO_BUGS)
+    report = hunt(tmp_path, "--max-runs", "400", "--time", "20", "--", "two.py")
+    signatures = {failure["signature"] for failure in report["failures"]}
+    assert len(signatures) == 2
+    assert all(s.startswith("ValueError in two.py:check [raise ValueError(f") for s in signatures)
+
+
+def test_a_silent_twin_stays_silent(tmp_path):
+    shutil.copy(ZOO / "weblech" / "fixed.py", tmp_path)
+    report = hunt(tmp_path, "--max-runs", "200", "--", "fixed.py", code=0)
+    assert report["failures"] == [] and report["runs"]["pass"] == 200
+    assert [warning["slug"] for warning in report["warnings"]] == ["no-failure"]
+
+
+def test_a_kill_loses_at_most_the_runs_in_progress(tmp_path):
+    (tmp_path / "test_quiet.py").write_text(QUIET)
+    command = ("hunt", "--max-runs", "100000", "--", "pytest", "-q", "test_quiet.py")
+    process = start(tmp_path, *command)
+    wait_for(lambda: list((tmp_path / ".unsnarl").glob("*/campaign.sqlite")))
+    wait_for(lambda: len(rows(tmp_path)) > 30)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    before = rows(tmp_path)
+    files = list((tmp_path / ".unsnarl").glob("*/runs/*.run"))
+    assert len(files) <= sum(kept for *_, kept in before) + 2 * (os.cpu_count() or 1)
+    wait_for(lambda: not left_over(tmp_path))
+    limit = str(len(before) + 50)
+    process = start(tmp_path, "hunt", "--resume", "--max-runs", limit, "--json")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert json.loads(out)["runs"]["total"] == len(before) + 50
+    assert rows(tmp_path)[: len(before)] != [] and len(rows(tmp_path)) == len(before) + 50
+
+
+def test_an_interrupt_leaves_nothing_running(tmp_path):
+    (tmp_path / "test_quiet.py").write_text(QUIET)
+    process = start(tmp_path, "hunt", "--max-runs", "100000", "--", "pytest", "test_quiet.py")
+    wait_for(lambda: list((tmp_path / ".unsnarl").glob("*/campaign.sqlite")))
+    wait_for(lambda: len(rows(tmp_path)) > 30)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130 and "[interrupted]" in err
+    assert not left_over(tmp_path)
+
+
+def test_at_least_150_runs_a_second(tmp_path):
+    (tmp_path / "test_quiet.py").write_text(QUIET)
+    best = 0.0
+    for attempt in range(3):  # other work on the machine may slow one of them
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        shutil.copy(tmp_path / "test_quiet.py", folder)
+        report = hunt(folder, "--max-runs", "600", "--", "pytest", "test_quiet.py", code=0)
+        best = max(best, report["runs"]["total"] / report["seconds"])
+        if best >= 150:
+            return
+    raise AssertionError(f"{best:.0f} runs/s")
+
+
+def test_rank_and_show_work_on_what_was_stored(weblech):
+    report = hunt(weblech, "--", "weblech.py")
+    process = start(weblech, "rank", "--method", "recon", "--json")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    ranked = json.loads(out)["findings"]
+    wanted = report["failures"][0]["findings"]
+    assert [f["score"] for f in ranked] == [f["score"] for f in wanted]
+    process = start(weblech, "show", "1")
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0 and "Queue.qsize" in out, err
+
+
+def test_the_demo_finds_its_bug(tmp_path):
+    process = start(tmp_path, "demo")
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 1, err
+    assert "AttributeError" in out and "Queue.length" in out
+
+
+def wait_for(condition, seconds: float = 30.0) -> None:
+    limit = time.monotonic() + seconds
+    while time.monotonic() < limit:
+        try:
+            if condition():
+                return
+        except (ValueError, sqlite3.OperationalError):
+            pass
+        time.sleep(0.05)
+    raise AssertionError("timed out")
+
+
+def left_over(cwd: Path) -> list[str]:
+    """Processes that still have `cwd` as their folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if (entry / "cwd").resolve() == cwd.resolve() and entry.name != str(os.getpid()):
+                    found.append(entry.name)
+            except OSError:
+                continue
+    return found

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From ranked graphs to a report."""
+
+import numpy as np
+import pytest
+
+from unsnarl.analyses.recon import focus, rank
+from unsnarl.model.finding import Instrumented, Notice, RunCounts
+from unsnarl.model.graph import EDGE, Graph
+from unsnarl.model.run import Failure, Frame, Thread, Wait
+from unsnarl.model.site import Op, Point, Site
+from unsnarl.reports.build import build_report, passing_runs
+from unsnarl.reports.cycle import in_cycle
+from unsnarl.reports.facts import (
+    CampaignFacts,
+    Captured,
+    FailingRun,
+    SignatureFacts,
+    captured_values,
+)
+
+SOURCE = """\
+class Queue:
+    def size(self):
+        return self.qsize
+    def take(self):
+        if self.qsize == 0:
+            return None
+        self.qsize -= 1
+def work(queue):
+    queue.take().get_d()
+"""
+SIZE, TEST, TAKE = 0, 1, 2
+
+
+class Table:
+    """Points by index."""
+
+    def __init__(self, *points):
+        self._points = points
+
+    def point(self, index):
+        return self._points[index]
+
+
+def at(line, op, variable="", function="Queue.take"):
+    return Point(Site("spider.py", function, line, line, 0, 0, "attr_read", "qsize", variable), op)
+
+
+TABLE = Table(
+    at(3, Op.READ, "Queue.qsize", "Queue.size"),
+    at(5, Op.READ, ""),
+    at(7, Op.WRITE, "Queue.qsize"),
+)
+THREADS = tuple(
+    Thread(index, 0, path, name, 9, True, False, True)
+    for index, (path, name) in enumerate([("0", "MainThread"), ("0.1", "a"), ("0.2", "b")])
+)
+
+
+def graph(*edges):
+    """Each edge: (source point, thread, time), (sink point, thread, time)."""
+    rows = np.zeros(len(edges), dtype=EDGE)
+    for row, (source, sink) in zip(rows, edges, strict=True):
+        for end, (point, thread, time) in (("source", source), ("sink", sink)):
+            row[f"{end}_point"], row[f"{end}_thread"], row[f"{end}_time"] = point, thread, time
+        row["cell"], row["count"] = 77, 1
+    return Graph(rows)
+
+
+def failing_run(captured=None, failure=None):
+    edges = graph(
+        ((SIZE, 1, 10), (TAKE, 2, 20)),
+        ((TAKE, 2, 20), (TEST, 1, 30)),
+    )
+    return FailingRun("run-0007", edges, THREADS, failure, (), captured)
+
+
+def passing_graph():
+    return graph(((TAKE, 1, 10), (TEST, 2, 20)))
+
+
+def crash(tmp_path):
+    frames = (
+        Frame("/usr/lib/threading.py", 1, "run"),
+        Frame(str(tmp_path / "spider.py"), 9, "work"),
+    )
+    return Failure("exception", "AttributeError", "no 'get_d'", "0.1", frames)
+
+
+def signature(runs, passing=4, **changes):
+    fields = {
+        "signature": "AttributeError in spider.py:work",
+        "kind": "exception",
+        "switch": "gil",
+        "latent": False,
+        "count": len(runs),
+        "rate": 0.5,
+        "failing": runs,
+        "passing": passing,
+    }
+    return SignatureFacts(**{**fields, **changes})
+
+
+def built(tmp_path, *signatures, table=TABLE):
+    (tmp_path / "spider.py").write_text(SOURCE)
+    warnings = (Notice("hangs", "one run hung"),)
+    counts, reached = RunCounts(9, 4, 4, 1), Instrumented(1, 9, 3, 3)
+    facts = CampaignFacts("c", ("pytest",), 1.5, counts, reached, warnings, signatures)
+    return build_report(facts, table, tmp_path)
+
+
+@pytest.fixture
+def report(tmp_path):
+    values = {
+        ("0.1", SIZE): Captured("1", ("Queue.lock",)),
+        ("0.2", TAKE): Captured("0", ("Queue.lock",)),
+        ("0.1", TEST): Captured("0", ("Queue.lock",)),
+    }
+    runs = [failing_run(values, crash(tmp_path)) for _ in range(4)]
+    passing = [passing_graph() for _ in range(4)]
+    findings = focus(rank([run.graph for run in runs], passing), passing)
+    return built(tmp_path, signature(runs, findings=findings))
+
+
+def test_the_campaign_is_taken_over(report):
+    assert (report.version, report.campaign, report.command) == (1, "c", ("pytest",))
+    assert report.runs.hang == 1
+    assert report.warnings[0].slug == "hangs"
+
+
+def test_the_failure_is_named_by_its_innermost_frame(report):
+    failure = report.failures[0]
+    assert failure.message == "AttributeError: no 'get_d'"
+    assert failure.where == "spider.py:9 in work"
+    assert failure.run == "run-0007"
+    assert failure.threads["0.2"] == "b"
+    assert (failure.failing, failure.passing) == (4, 4)
+
+
+def test_the_best_finding_is_the_broken_atomicity(report):
+    best = report.failures[0].findings[0]
+    assert (best.rank, best.method, best.kind) == (1, "recon", "atomicity")
+    assert best.variables == ("Queue.qsize",)
+    assert (best.runs, best.passing, best.locks_known) == (4, 0, True)
+    assert best.status == "untested"
+
+
+def test_its_points_are_in_time_order_with_threads_values_and_locks(report):
+    points = report.failures[0].findings[0].points
+    assert [(p.line, p.op, p.thread, p.value) for p in points] == [
+        (3, "read", "0.1", "1"),
+        (7, "write", "0.2", "0"),
+        (5, "read", "0.1", "0"),
+        (9, "fail", "0.1", "AttributeError"),
+    ]
+    assert [p.role for p in points] == [1, 2, 1, 1]
+    assert points[0].text == "return self.qsize"
+    assert points[0].locks == ("Queue.lock",)
+    assert points[0].file == "spider.py"
+
+
+def test_a_point_on_the_same_cell_has_the_name_of_the_edge(report):
+    """The test's own site has no noted variable."""
+    assert {p.variable for p in report.failures[0].findings[0].points if p.op != "fail"} == {
+        "Queue.qsize"
+    }
+
+
+def test_without_a_capture_values_and_locks_are_unknown(tmp_path):
+    runs = [failing_run()]
+    report = built(tmp_path, signature(runs, findings=focus(rank([runs[0].graph], []), [])))
+    best = report.failures[0].findings[0]
+    assert not best.locks_known
+    assert {p.value for p in best.points} == {None}
+    assert "fail" not in {p.op for p in best.points}
+
+
+def test_a_failure_in_a_thread_without_a_part_gets_a_role_of_its_own(tmp_path):
+    frame = Frame(str(tmp_path / "spider.py"), 8, "test")
+    failure = Failure("assertion", "AssertionError", "", "0", (frame,))
+    runs = [failing_run(failure=failure)]
+    report = built(tmp_path, signature(runs, findings=focus(rank([runs[0].graph], []), [])))
+    last = report.failures[0].findings[0].points[-1]
+    assert (last.thread, last.role, last.op) == ("0", 3, "fail")
+
+
+def test_the_failing_line_follows_the_access_on_it(tmp_path):
+    frame = Frame(str(tmp_path / "spider.py"), 3, "size")
+    failure = Failure("exception", "ValueError", "", "0.1", (frame,))
+    runs = [failing_run(failure=failure)]
+    report = built(tmp_path, signature(runs, findings=focus(rank([runs[0].graph], []), [])))
+    points = report.failures[0].findings[0].points
+    at_line = [i for i, p in enumerate(points) if p.line == 3]
+    assert [points[i].op for i in at_line] == ["read", "fail"]
+    assert at_line[1] == at_line[0] + 1
+
+
+def test_a_signature_without_findings_or_runs(tmp_path):
+    failure = built(tmp_path, signature([], kind="exit")).failures[0]
+    assert failure.message == "AttributeError in spider.py:work"
+    assert (failure.findings, failure.where, failure.run) == ((), "", "")
+
+
+def deadlocked(*waits):
+    return FailingRun("run-0001", graph(), THREADS, Failure("deadlock"), waits)
+
+
+LOCKS = Table(at(5, Op.WAIT, "a.lock"), at(7, Op.WAIT, "b.lock"), at(3, Op.WAIT, "a.lock"))
+
+
+def test_a_deadlock_is_told_as_a_cycle(tmp_path):
+    run = deadlocked(Wait(1, 1, 2, 0xB), Wait(2, 0, 1, 0xA))
+    report = built(tmp_path, signature([run], kind="deadlock"), table=LOCKS)
+    (finding,) = report.failures[0].findings
+    assert (finding.kind, finding.score, finding.variables) == (
+        "deadlock",
+        5.0,
+        ("b.lock", "a.lock"),
+    )
+    assert [(p.thread, p.op, p.variable, p.locks, p.line) for p in finding.points] == [
+        ("0.1", "wait", "b.lock", ("a.lock",), 7),
+        ("0.2", "wait", "a.lock", ("b.lock",), 5),
+    ]
+
+
+def test_locks_of_the_same_name_are_told_apart(tmp_path):
+    run = deadlocked(Wait(1, 0, 2, 0xA), Wait(2, 2, 1, 0xB))
+    report = built(tmp_path, signature([run], kind="deadlock"), table=LOCKS)
+    points = report.failures[0].findings[0].points
+    assert [(p.variable, p.locks) for p in points] == [
+        ("a.lock #1", ("a.lock #2",)),
+        ("a.lock #2", ("a.lock #1",)),
+    ]
+
+
+def test_threads_that_only_wait_for_the_cycle_are_left_out():
+    waits = (Wait(0, 0, 1, 1), Wait(1, 0, 2, 2), Wait(2, 0, 1, 3))
+    assert in_cycle(waits) == waits[1:]
+
+
+def test_waiting_for_nobody_is_no_cycle_but_told(tmp_path):
+    run = deadlocked(Wait(1, 0, -1, 0xA))
+    assert in_cycle(run.waits) == ()
+    report = built(tmp_path, signature([run], kind="deadlock"), table=LOCKS)
+    assert [p.locks for p in report.failures[0].findings[0].points] == [()]
+
+
+@pytest.mark.parametrize(("seen", "passing"), [(0, 25), (0, 0), (0, 1), (1, 1), (1, 25), (24, 25)])
+@pytest.mark.parametrize("share", [1.0, 0.04])
+def test_the_passing_runs_follow_from_the_feature(seen, passing, share):
+    passing_share = seen / passing if seen else 1 / (passing + 1)
+    assert passing_runs(share / passing_share, share, passing) == seen
+
+
+class Notes:
+    """As much of a run file as `captured_values` reads."""
+
+    def __init__(self, *values):
+        self.notes = self
+        self.values = values
+
+
+class Same:
+    """An interner for which raw points are indexes."""
+
+    def indexes(self, raw, run):
+        return raw
+
+
+def test_the_last_captured_value_of_a_thread_at_a_point_counts():
+    run = Notes(
+        [1, 5, "0.1", "1", ["Queue.lock"], "Queue.qsize"],
+        [9, 5, "0.1", "2", [], "Queue.qsize"],
+        [9, 5, "0.2", "", [], ""],
+    )
+    assert captured_values(run, Same()) == {
+        ("0.1", 5): Captured("2", (), "Queue.qsize"),
+        ("0.2", 5): Captured(None, (), ""),
+    }
+
+
+def test_values_in_an_unknown_form_are_left_out():
+    assert captured_values(Notes("nonsense"), Same()) == {}
+    assert captured_values(Notes(), Same()) == {}
+
+
+def test_a_captured_name_stands_in_for_one_that_was_not_noted(tmp_path):
+    table = Table(at(3, Op.READ), at(5, Op.READ), at(7, Op.WRITE))
+    runs = [failing_run({("0.1", SIZE): Captured("1", (), "Spool.qsize")})]
+    findings = focus(rank([runs[0].graph], []), [])
+    report = built(tmp_path, signature(runs, findings=findings), table=table)
+    best = report.failures[0].findings[0]
+    assert best.variables == ("Spool.qsize",)

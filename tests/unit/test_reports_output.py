@@ -1,0 +1,226 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The JSON contract, and the terminal's behaviour beyond the golden texts."""
+
+import io
+import json
+
+import pytest
+from rich.cells import cell_len
+
+from unsnarl.model.finding import (
+    FailureReport,
+    Finding,
+    FindingPoint,
+    Instrumented,
+    Report,
+    RunCounts,
+)
+from unsnarl.reports import json as report_json
+from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
+from unsnarl.reports.lanes import cut
+from unsnarl.reports.remarks import failure_bound
+from unsnarl.reports.terminal import (
+    make_console,
+    numbered,
+    print_finding,
+    print_ranking,
+    print_report,
+)
+
+
+def point(line, thread, op, region, text="x = self.value", **more):
+    role = int(thread[-1])
+    return FindingPoint(
+        "m.py", line, "f", thread, role, op, "C.value", region, 1.0, text=text, **more
+    )
+
+
+POINTS = (point(1, "0.1", "read", "source", value="1"), point(2, "0.2", "write", "sink"))
+
+
+def finding(points=POINTS, rank=1):
+    return CountedFinding(
+        rank, "recon", 3.0, {"B": 3.0, "C": 1.0, "R": 1.0}, "order", ("C.value",), points, 2
+    )
+
+
+def detailed(*findings, message="ValueError: boom"):
+    failure = NamedFailure(
+        signature="s",
+        kind="exception",
+        switch="gil",
+        latent=False,
+        count=2,
+        rate=0.5,
+        message=message,
+        where="m.py:3 in f",
+        findings=findings or (finding(),),
+        threads={"0.1": "reader", "0.2": "writer"},
+        failing=2,
+        passing=2,
+    )
+    return DetailedReport(
+        1,
+        "c",
+        ("python", "m.py"),
+        1.0,
+        RunCounts(4, 2, 2, 0),
+        Instrumented(1, 2, 2, 2),
+        (failure,),
+        (),
+    )
+
+
+def printed(function, *arguments, width=80, terminal=False):
+    stream = io.StringIO()
+    if terminal:
+        stream.isatty = lambda: True
+    function(*arguments, make_console(stream, width))
+    return stream.getvalue()
+
+
+CONTRACT = {
+    "report": [
+        "version", "campaign", "command", "seconds", "runs", "instrumented", "failures", "warnings",
+    ],
+    "failure": ["signature", "kind", "switch", "latent", "count", "rate", "findings", "replay"],
+    "finding": [
+        "rank", "method", "score", "features", "kind", "variables", "points", "status", "forced",
+        "forbidden", "p_value", "explanation", "fix",
+    ],
+    "point": [
+        "file", "line", "function", "thread", "role", "op", "variable", "value", "region",
+        "confidence", "locks",
+    ],
+}  # fmt: skip
+
+
+def test_every_field_of_the_contract_is_there():
+    document = json.loads(report_json.encode(detailed()))
+    failure = document["failures"][0]
+    levels = {
+        "report": document,
+        "failure": failure,
+        "finding": failure["findings"][0],
+        "point": failure["findings"][0]["points"][1],
+    }
+    for level, fields in CONTRACT.items():
+        assert set(fields) <= set(levels[level]), level
+    assert document["runs"] == {"total": 4, "pass": 2, "fail": 2, "hang": 0}
+    assert levels["finding"]["status"] == "untested"
+    assert levels["point"]["value"] is None
+    assert levels["point"]["locks"] == []
+
+
+def test_the_explanation_is_what_is_shown():
+    document = json.loads(report_json.encode(detailed()))
+    finding_document = document["failures"][0]["findings"][0]
+    assert finding_document["explanation"] == finding_document["points"]
+
+
+def test_a_report_survives_the_round_trip():
+    report = detailed()
+    assert report_json.decode(report_json.encode(report)) == report
+
+
+def test_rank_gives_the_findings_of_one_method():
+    document = json.loads(report_json.encode_findings("recon", (finding(),)))
+    assert (document["version"], document["method"]) == (1, "recon")
+    assert document["findings"][0]["explanation"]
+
+
+def test_plain_model_values_are_enough():
+    plain = Finding(1, "recon", 3.0, {}, "order", ("C.value",), POINTS, 2)
+    failure = FailureReport("s", "exception", "gil", False, 2, 0.5, "boom", "", (plain,))
+    report = Report(
+        1, "c", ("m.py",), 1.0, RunCounts(4, 2, 2, 0), Instrumented(1, 2, 2, 2), (failure,), ()
+    )
+    text = printed(print_report, report)
+    assert "in 2/2 failing runs" in text
+    assert "thread 0.1" in text
+    assert json.loads(report_json.encode(report))["failures"][0]["findings"]
+
+
+def test_no_colour_when_not_on_a_terminal():
+    assert "\x1b" not in printed(print_report, detailed())
+
+
+def test_colour_on_a_terminal_unless_the_user_declines(monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "36m" in printed(print_report, detailed(), terminal=True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "36m" not in printed(print_report, detailed(), terminal=True)
+
+
+def test_the_target_cannot_steer_the_terminal():
+    nasty = point(1, "0.1", "read", "source", text="\x1b[2J\x07", value="\x1b]0;x\x07")
+    text = printed(print_report, detailed(finding((nasty, POINTS[1])), message="E: \x1b[2J\r"))
+    assert not {"\x1b", "\x07", "\r"} & set(text)
+
+
+def test_markup_in_the_source_is_printed_as_it_is():
+    lines = (point(1, "0.1", "read", "source", text="x = a[bold][/bold]"), POINTS[1])
+    assert "x = a[bold][/bold]" in printed(print_report, detailed(finding(lines)))
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 100, 120, 200])
+def test_steps_never_exceed_the_width(width):
+    wide = (
+        point(1, "0.1", "read", "source", text="名前 = " + "日本" * 60, value="'" + "値" * 30),
+        point(2, "0.2", "write", "body", text="y" * 300),
+        point(3, "0.3", "write", "sink", text="z"),
+    )
+    text = printed(print_finding, detailed(finding(wide)), 1, width=width)
+    steps = [line for line in text.splitlines() if line[:3].strip().isdigit()]
+    assert len(steps) == 3
+    assert all(cell_len(line) <= width for line in steps)
+
+
+def test_files_of_the_same_name_keep_their_folders():
+    lines = (
+        FindingPoint("a/m.py", 1, "f", "0.1", 1, "read", "v", "source", 1.0),
+        FindingPoint("b/m.py", 2, "f", "0.2", 2, "write", "v", "sink", 1.0),
+    )
+    text = printed(print_report, detailed(finding(lines)))
+    assert "a/m.py:1" in text
+    assert "b/m.py:2" in text
+
+
+def test_findings_are_numbered_through():
+    report = detailed(finding(), finding(rank=2))
+    assert [number for number, _, _ in numbered(report)] == [1, 2]
+    assert "unsnarl show 2" in printed(print_report, report)
+
+
+def test_show_says_whether_there_is_such_a_finding():
+    stream = io.StringIO()
+    assert print_finding(detailed(), 1, make_console(stream, 80))
+    assert not print_finding(detailed(), 2, make_console(stream, 80))
+
+
+def test_a_ranking_without_failures_gives_the_bound():
+    report = DetailedReport(
+        1, "c", ("m.py",), 1.0, RunCounts(3, 3, 0, 0), Instrumented(1, 2, 1, 1), (), ()
+    )
+    assert "0 failures in 3 runs" in printed(print_ranking, report)
+
+
+@pytest.mark.parametrize(
+    ("runs", "text"),
+    [
+        (RunCounts(500, 500, 0, 0), "0 failures in 500 runs: failure rate below 0.6 %"),
+        (RunCounts(1, 1, 0, 0), "0 failures in 1 run: failure rate below 100 %"),
+        (RunCounts(9, 5, 0, 4), "0 failures in 9 runs (4 reached the time limit): failure rate"),
+        (RunCounts(4, 0, 0, 4), "0 failures in 4 runs, of which none passed: nothing is known"),
+    ],
+)
+def test_the_bound_of_runs_without_a_failure(runs, text):
+    assert failure_bound(runs).startswith(text)
+
+
+@pytest.mark.parametrize(
+    ("width", "text"), [(9, "self.size"), (5, "self…"), (1, "…"), (0, ""), (-3, "")]
+)
+def test_cut(width, text):
+    assert cut("self.size", width) == text

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kinds of bugs, and the choice of steps that are shown."""
+
+import pytest
+
+from unsnarl.model.finding import Finding, FindingPoint
+from unsnarl.reports.patterns import classify, core
+from unsnarl.reports.remarks import lock_remark, title
+from unsnarl.reports.steps import (
+    MOST_STEPS,
+    all_steps,
+    brief_steps,
+    clean,
+    core_steps,
+    explanation,
+)
+
+
+def points(text, variable="x"):
+    """`1R:source 2W:sink 1R:suffix`: thread, operation, region and optionally a variable."""
+    made = []
+    for line, word in enumerate(text.split(), 1):
+        action, region, *rest = word.split(":")
+        op = {"R": "read", "W": "write", "A": "acquire", "Q": "wait", "F": "fail", "C": "call"}
+        made.append(
+            FindingPoint(
+                "m.py",
+                line,
+                "f",
+                f"0.{action[0]}",
+                int(action[0]),
+                op[action[1]],
+                rest[0] if rest else variable,
+                region,
+                1.0,
+                text=f"line {line}",
+            )
+        )
+    return made
+
+
+def replaced(point, **changes):
+    fields = {name: getattr(point, name) for name in point.__struct_fields__}
+    return FindingPoint(**{**fields, **changes})
+
+
+def finding(made, kind="atomicity"):
+    return Finding(1, "recon", 1.0, {}, kind, ("x",), tuple(made), 5)
+
+
+@pytest.mark.parametrize("triple", ["RWR", "WWR", "WRW", "RWW", "WWW"])
+def test_unserialisable_triples_are_atomicity_violations(triple):
+    made = points("1{}:source 2{}:sink 1{}:suffix".format(*triple))
+    assert classify(made) == "atomicity"
+    assert core(made) == (0, 1, 2)
+
+
+@pytest.mark.parametrize("triple", ["RRR", "RRW", "WRR"])
+def test_serialisable_triples_are_not(triple):
+    assert classify(points("1{}:source 2{}:sink 1{}:suffix".format(*triple))) != "atomicity"
+
+
+def test_the_triple_must_hold_the_edge():
+    made = points("1R:prefix:y 2W:prefix:y 1R:prefix:y 1W:source 3R:sink")
+    assert classify(made) == "order"
+    assert core(made) == (3, 4)
+
+
+def test_the_triple_may_end_at_the_sink():
+    made = points("1R:prefix 2W:source 1R:sink")
+    assert (classify(made), core(made)) == ("atomicity", (0, 1, 2))
+
+
+def test_the_tightest_triple_is_taken():
+    made = points("1R:prefix 1R:prefix 2W:source 1R:sink 1R:suffix")
+    assert core(made) == (1, 2, 3)
+
+
+def test_two_variables_that_belong_together():
+    made = points("1W:source:text 2R:sink:text 2R:suffix:length 1W:suffix:length")
+    assert (classify(made), core(made)) == ("atomicity", (0, 1, 2, 3))
+
+
+def test_two_variables_of_different_functions_are_plain_communication():
+    made = points("1W:source:ready 2R:sink:ready 2W:suffix:answer 1R:suffix:answer")
+    assert classify(made) == "atomicity"
+    made[3] = replaced(made[3], function="g")
+    assert classify(made) == "order"
+
+
+def test_two_variables_without_conflict_on_the_second():
+    made = points("1W:source:text 2R:sink:text 2R:suffix:length 1R:suffix:length")
+    assert classify(made) == "order"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("1W:source 2R:sink", "order"),
+        ("1R:source 2W:sink", "order"),
+        ("1C:source 2R:sink", "order"),
+        ("1A:source 2A:sink", "order"),
+        ("1R:source 2R:sink", "other"),
+        ("1W:source 1R:sink", "other"),
+        ("1Q:source:a 2Q:sink:b", "deadlock"),
+        ("", "other"),
+    ],
+)
+def test_kinds_of_pairs(text, kind):
+    assert classify(points(text)) == kind
+
+
+def test_a_pair_that_nothing_orders_is_a_race():
+    assert classify(points("1W:source 2R:sink"), racing=True) == "race"
+    assert classify(points("1A:source 2A:sink"), racing=True) == "order"
+
+
+def test_the_bug_and_the_failing_line_are_always_shown():
+    others = " ".join(f"1R:prefix:v{i}" for i in range(20))
+    made = points(f"{others} 1R:source 2W:sink 1R:suffix 1F:suffix:")
+    shown = explanation(finding(made))
+    assert [p.region for p in shown][-4:] == ["source", "sink", "suffix", "suffix"]
+    assert len(brief_steps(finding(made))) <= MOST_STEPS
+
+
+def test_other_accesses_of_the_same_variable_come_before_others():
+    body = " ".join(f"2R:body:v{i}" for i in range(9))
+    made = points(f"1W:prefix 1R:source {body} 2W:sink 1R:suffix")
+    assert made[0] in explanation(finding(made))
+    assert len(brief_steps(finding(made))) == MOST_STEPS
+
+
+def test_lock_operations_around_data_are_left_out_of_the_brief_view():
+    made = points("1A:prefix:lock 1R:source 2W:sink")
+    assert [p.op for p in explanation(finding(made))] == ["read", "write"]
+    assert len(all_steps(finding(made))) == 3
+
+
+def test_points_of_one_thread_on_one_line_are_one_step():
+    read, write, fail = points("1R:source 1W:body 1F:body:")
+    made = [
+        replaced(read, value="1"),
+        replaced(write, value="2", line=read.line),
+        replaced(fail, line=read.line),
+        *points("2R:sink"),
+    ]
+    first, second = all_steps(finding(made))
+    assert (first.what, first.failing, first.number) == ("read 1, write 2", True, 1)
+    assert (second.what, second.failing, second.number) == ("read", False, 2)
+
+
+def test_a_read_of_another_value_is_marked():
+    values = ["1", "0", "0"]
+    made = [
+        replaced(p, value=v)
+        for p, v in zip(points("1R:source 2W:sink 1R:suffix"), values, strict=True)
+    ]
+    assert [step.mark for step in all_steps(finding(made))] == ["", "", "was 1"]
+
+
+def test_a_value_that_the_thread_wrote_itself_is_not_marked():
+    made = [replaced(p, value=v) for p, v in zip(points("1W:a 1R:b"), "55", strict=True)]
+    assert [step.mark for step in all_steps(finding(made))] == ["", ""]
+
+
+def test_variables_are_named_where_there_are_several():
+    made = points("1W:source:a 2R:sink:b")
+    assert [step.what for step in all_steps(finding(made))] == ["write a", "read b"]
+
+
+def test_long_and_odd_values_are_made_fit():
+    made = [replaced(points("1R:source")[0], value="x" * 99)]
+    assert len(all_steps(finding(made))[0].what) < 40
+    assert clean("a\x1b[31m\nb") == "a [31m b"
+
+
+def locked(text, *locks):
+    return [replaced(p, locks=held) for p, held in zip(points(text), locks, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("made", "remark"),
+    [
+        (
+            locked("1R:source 2W:sink 1R:suffix", ("L",), ("M", "L"), ("L",)),
+            "Every access holds L, but steps 1 and 3 are in different critical sections.",
+        ),
+        (
+            locked("1W:source 2R:sink", ("L",), ("L",)),
+            "Every access holds L, which does not say who comes first.",
+        ),
+        (
+            locked("1W:source 2R:sink", ("L",), ()),
+            "No common lock: step 1 holds L, step 2 holds none.",
+        ),
+        (locked("1W:source 2R:sink", (), ()), "No lock is held at these accesses."),
+    ],
+)
+def test_remarks_on_locks(made, remark):
+    value = finding(made)
+    steps = all_steps(value)
+    assert lock_remark(value, steps, known=True) == remark
+    assert lock_remark(value, steps, known=False) == ""
+
+
+def test_the_core_is_found_again_among_the_steps():
+    value = finding(points("1R:prefix:y 1W:source 2R:sink"))
+    assert [step.number for step in core_steps(value, all_steps(value))] == [2, 3]
+
+
+def test_titles_name_two_variables_at_most():
+    value = Finding(1, "recon", 1.0, {}, "other", ("a", "b", "c", "d"), (), 1)
+    assert title(value) == "suspicious interleaving on a, b and 2 more"

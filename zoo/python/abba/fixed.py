@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Move money between two accounts, in both directions at once."""
+
+import threading
+
+
+class Account:
+    def __init__(self, number, balance):
+        self.number = number
+        self.lock = threading.Lock()
+        self.balance = balance
+
+
+def transfer(source, target, amount):
+    first, second = sorted((source, target), key=lambda account: account.number)
+    with first.lock:
+        with second.lock:
+            source.balance -= amount
+            target.balance += amount
+
+
+def standing_order(source, target, amounts):
+    for amount in amounts:
+        transfer(source, target, amount)
+
+
+def main():
+    rent, savings = Account(1, 100), Account(2, 100)
+    out = threading.Thread(target=standing_order, args=(rent, savings, [10, 20]))
+    back = threading.Thread(target=standing_order, args=(savings, rent, [5, 5]))
+    out.start()
+    back.start()
+    out.join()
+    back.join()
+    assert rent.balance + savings.balance == 200, "money has been lost"
+
+
+if __name__ == "__main__":
+    main()
