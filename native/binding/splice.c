@@ -463,41 +463,49 @@ const char uns_wrap_exec_doc[] =
     "wrap_exec(exec, transform) -> callable\n\n"
     "A callable that runs exec(transform(source, globals), ...) without a frame of its own.";
 
+/* Debuggers and coverage must not step into the transformation. */
+static PyObject *transformed(PyObject *transform, PyObject *source, PyObject *globals) {
+    PyThreadState *thread = PyThreadState_Get();
+    PyThreadState_EnterTracing(thread);
+    PyObject *result = PyObject_CallFunctionObjArgs(transform, source, globals, NULL);
+    PyThreadState_LeaveTracing(thread);
+    return result;
+}
+
+enum { MOST_ARGUMENTS = 8 }; /* exec takes four; what is wrong, exec itself shall say */
+
 /* self is (exec, transform) */
 static PyObject *exec_hook(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                            PyObject *kwnames) {
-    PyObject *exec = PyTuple_GET_ITEM(self, 0), *transform = PyTuple_GET_ITEM(self, 1);
-    if (nargs < 1 || nargs > 3)
-        return PyObject_Vectorcall(exec, args, nargs, kwnames);
+    PyObject *exec = PyTuple_GET_ITEM(self, 0);
+    Py_ssize_t count = nargs + (kwnames ? PyTuple_GET_SIZE(kwnames) : 0);
     PyObject *globals = nargs > 1 && args[1] != Py_None ? args[1] : PyEval_GetGlobals();
-    PyObject *source = PyObject_CallFunctionObjArgs(transform, args[0], globals ? globals : Py_None, NULL);
+    if (nargs < 1 || count > MOST_ARGUMENTS || !globals)
+        return PyObject_Vectorcall(exec, args, nargs, kwnames);
+    PyObject *source = transformed(PyTuple_GET_ITEM(self, 1), args[0], globals);
     if (!source)
         return NULL;
-    Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
-    PyObject *changed[8];
-    PyObject *result = NULL;
-    if (nargs + named <= 8) {
-        for (Py_ssize_t i = 0; i < nargs + named; i++)
-            changed[i] = i ? args[i] : source;
-        result = PyObject_Vectorcall(exec, changed, nargs, kwnames);
-    } else {
-        result = PyObject_Vectorcall(exec, args, nargs, kwnames); /* its own TypeError */
-    }
+    PyObject *changed[MOST_ARGUMENTS] = {source};
+    for (Py_ssize_t i = 1; i < count; i++)
+        changed[i] = args[i];
+    PyObject *result = PyObject_Vectorcall(exec, changed, nargs, kwnames);
     Py_DECREF(source);
     return result;
 }
 
-static PyMethodDef EXEC_HOOK = {"exec", (PyCFunction)(void (*)(void))exec_hook,
-                                METH_FASTCALL | METH_KEYWORDS, NULL};
+static PyMethodDef EXEC_HOOK = {
+    "exec", (PyCFunction)(void (*)(void))exec_hook, METH_FASTCALL | METH_KEYWORDS,
+    "exec(source, globals=None, locals=None, /, *, closure=None)\n--\n\n"
+    "Execute the given source in the context of globals and locals."};
 
 PyObject *uns_wrap_exec(PyObject *module, PyObject *args) {
     PyObject *exec, *transform;
     if (!PyArg_ParseTuple(args, "OO:wrap_exec", &exec, &transform))
         return NULL;
     PyObject *pair = PyTuple_Pack(2, exec, transform);
-    if (!pair)
-        return NULL;
-    PyObject *hook = PyCFunction_New(&EXEC_HOOK, pair);
-    Py_DECREF(pair);
+    PyObject *name = PyUnicode_FromString("builtins");
+    PyObject *hook = pair && name ? PyCFunction_NewEx(&EXEC_HOOK, pair, name) : NULL;
+    Py_XDECREF(pair);
+    Py_XDECREF(name);
     return hook;
 }

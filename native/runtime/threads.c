@@ -81,7 +81,7 @@ void uns_thread_begin(struct uns_thread *t) {
 
 enum uns_grant uns_thread_end(struct uns_thread *t) {
     t->flags |= UNS_THREAD_ENDED;
-    uns_self = NULL;
+    t->muted = UINT32_MAX / 2; /* its clean-up may still touch objects and locks: not ours */
     if (uns_rt.gated)
         return uns_gate_leave(t);
     t->state = UNS_ENDED;

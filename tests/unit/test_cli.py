@@ -14,6 +14,7 @@ import pytest
 
 from unsnarl.campaigns import engine, interpreter, target
 from unsnarl.campaigns import store as stores
+from unsnarl.campaigns.campaign import Campaign
 from unsnarl.campaigns.interpreter import Interpreter
 from unsnarl.campaigns.store import Store
 from unsnarl.cli.main import run
@@ -206,6 +207,21 @@ def test_an_interrupt_stores_what_there_is(project, capsys):
         timer.cancel()
     assert "--resume" in capsys.readouterr().err
     assert records(project)
+
+
+def test_a_run_costs_the_parent_little(project, monkeypatch):
+    spent = []
+    collect = Campaign.collect
+
+    def timed(campaign, engine):
+        start = time.process_time()
+        stop = collect(campaign, engine)
+        spent.append((time.process_time() - start) / campaign.tally.total)
+        return stop
+
+    monkeypatch.setattr(Campaign, "collect", timed)
+    assert hunt("--max-runs", "400", "--fail", "400", "--pass", "400") == 1
+    assert spent[0] < 0.0015
 
 
 def test_settings_come_from_pyproject(project, capsys):

@@ -70,7 +70,11 @@ def raised(error):
 def test_an_exception_is_noted_with_its_frames(notes):
     failures.note_exception(raised(ValueError("no")), "0.2")
     failure = notes[0]["failure"]
-    assert (failure["kind"], failure["type"], failure["message"]) == ("exception", "ValueError", "no")
+    assert (failure["kind"], failure["type"], failure["message"]) == (
+        "exception",
+        "ValueError",
+        "no",
+    )
     assert failure["thread"] == "0.2"
     assert failure["frames"][-1][0] == __file__
     assert failure["frames"][-1][2] == "raised"

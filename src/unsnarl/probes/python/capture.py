@@ -184,6 +184,8 @@ def _name_of(wanted: object, frames: list[types.FrameType]) -> str | None:
 def _search(wanted: object, names: list[tuple[str, object]]) -> str | None:
     inner: str | None = None
     for name, value in names:
+        if name.startswith("@"):
+            continue  # made by pytest's assertion rewriter
         if _is_or_wraps(value, wanted):
             return name
         if inner is None:

@@ -36,7 +36,8 @@ class _Run:
     """The run of this process, if it is one."""
 
     def __init__(self) -> None:
-        self.active = False
+        self.begun = False
+        self.active = False  # not in a copy of the process that the target forked
         self.watermark = 0
 
 
@@ -51,7 +52,7 @@ def install() -> None:
 
 def begin(plan: dict[str, Any], watermark: int) -> None:
     """Make this process the run of `plan`: from here on the calling thread is thread 0."""
-    _run.active = True
+    _run.begun = _run.active = True
     _run.watermark = watermark
     random = sys.modules.get("random")
     if random is not None:
@@ -70,7 +71,7 @@ def conduct(run: Callable[[], int]) -> NoReturn:
     try:
         status = run()
     except BaseException as error:
-        if not _run.active:
+        if not _run.begun:
             raise
         interrupted = isinstance(error, KeyboardInterrupt)
         status = _uncaught(error)

@@ -99,8 +99,7 @@ class Importer:
         self.scope = scope
         self.modules: set[str] = set()
         self._methods: set[str] = set()
-        self._own: set[int] = set()  # ids of the code objects made here, which are kept alive
-        self._kept: list[CodeType] = []
+        self._own: dict[int, CodeType] = {}  # what was made here; the core keeps it alive anyway
 
     def instrument(self, code: CodeType, module_name: str, filename: str) -> CodeType:
         """The code with probes."""
@@ -113,8 +112,7 @@ class Importer:
         )
         self.modules.add(module_name)
         new_code = rewrite(code, info)
-        self._own.add(id(new_code))
-        self._kept.append(new_code)
+        self._own[id(new_code)] = new_code
         return new_code
 
     def transform(self, source: Any, names: Any) -> Any:

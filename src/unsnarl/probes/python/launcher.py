@@ -207,7 +207,7 @@ def _prepare_pytest(kind: str, args: list[str], cwd: str) -> Target:
         _first_path(cwd)
     elif not sys.flags.safe_path:
         # the command `pytest` does not have the current folder on its path: its own is there
-        sys.path[0] = os.path.dirname(sys.executable)  # noqa: PTH120
+        sys.path.insert(0, os.path.dirname(sys.executable))  # noqa: PTH120
     _arguments(["pytest", *args], ["pytest", *args])
     _new_main()
     try:
@@ -237,9 +237,8 @@ def _is_launch_frame(code: types.CodeType) -> bool:
 
 
 def _first_path(folder: str) -> None:
-    # `python -m unsnarl...` left the current folder here
     if not sys.flags.safe_path:
-        sys.path[0] = folder
+        sys.path.insert(0, folder)
         _forget_shadowed(folder)
 
 

@@ -256,10 +256,11 @@ def _start_joinable_thread(
     function: Callable[..., object], handle: Any = None, daemon: bool = True
 ) -> Any:
     handle = handle or _Handle()
-    record = _core.thread_new(_name_of(function), daemon)
     handle._done.acquire()
     if not daemon:
         _waited_for[id(handle)] = handle._done
+    # from here to the start no lock may be taken: the gate may already choose the new thread
+    record = _core.thread_new(_name_of(function), daemon)
     try:
         assert _real_start_joinable_thread is not None
         _real_start_joinable_thread(
