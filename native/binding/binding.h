@@ -48,7 +48,7 @@ enum uns_treatment {
     TREAT_LIBRARY,    /* a call into code that is not instrumented */
 };
 
-typedef struct {
+typedef struct Site {
     PyObject_HEAD
     uint32_t id;
     uint8_t kind, flags, treatment;
@@ -56,8 +56,10 @@ typedef struct {
     PyObject *name;
     uint64_t name_hash;
     PyTypeObject *owner; /* first type seen here: names the variable in reports */
+    struct Site *next;   /* all sites, newest first */
 } Site;
 
+PyObject *uns_variables(PyObject *module, PyObject *unused);
 extern PyTypeObject SiteType, LockType, RLockType;
 extern PyObject *uns_capture_hook;
 
@@ -78,7 +80,7 @@ void uns_created(PyObject *container);
 /* frames.c */
 PyObject *uns_register_code(PyObject *module, PyObject *args);
 int uns_code_is_registered(PyObject *code);
-uint32_t uns_python_site(void);
+uint32_t uns_python_site(int *inside);
 
 /* capture.c */
 void uns_capture(Site *site, struct uns_thread *t, uint32_t point, PyObject *object, PyObject *key,

@@ -78,10 +78,11 @@ int uns_code_is_registered(PyObject *code) {
 #define FRAME_CODE(frame) ((PyObject *)(frame)->f_code)
 #endif
 
-/* 0 if no frame of this thread is the target's. */
-uint32_t uns_python_site(void) {
-    _PyInterpreterFrame *frame = TOP_FRAME(PyThreadState_Get());
-    for (; frame; frame = frame->previous) {
+/* 0 if no frame of this thread is the target's. `inside`: library code stands between. Codes
+ * registered without units (Thread.start and its like) hide what is beneath them. */
+uint32_t uns_python_site(int *inside) {
+    _PyInterpreterFrame *top = TOP_FRAME(PyThreadState_Get()), *frame = top;
+    for (*inside = 0; frame; frame = frame->previous, *inside = 1) {
         const struct code_entry *entry = find(FRAME_CODE(frame));
         if (!entry)
             continue;
@@ -90,6 +91,7 @@ uint32_t uns_python_site(void) {
             unit = 0;
         return entry->base + (entry->units ? entry->origin[unit] : 0);
     }
+    *inside = 1;
     return 0;
 }
 

@@ -56,11 +56,12 @@ static int parse_timeout(PyObject *args, PyObject *kwargs, int64_t *timeout_ns) 
 /* 1 taken, 0 not in time, -1 exception. */
 static int take(LockObject *self, int64_t timeout_ns) {
     int64_t deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_clock_ns() + timeout_ns;
-    uint32_t site = uns_rt.active ? uns_python_site() : 0;
+    int inside = 0;
+    uint32_t site = uns_rt.active ? uns_python_site(&inside) : 0;
     for (;;) {
-        switch (uns_lock_acquire(&self->lock, site, timeout_ns)) {
+        switch (uns_lock_acquire(&self->lock, site, timeout_ns, inside)) {
         case UNS_GO:
-            if (UNS_UNLIKELY(uns_capture_hook != NULL))
+            if (UNS_UNLIKELY(uns_capture_hook && !self->lock.flags))
                 uns_capture_lock((PyObject *)self, 1);
             return 1;
         case UNS_TIMED_OUT:
@@ -78,9 +79,10 @@ static int take(LockObject *self, int64_t timeout_ns) {
 }
 
 static void give(LockObject *self) {
-    if (UNS_UNLIKELY(uns_capture_hook != NULL))
+    if (UNS_UNLIKELY(uns_capture_hook && !self->lock.flags))
         uns_capture_lock((PyObject *)self, 0);
-    uns_lock_release(&self->lock, uns_rt.active ? uns_python_site() : 0);
+    int inside;
+    uns_lock_release(&self->lock, uns_rt.active ? uns_python_site(&inside) : 0);
 }
 
 static PyObject *lock_acquire(PyObject *self, PyObject *args, PyObject *kwargs) {

@@ -253,6 +253,8 @@ static int site_slot(PyObject *self, PyObject *key, PyObject *value) {
     return 0;
 }
 
+static Site *newest;
+
 static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     unsigned kind, id, flags;
     PyObject *name;
@@ -269,25 +271,26 @@ static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     site->name = Py_NewRef(name);
     PyUnicode_InternInPlace(&site->name);
     site->name_hash = uns_mix((uint64_t)PyObject_Hash(site->name)) | 1;
+    site->next = newest;
+    newest = (Site *)Py_NewRef(site); /* sites live as long as the process: caches hold them */
     return (PyObject *)site;
 }
 
-static void site_dealloc(PyObject *self) {
-    Site *site = (Site *)self;
-    Py_XDECREF(site->name);
-    Py_XDECREF(site->owner);
-    Py_TYPE(self)->tp_free(self);
-}
-
-/* "Queue.qsize" once an object was seen here, else the bare name. */
-static PyObject *site_variable(PyObject *self, void *closure) {
-    Site *site = (Site *)self;
-    int named = site->kind <= PROBE_ATTR_WRITE && site->owner;
-    return named ? PyUnicode_FromFormat("%s.%U", strrchr(site->owner->tp_name, '.')
-                                                     ? strrchr(site->owner->tp_name, '.') + 1
-                                                     : site->owner->tp_name,
-                                        site->name)
-                 : Py_NewRef(site->name);
+/* {site id: "Queue.qsize"} for the attributes that were seen. */
+PyObject *uns_variables(PyObject *module, PyObject *unused) {
+    PyObject *found = PyDict_New();
+    for (const Site *site = newest; found && site; site = site->next) {
+        if (site->kind > PROBE_ATTR_WRITE || !site->owner)
+            continue;
+        const char *type = site->owner->tp_name, *dot = strrchr(type, '.');
+        PyObject *id = PyLong_FromUnsignedLong(site->id);
+        PyObject *name = PyUnicode_FromFormat("%s.%U", dot ? dot + 1 : type, site->name);
+        if (!id || !name || PyDict_SetItem(found, id, name) < 0)
+            Py_CLEAR(found);
+        Py_XDECREF(id);
+        Py_XDECREF(name);
+    }
+    return found;
 }
 
 static PyMappingMethods site_mapping = {.mp_ass_subscript = site_slot};
@@ -296,16 +299,12 @@ static PyMemberDef site_members[] = {{"id", T_UINT, offsetof(Site, id), READONLY
                                      {"flags", T_UBYTE, offsetof(Site, flags), READONLY, NULL},
                                      {"name", T_OBJECT, offsetof(Site, name), READONLY, NULL},
                                      {NULL, 0, 0, 0, NULL}};
-static PyGetSetDef site_getset[] = {{"variable", site_variable, NULL, NULL, NULL},
-                                    {NULL, NULL, NULL, NULL, NULL}};
 
 PyTypeObject SiteType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "unsnarl._core.Site",
     .tp_basicsize = sizeof(Site),
     .tp_flags = Py_TPFLAGS_DEFAULT,
     .tp_new = site_new,
-    .tp_dealloc = site_dealloc,
     .tp_as_mapping = &site_mapping,
     .tp_members = site_members,
-    .tp_getset = site_getset,
 };

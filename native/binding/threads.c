@@ -69,7 +69,8 @@ static PyObject *sleep_seconds(PyObject *module, PyObject *argument) {
         return NULL;
     }
     int64_t deadline = uns_clock_ns() + (int64_t)(seconds * 1e9);
-    uint32_t site = uns_rt.active ? uns_python_site() : 0;
+    int inside;
+    uint32_t site = uns_rt.active ? uns_python_site(&inside) : 0;
     for (int64_t left = deadline - uns_clock_ns();; left = deadline - uns_clock_ns()) {
         enum uns_grant outcome = uns_sleep(site, left > 0 ? left : 0);
         if (outcome == UNS_DEADLOCKED)

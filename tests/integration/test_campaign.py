@@ -23,8 +23,8 @@ class Box:
         self.first = self.second = 0
 
 def work(box):
-    value = box.first
-    other = box.second
+    value = abs(box.first)
+    other = abs(box.second)
     box.first = abs(value) + 1
     box.second = abs(other) + 1
 
@@ -140,8 +140,8 @@ def test_a_kill_loses_at_most_the_runs_in_progress(tmp_path):
     (tmp_path / "test_quiet.py").write_text(QUIET)
     command = ("hunt", "--max-runs", "100000", "--", "pytest", "-q", "test_quiet.py")
     process = start(tmp_path, *command)
-    wait_for(lambda: list((tmp_path / ".unsnarl").glob("*/campaign.sqlite")))
-    wait_for(lambda: len(rows(tmp_path)) > 30)
+    wait_for(lambda: process.poll() is not None or len(rows(tmp_path)) > 30)
+    assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGKILL)
     process.communicate()
     before = rows(tmp_path)
@@ -159,8 +159,8 @@ def test_a_kill_loses_at_most_the_runs_in_progress(tmp_path):
 def test_an_interrupt_leaves_nothing_running(tmp_path):
     (tmp_path / "test_quiet.py").write_text(QUIET)
     process = start(tmp_path, "hunt", "--max-runs", "100000", "--", "pytest", "test_quiet.py")
-    wait_for(lambda: list((tmp_path / ".unsnarl").glob("*/campaign.sqlite")))
-    wait_for(lambda: len(rows(tmp_path)) > 30)
+    wait_for(lambda: process.poll() is not None or len(rows(tmp_path)) > 30)
+    assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130 and "[interrupted]" in err

@@ -68,6 +68,7 @@ def behave(mode, plan, root):
         "fail": True,
         "early": True,
         "latent": plan["switch"] == "free" and plan["seed"] % 2 == 1,
+        "seldom": plan["seed"] % 2 == 1 and (plan["switch"] == "free" or plan["number"] > 60),
     }.get(mode, False)
     notes = [failure(root + "/program.py")] if fails else []
     threads = 1 if mode in ("alone", "early") else 3

@@ -135,8 +135,14 @@ def test_auto_turns_to_free_and_supports_the_claim(project, capsys):
     first = [stored.record.switch for stored in found[:20]]
     assert first == ["gil"] * 20
     support = [stored for stored in found if stored.phase == "support"]
-    assert len(support) == 30 and {s.record.switch for s in support} == {"gil"}
+    assert len(support) == 200 and {s.record.switch for s in support} == {"gil"}
     assert not any(stored.kept for stored in support)
+
+
+def test_a_failure_that_the_lock_seldom_allows_is_not_called_latent(project, capsys):
+    assert hunt("--fail", "5", "--pass", "5", "--json", mode="seldom") == 1
+    (failure,) = json.loads(capsys.readouterr().out)["failures"]
+    assert failure["switch"] == "gil" and not failure["latent"] and failure["count"] >= 5
 
 
 def test_switch_gil_stays_in_gil(project):
@@ -213,9 +219,9 @@ def test_a_run_costs_the_parent_little(project, monkeypatch):
     spent = []
     collect = Campaign.collect
 
-    def timed(campaign, engine):
+    def timed(campaign, *arguments):
         start = time.process_time()
-        stop = collect(campaign, engine)
+        stop = collect(campaign, *arguments)
         spent.append((time.process_time() - start) / campaign.tally.total)
         return stop
 

@@ -147,7 +147,7 @@ class Slotted:
         (lambda: {}, "k", "<unset>"),
         (lambda: collections.deque([3]), 0, "3"),
         (lambda: types.CellType(4), None, "4"),
-        (lambda: types.CellType(), None, "<unset>"),
+        (types.CellType, None, "<unset>"),
         (lambda: [1, [2]], None, "[1, [2]]"),
         (lambda: [Plain()], 0, "<Plain>"),
         (lambda: [[Plain()]], 0, "<list>"),

@@ -39,6 +39,7 @@ enum uns_grant { UNS_GO, UNS_TIMED_OUT, UNS_INTERRUPTED, UNS_DEADLOCKED };
 struct uns_thread {
     struct uns_tracked tracked; /* first: the hot path casts */
     uint64_t events;            /* events begun so far: the thread's own clock */
+    uint32_t last_sync_site;    /* of its latest lock operation */
     uint32_t muted;             /* our own code runs, or a probe is under way */
     uint32_t index, parent, children, flags;
     int32_t os_id;
@@ -147,7 +148,9 @@ UNS_API void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell
 /* Marks a second cell that the same operation touches; no switch point of its own. */
 UNS_API void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell);
 UNS_API void uns_lock_made(struct uns_lock *lock, uint32_t flags);
-UNS_API enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t timeout_ns);
+/* `inside`: a library's own lock; one call of the target's is one switch point, not many. */
+UNS_API enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t timeout_ns,
+                                        int inside);
 UNS_API void uns_lock_release(struct uns_lock *lock, uint32_t site);
 UNS_API enum uns_grant uns_sleep(uint32_t site, int64_t ns);
 UNS_API void uns_gate_deadlock_edges(void);

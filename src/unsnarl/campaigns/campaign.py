@@ -12,7 +12,7 @@ from unsnarl.campaigns.engine import Done, Engine
 from unsnarl.campaigns.labels import Labeller, Verdict
 from unsnarl.campaigns.profile import profile_of, waiting_frames
 from unsnarl.campaigns.rotation import PROFILES, Rotation
-from unsnarl.campaigns.store import Store
+from unsnarl.campaigns.store import DISK_ERRORS, Store
 from unsnarl.campaigns.tally import HUNT, SUPPORT, Tally
 from unsnarl.campaigns.target import Target
 from unsnarl.config import Settings
@@ -23,14 +23,13 @@ from unsnarl.runfile import RunFile, RunFileError, read_run
 Stop = Literal["enough", "max-runs", "time", "always-fails", "always-hangs"]
 
 GIL_RUNS_FIRST = 20
-SUPPORT_RUNS = 30
-SUPPORT_SECONDS = 10.0
+SUPPORT_RUNS = 200
+SUPPORT_SECONDS = 15.0
 RUNS_WITHOUT_A_PASS = 40
 RUNS_TO_SEE_A_THREAD = 3
 RUNS_WITHOUT_A_FILE = 5
 PROFILED_AT_FIRST = 20
 PROFILE_EVERY = 10
-DISK_ERRORS = ("[Errno 28]", "[Errno 27]", "[Errno 122]")
 
 
 class Campaign:
@@ -55,6 +54,7 @@ class Campaign:
         self._next = 1
         self._submitted = 0
         self._instrumented = False
+        self._mode: Switch | None = None
 
     def resume(self) -> None:
         """Take in the runs of an earlier session."""
@@ -69,49 +69,77 @@ class Campaign:
                 if run is not None:
                     self._rotation.learn(profile_of(run), record.label == "pass")
 
-    def collect(self, engine: Engine) -> Stop:
-        """Run until enough is known, a limit is hit or there is nothing to find."""
+    def run(self, engine: Engine) -> Stop:
+        """The whole hunt: collect; where only free switching fails, ask the lock again."""
         limit = time.monotonic() + self.settings.time
         self._instrumented = self._instrumented or engine.ready.modules > 0
+        stop = self.collect(engine, limit)
+        found = self.tally.best("free")[0]
+        if self.settings.switch != "auto" or self.switch != "free" or not found:
+            return stop
+        limit += self.support(engine, found)
+        if self.tally.latent(found):
+            return stop
+        # The lock does not prevent it after all: a user of this interpreter wants those runs.
+        self._mode = "gil"
+        again = self.collect(engine, limit)
+        if self.tally.basis(found) == "gil":
+            return again
+        self._mode = "free"
+        return stop
+
+    def collect(self, engine: Engine, limit: float) -> Stop:
+        """Run until enough is known, a limit is hit or there is nothing to find."""
         stop = self._stop(limit)
         while stop is None:
             while engine.vacant > 0 and self._submitted < self.settings.max_runs:
                 self._submit(engine, self.switch, HUNT)
-            if not engine.in_flight:
+            if not self._plans:
                 return "max-runs"
-            for done in engine.wait(min(0.5, limit - time.monotonic())):
-                self._finish(done, HUNT)
+            self._take(engine, min(0.5, limit - time.monotonic()), HUNT)
             stop = self._stop(limit)
         if stop == "time" and not self.tally.total:
             # Not one run in the given time: the first says at least whether it hangs.
-            for done in engine.wait(self.settings.timeout + 3):
-                self._finish(done, HUNT)
+            self._take(engine, self.settings.timeout + 3, HUNT)
         self._plans.clear()
         return stop
 
-    def support(self, engine: Engine) -> None:
-        """More runs under the interpreter's lock, behind the claim that it prevents the failure."""
-        if self.settings.switch != "auto" or not self.tally.latent(self.tally.best("free")[0]):
-            return
-        limit = time.monotonic() + SUPPORT_SECONDS
+    def support(self, engine: Engine, signature: str) -> float:
+        """Runs under the lock behind the claim that it prevents a failure; gives the seconds taken.
+
+        They end with the first that refutes the claim. A failure of 3 % takes a hundred runs to
+        show, so the first few gil runs alone would prove little.
+        """
+        start = time.monotonic()
+        limit = start + min(SUPPORT_SECONDS, self.settings.time / 2)
         left = SUPPORT_RUNS - self.tally.support.total()
         while time.monotonic() < limit and (left > 0 or self._plans):
             while engine.vacant > 0 and left > 0:
                 self._submit(engine, "gil", SUPPORT)
                 left -= 1
-            for done in engine.wait(0.5):
-                if done.number in self._plans:  # else it is left over from the hunt
-                    self._finish(done, SUPPORT)
+            self._take(engine, 0.5, SUPPORT)
+            if not self.tally.latent(signature):
+                break
+        self._plans.clear()
+        return time.monotonic() - start
+
+    def _take(self, engine: Engine, seconds: float, phase: str) -> None:
+        """Store the runs that ended; those of an earlier phase were given up."""
+        for done in engine.wait(seconds):
+            if done.number in self._plans:
+                self._finish(done, phase)
 
     @property
     def switch(self) -> Switch:
-        """The mode of the next run: `auto` is gil first, then free, and stays where it fails."""
+        """The mode of the next run: `auto` is gil first, then both in turn until one fails."""
         wanted = self.settings.switch
         if wanted != "auto":
             return wanted
+        if self._mode is not None:
+            return self._mode
         if self.tally.first_failing is not None:
             return self.tally.first_failing.switch
-        return "gil" if self._submitted < GIL_RUNS_FIRST else "free"
+        return "gil" if self._submitted < GIL_RUNS_FIRST or self._submitted % 2 else "free"
 
     def _submit(self, engine: Engine, switch: Switch, phase: str) -> None:
         number, self._next = self._next, self._next + 1

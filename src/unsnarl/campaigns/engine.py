@@ -20,6 +20,7 @@ from typing import IO, Any
 
 import msgspec
 
+from unsnarl.campaigns.store import DISK_ERRORS, disk_full, storing
 from unsnarl.campaigns.target import Target
 from unsnarl.errors import ERRORS, EXIT_TOOL, EXIT_USAGE, ToolError, UnsnarlError
 
@@ -81,7 +82,7 @@ class Server:
         self._pending = b""
         self._decoder = msgspec.json.Decoder(Answer)
         python = [target.python.executable, *target.flags, *SERVER]
-        with theirs, (folder / "server.log").open("ab") as log:
+        with theirs, storing(folder), (folder / "server.log").open("ab") as log:
             self.process = subprocess.Popen(
                 [*python, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
@@ -201,7 +202,7 @@ class Engine:
         done = []
         for answer in answers:
             if answer.error is not None:
-                raise complaint(answer.error, self._tail())
+                raise complaint(answer.error, self._folder, self._tail())
             if answer.done is not None and answer.done.number in self._flying:
                 del self._flying[answer.done.number]
                 self._deaths_in_a_row = 0
@@ -265,7 +266,7 @@ class Engine:
                 )
             for answer in answers:
                 if answer.error is not None:
-                    raise complaint(answer.error, self._tail())
+                    raise complaint(answer.error, self._folder, self._tail())
                 if answer.ready is not None:
                     return answer.ready
         raise ToolError(
@@ -281,8 +282,10 @@ class Engine:
             return ""
 
 
-def complaint(error: Complaint, log: str) -> UnsnarlError:
+def complaint(error: Complaint, folder: Path, log: str) -> UnsnarlError:
     """The server's error as ours, with the end of its output."""
+    if error.message.startswith(DISK_ERRORS):
+        return disk_full(folder, error.message)
     slug = error.slug if error.slug in ERRORS else "server-failed"
     parts = (error.message, error.output.strip() or log)
     text = "\n".join(part for part in parts if part)

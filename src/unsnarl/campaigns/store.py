@@ -56,6 +56,7 @@ CREATE TABLE findings (
 """
 KEPT_SUFFIXES = (".run", ".out", ".replay")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+DISK_ERRORS = tuple(f"[Errno {number}]" for number in FULL)
 BARRED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENOENT)
 
 

@@ -15,6 +15,7 @@ from unsnarl.runfile import RunFile
 
 HUNT = "hunt"
 SUPPORT = "support"
+ENOUGH_TO_RANK = 10
 
 
 class Tally:
@@ -87,6 +88,11 @@ class Tally:
         tried = self.runs["gil"] + self.support.total()
         seen = self.failing["gil", signature] + self.support[signature]
         return tried > 0 and not seen and self.failing["free", signature] > 0
+
+    def basis(self, signature: str) -> Switch:
+        """The mode whose runs explain a failure: under the lock, if it fails there often enough."""
+        gil, free = (self.failing[mode, signature] for mode in ("gil", "free"))
+        return "gil" if gil >= min(self.want_fail, ENOUGH_TO_RANK) or gil >= free else "free"
 
     def keep(self, record: RunRecord) -> tuple[bool, int | None]:
         """Whether to keep a run's file (asked after `count`), and which one must go for it."""

@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+from unsnarl import config
 from unsnarl.analyses.recon import Focused, Options, focus, rank
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.replays import Replays
@@ -75,12 +76,11 @@ class _Ranker:
         self._passing: dict[str, list[Graph]] = {}
 
     def signatures(self) -> list[SignatureFacts]:
-        counts = sorted(self._tally.failing.items(), key=lambda item: (-item[1], item[0]))
-        return [
-            self._signature(switch, signature, count)
-            for (switch, signature), count in counts[:MOST_SIGNATURES]
-            if count
-        ]
+        tally = self._tally
+        switches = {signature: tally.basis(signature) for _, signature in tally.failing}
+        counts = {sig: tally.failing[switch, sig] for sig, switch in switches.items()}
+        best = sorted(counts, key=lambda sig: (-counts[sig], sig))[:MOST_SIGNATURES]
+        return [self._signature(switches[sig], sig, counts[sig]) for sig in best if counts[sig]]
 
     def _signature(self, switch: str, signature: str, count: int) -> SignatureFacts:
         key = (switch, signature)
@@ -173,7 +173,8 @@ def stored_report(name: str) -> DetailedReport:
 def ranked(name: str) -> DetailedReport:
     """Rank a stored campaign anew."""
     store = Store.open(stores.find(Path.cwd(), name))
-    tally = Tally(1, 1, 0)
+    settings = config.override(store.description.options, {})
+    tally = Tally(settings.fail, settings.passed, settings.seed)
     for stored in store.runs():
         tally.restore(stored.record, stored.phase, stored.kept)
     if not tally.failing:

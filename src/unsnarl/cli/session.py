@@ -76,8 +76,9 @@ class Session:
                 raise self._interrupted(campaign) from None
             finally:
                 self.store.sweep()
-        analysis.save_report(self.store, report)
+        # The answer first: it must not be lost if it cannot be stored.
         self._print(report, json_file)
+        analysis.save_report(self.store, report)
         self.store.close()
         return code
 
@@ -85,8 +86,7 @@ class Session:
         settings = self.settings
         start = time.monotonic()
         with Engine(self.target, self.store.folder, settings.jobs, settings.include) as engine:
-            stop = campaign.collect(engine)
-            campaign.support(engine)
+            stop = campaign.run(engine)
             figures = analysis.Figures(
                 tally=campaign.tally,
                 modules=engine.ready.modules,

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from unsnarl.analyses.recon.keys import distinct
 from unsnarl.analyses.recon.reconstruction import Node, Options
 from unsnarl.analyses.recon.timelines import Indexes, Spans, Timelines
 from unsnarl.model.finding import Region
@@ -115,11 +116,14 @@ def shares(
 ) -> dict[tuple[int, int, int], float]:
     """Per (window, point, anchor): the share of the spans in which it is, in any context."""
     points = timelines.points[timelines.moments.nodes[entries.indexes]]
-    rows = np.stack((entries.windows, points, names, entries.owners), axis=1)
-    unique, counts = np.unique(np.unique(rows, axis=0)[:, :3], axis=0, return_counts=True)
+    width = int(names.max(initial=0)) + 1
+    limit = int(points.max(initial=0)) + 1
+    groups = (entries.windows * limit + points) * width + names
+    present, _ = distinct(groups * len(spans) + entries.owners)  # once a span, however often there
+    found, counts = distinct(present // len(spans))
     return {
-        (window, point, name): count / len(spans)
-        for (window, point, name), count in zip(unique.tolist(), counts.tolist(), strict=True)
+        (group // width // limit, group // width % limit, group % width): count / len(spans)
+        for group, count in zip(found.tolist(), counts.tolist(), strict=True)
     }
 
 

@@ -56,7 +56,7 @@ class Focus:
     """
 
     findings: int = 10
-    consider: int = 60
+    consider: int = 50
     confidence: float = 0.75
     separation: float = 0.5
     same_cell: float = 0.5
@@ -156,19 +156,20 @@ def _trimmed(lines: list[Line], settings: Focus) -> list[Line]:
         for region in REGIONS
     }
     ranked = sorted(lines, key=lambda line: (not line.is_end, -line.relevance, line.time))
-    telling = [
-        line
-        for line in ranked
-        if line.is_end
-        or (
-            line.confidence >= settings.confidence * best[line.region]
-            and (line.same_cell >= settings.same_cell or line.separation >= settings.separation)
-        )
-    ]
-    rest = [line for line in ranked if line not in telling]
+    telling, rest = [], []
+    for line in ranked:
+        (telling if _tells(line, best[line.region], settings) else rest).append(line)
     kept = telling[: settings.limit]
     kept += rest[: max(settings.minimum - len(kept), 0)]
     return sorted(kept, key=lambda line: (line.time, REGIONS.index(line.region), line.point))
+
+
+def _tells(line: Line, best: float, settings: Focus) -> bool:
+    if line.is_end:
+        return True
+    frequent = line.confidence >= settings.confidence * best
+    related = line.same_cell >= settings.same_cell or line.separation >= settings.separation
+    return frequent and related
 
 
 def _numbered(lines: Iterable[Line]) -> tuple[Line, ...]:

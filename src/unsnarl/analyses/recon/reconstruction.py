@@ -36,7 +36,7 @@ class Options:
 
     window: int = 5
     edges: int = 2000
-    keep: int = 100
+    keep: int = 50
     region_limit: int = 200
     sync: Literal["keep", "drop", "auto"] = "auto"
     timeline: Literal["latest", "all"] = "latest"

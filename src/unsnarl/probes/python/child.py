@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from unsnarl import _core
-from unsnarl.probes.python import capture, failures, registry, sync, variables
+from unsnarl.probes.python import capture, failures, registry, sync
 from unsnarl.probes.python.output import flush_quietly
 
 DEADLOCK_STATUS = 96
@@ -67,17 +67,19 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
 
 def conduct(run: Callable[[], int]) -> NoReturn:
     """Run the target and end the process as the interpreter would; `run` comes to call begin()."""
-    interrupted = False
+    status, error = 0, None
     try:
         status = run()
-    except BaseException as error:
+    except BaseException as caught:
         if not _run.begun:
             raise
-        interrupted = isinstance(error, KeyboardInterrupt)
+        error = caught
+    # out of the handler: what the target's hooks raise now has no context
+    if error is not None:
         status = _uncaught(error)
     status = _shut_down(status)
     _finish()
-    if interrupted:
+    if isinstance(error, KeyboardInterrupt):
         # as CPython does, so that a shell sees the signal
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGINT)
@@ -170,7 +172,7 @@ def _finish() -> None:
         late = registry.since(_run.watermark)
         if late:
             _core.note(json.dumps({"codes": late}))
-        names = variables.seen()
+        names = _core.variables()
         if names:
             _core.note(json.dumps({"variables": names}))
     _core.finish_run()

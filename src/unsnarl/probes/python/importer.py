@@ -117,19 +117,23 @@ class Importer:
 
     def transform(self, source: Any, names: Any) -> Any:
         """What `exec` is to run instead of `source`."""
-        if not isinstance(names, dict):
-            return source
-        module_name = names.get("__name__")
+        module_name = names.get("__name__") if isinstance(names, dict) else None
         if not isinstance(module_name, str):
             return source
-        if isinstance(source, CodeType):
-            if id(source) in self._own or not self._wants(source, module_name):
-                return source
-            return self.instrument(source, module_name, source.co_filename)
-        if module_name in self.modules and isinstance(source, str | bytes | bytearray):
+        if not isinstance(source, CodeType):
+            return self._transform_text(source, module_name)
+        if id(source) in self._own or not self._wants(source, module_name):
+            return source
+        return self.instrument(source, module_name, source.co_filename)
+
+    def _transform_text(self, source: Any, module_name: str) -> Any:
+        if module_name not in self.modules or not isinstance(source, str | bytes | bytearray):
+            return source
+        try:
             code = compile(source, "<string>", "exec", _caller_futures(), dont_inherit=True)
-            return self.instrument(code, module_name, "<string>")
-        return source
+        except Exception:
+            return source  # exec will raise the same, with its own traceback
+        return self.instrument(code, module_name, "<string>")
 
     def _wants(self, code: CodeType, module_name: str) -> bool:
         if code.co_filename.startswith("<"):
@@ -139,7 +143,7 @@ class Importer:
 
 def _caller_futures() -> int:
     """`from __future__` flags of the code that called exec: it compiles text under them."""
-    return sys._getframe(2).f_code.co_flags & _FUTURES
+    return sys._getframe(3).f_code.co_flags & _FUTURES
 
 
 _installed: list[Importer] = []

@@ -64,7 +64,7 @@ class Registry:
         self.blocks: list[Block] = []
         self.modules = 0
         self.probes = 0
-        self._next = 0
+        self._next = 1  # 0 stands for "no site" in native code
 
     def allocate(
         self, code: CodeType, size: int, probes: int, labels: Callable[[], Labels]

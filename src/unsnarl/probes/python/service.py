@@ -54,11 +54,18 @@ class Server:
 
     def _run(self, limit: int) -> NoReturn:
         # loaded here, so that a core that is missing or broken can be reported to the parent
-        from unsnarl.probes.python import child, importer, launcher, sync  # noqa: PLC0415
+        from unsnarl.probes.python import (  # noqa: PLC0415
+            child,
+            importer,
+            launcher,
+            sync,
+            variables,
+        )
 
         os.chdir(self._setup["cwd"])
         sync.install()
         child.install()
+        variables.install()
         importer.install(self._setup["root"], self._setup["include"])
         target = launcher.prepare(self._setup["command"], self._setup["cwd"])
         self._import_ahead(target, limit)
@@ -85,14 +92,13 @@ class Server:
 
     def _fork_point(self, target: Target) -> None:
         """Everything is loaded: answer the parent, serve; returns in the children only."""
-        from unsnarl.probes.python import child, failures, registry, variables  # noqa: PLC0415
+        from unsnarl.probes.python import child, failures, registry  # noqa: PLC0415
         from unsnarl.probes.python.forks import Forks  # noqa: PLC0415
 
         try:
             dump = registry.dump()
             _write_atomically(self._setup["codes"], json.dumps(dump, separators=(",", ":")))
             failures.use_codes(dump)
-            variables.collect()
             self._output.settle(target.private_scratch)
             self._channel.send({"ready": self._ready(dump)})
             gc.freeze()

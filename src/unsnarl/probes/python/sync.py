@@ -45,6 +45,8 @@ def install() -> None:
     queue.SimpleQueue = queue._PySimpleQueue  # type: ignore[attr-defined,misc]
     adopt_locks()
     _keep_affinity()
+    for function in (threading.Thread.start, threading.Thread._bootstrap):  # type: ignore[attr-defined]
+        _core.register_code(function.__code__, 0, b"")  # what they lock is not the target's doing
 
 
 def on_exception(callback: ExceptionCallback) -> None:

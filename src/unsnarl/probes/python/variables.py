@@ -7,39 +7,34 @@ from types import CodeType
 from typing import Any
 
 from unsnarl import _core
-from unsnarl.probes.python import importer
-from unsnarl.probes.python.rewriter.kinds import ATTR_WRITE
+
+_ATTR_WRITE = 1  # the kinds up to this one are accesses of attributes
+
+_codes: list[CodeType] = []  # rewritten, their sites not yet looked at
+_sites: list[Any] = []
 
 
-class _Sites:
-    """The attribute sites of the rewritten codes, collected as far as `codes`."""
+def install() -> None:
+    """From now on, keep the rewritten code objects: their constants are the sites."""
+    register = _core.register_code
 
-    def __init__(self) -> None:
-        self.codes = 0
-        self.found: list[Any] = []
+    def register_code(code: CodeType, base: int, origin: bytes) -> Any:
+        _codes.append(code)
+        return register(code, base, origin)
 
-
-_sites = _Sites()
+    _core.register_code = register_code
 
 
 def collect() -> None:
     """Find the sites of codes loaded since the last call; done before the fork to spare runs."""
-    codes = importer._installed[-1]._kept
-    for code in codes[_sites.codes :]:
-        _collect(code)
-    _sites.codes = len(codes)
+    while _codes:
+        for const in _codes.pop().co_consts:
+            if type(const) is _core.Site and const.kind <= _ATTR_WRITE:
+                _sites.append(const)
 
 
 def seen() -> dict[int, str]:
     """By site id: `Queue.qsize`, for the sites that an object has come to."""
     collect()
-    names = ((site.id, site.variable) for site in _sites.found)
+    names = ((site.id, site.variable) for site in _sites)
     return {number: name for number, name in names if "." in name}
-
-
-def _collect(code: CodeType) -> None:
-    for const in code.co_consts:
-        if isinstance(const, CodeType):
-            _collect(const)
-        elif isinstance(const, _core.Site) and const.kind <= ATTR_WRITE:
-            _sites.found.append(const)

@@ -9,8 +9,8 @@ this can wrongly allow is a switch between the last site before a loop and the f
 """
 
 from unsnarl.probes.python.rewriter import opcodes
+from unsnarl.probes.python.rewriter.flow import jump_target, loop_heads, read_exception_table
 from unsnarl.probes.python.rewriter.kinds import BREAKER, SILENT, Probe
-from unsnarl.probes.python.rewriter.module import Body
 from unsnarl.probes.python.rewriter.walk import Walk
 
 _FLOW = [
@@ -20,8 +20,10 @@ _FLOW = [
 
 def mark(walk: Walk, probes: list[Probe]) -> list[Probe]:
     """The probes, sorted by instruction, with BREAKER set where it holds."""
-    handlers = _handler_targets(walk.body)
-    heads = _loop_heads(walk)
+    table = read_exception_table(walk.body.code.co_exceptiontable)
+    # What ran before an exception is not known, so a handler starts without a breaker.
+    handlers = {target for _, _, target in table}
+    heads = loop_heads(walk, table)
     lowered: set[int] = set()
     while True:
         known = len(lowered)
@@ -59,7 +61,7 @@ def _sweep(
         if flow[number]:
             state = state or number in opcodes.BREAKERS
             if opcodes.JUMPS[number]:
-                _follow(walk, index, number, state, incoming, fixed, lowered)
+                _follow(walk, index, state, incoming, fixed, lowered)
             live = number not in opcodes.TERMINAL
     return marked
 
@@ -67,36 +69,14 @@ def _sweep(
 def _follow(
     walk: Walk,
     index: int,
-    number: int,
     state: bool,
     incoming: dict[int, bool],
     fixed: frozenset[int],
     lowered: set[int],
 ) -> None:
-    sign = opcodes.JUMPS[number]
-    target = walk.units[index] + opcodes.SIZES[number] + sign * walk.args[index]
-    if sign > 0:
+    number, target = walk.ops[index], jump_target(walk, index)
+    if opcodes.JUMPS[number] > 0:
         if target not in fixed:
             incoming[target] = incoming.get(target, True) and state
     elif not state and number not in opcodes.BREAKER_JUMPS:
         lowered.add(target)
-
-
-def _loop_heads(walk: Walk) -> set[int]:
-    heads = set()
-    for index, number in enumerate(walk.ops):
-        if number in opcodes.BREAKER_JUMPS:
-            heads.add(walk.units[index] + opcodes.SIZES[number] - walk.args[index])
-    return heads
-
-
-def _handler_targets(body: Body) -> set[int]:
-    """Where handlers start. What ran before the exception is not known, so: no breaker."""
-    numbers: list[int] = []
-    value = 0
-    for byte in body.code.co_exceptiontable:
-        value = value << 6 | byte & 63
-        if not byte & 64:
-            numbers.append(value)
-            value = 0
-    return set(numbers[2::4])

@@ -156,9 +156,9 @@ def _comprehension(w: Walk, const: int | None, iterator: Tag) -> Tag:
 def _note_top_call(w: Walk, index: int, callee: Tag, result: Tag) -> None:
     """Keep calls of the module's top level, apart from what only defines things."""
     if result is not DEFINITION:
-        w.calls[index] = ""
+        w.calls.add(index)
     elif callee[0] == RESULT:
-        w.calls.pop(callee[1], None)  # it only made the decorator
+        w.calls.discard(callee[1])  # it only made the decorator
 
 
 def _method_call(w: Walk, call: Call, lookup: Lookup) -> Tag:
@@ -276,5 +276,5 @@ def _call_function_ex(w: Walk, index: int, arg: int) -> None:
     w.pop_many(2)
     w.epoch += 1
     if w.is_top:
-        w.calls[index] = ""
+        w.calls.add(index)
     w.stack.append((RESULT, index))

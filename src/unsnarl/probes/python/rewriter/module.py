@@ -11,10 +11,6 @@ from unsnarl.probes.python.rewriter.names import QUIET_MODULES
 CO_OPTIMIZED = 1
 
 
-def _is_stdlib_like(name: str) -> bool:
-    return True
-
-
 @dataclass
 class ModuleInfo:
     """A module to be rewritten, as its importer knows it."""
@@ -23,7 +19,7 @@ class ModuleInfo:
     filename: str
     is_main: bool = False
     # Is the module of this dotted name code that gets no probes?
-    is_library: Callable[[str], bool] = _is_stdlib_like
+    is_library: Callable[[str], bool] = lambda _: True
     # Names of methods of all rewritten classes of the process; grows.
     known_methods: set[str] = field(default_factory=set)
 

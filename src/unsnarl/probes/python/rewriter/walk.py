@@ -84,7 +84,7 @@ class Walk:
         self.local_containers: set[int] = set()
         self.lookups: list[Lookup] = []
         self.epoch = 0  # counts everything that other threads could see
-        self.calls: dict[int, str] = {}  # calls of the module's top level
+        self.calls: set[int] = set()  # calls of the module's top level
         self.stores: list[tuple[str, int, Tag]] = []  # stores of names there
 
     def run(self) -> None:

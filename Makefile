@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+# make demo   set everything up and hunt the shipped bug
+# make test   the whole suite, here and (its core) on every other supported Python found
+# make bench  the benchmark table: ratios in one run
+# make lint   ruff, mypy --strict, clang-format, sizes
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+NATIVE := $(wildcard native/*/*.c native/*/*.h native/include/unsnarl/*.h) CMakeLists.txt pyproject.toml
+OTHERS := $(shell tools/other-pythons)
+
+.PHONY: demo test bench lint build clean format test-others evaluation
+
+build: $(VENV)/built
+
+$(VENV)/built: $(NATIVE) tools/make-venv
+	tools/make-venv $(PYTHON) $(VENV) build test lint
+	touch $@
+
+demo: build
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/unsnarl demo
+
+test: build lint
+	$(BIN)/python -m pytest
+	$(MAKE) --no-print-directory test-others
+
+test-others: $(OTHERS:%=test-on-%)
+
+test-on-%:
+	tools/make-venv $* .venv-others/$(notdir $*) build test
+	PATH="$(CURDIR)/.venv-others/$(notdir $*)/bin:$$PATH" \
+		.venv-others/$(notdir $*)/bin/python -m pytest -m core
+
+bench: build
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks
+
+evaluation: build
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m evaluation
+
+lint: build
+	$(BIN)/ruff check src tests benchmarks evaluation tools
+	$(BIN)/ruff format --check src tests benchmarks evaluation tools
+	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(filter %.c %.h,$(NATIVE))
+	$(BIN)/python tools/check_sizes.py
+
+format:
+	$(BIN)/ruff format src tests benchmarks evaluation tools
+	$(BIN)/clang-format -i $(filter %.c %.h,$(NATIVE))
+
+clean:
+	rm -rf .venv .venv-others build

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m benchmarks [--quick] [name...]`: measure, print one table, keep the figures."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import time
+
+from benchmarks.figures import Figure, save, table
+
+NAMES = ("tracking", "controlled", "runs", "imports", "hunts", "growth")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="name", help="of: " + ", ".join(NAMES))
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, shorter kernels")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")
+    options = parser.parse_args()
+    unknown = set(options.names) - set(NAMES)
+    if unknown:
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
+    start = time.monotonic()
+    measured = measure(options.names or NAMES, options.quick)
+    seconds = time.monotonic() - start
+    print(table(measured))
+    missed = sum(not figure.passes for figure in measured)
+    path = save(measured, options.quick, seconds)
+    print(f"\n{len(measured)} figures, {missed} bars missed, {seconds:.0f} s; kept in {path}")
+    return 1 if missed and options.strict else 0
+
+
+def measure(names: list[str] | tuple[str, ...], quick: bool) -> list[Figure]:
+    """All figures of the named benchmarks, said on standard error as they come."""
+    measured = []
+    for name in names:
+        for figure in importlib.import_module(f"benchmarks.{name}").figures(quick):
+            print("  ".join(cell for cell in figure.row() if cell), file=sys.stderr, flush=True)
+            measured.append(figure)
+    return measured
+
+
+if __name__ == "__main__":
+    sys.exit(main())
