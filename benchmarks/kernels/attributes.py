@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D101  a specimen: the module docstring says what it is
 """A loop of attribute reads and writes, on instances with and without slots."""
 
 from teams import in_threads

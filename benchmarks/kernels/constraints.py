@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D102, PLR0917, SIM114  a specimen: the module docstring says what it is
 """An incremental solver of one-way constraints, of the kind of DeltaBlue.
 
 Variables keep the strength with which they are determined; adding or removing a constraint changes
 only what lies downstream of it. Each thread solves problems of its own.
 """
+
+import itertools
 
 from teams import in_threads
 
@@ -306,7 +309,7 @@ def chain(length):
     """A row of equal variables, changed at its head."""
     solver = Solver()
     row = [Variable(place) for place in range(length + 1)]
-    for left, right in zip(row, row[1:], strict=False):
+    for left, right in itertools.pairwise(row):
         Equal(left, right, REQUIRED, solver)
     Stay(row[-1], NORMAL, solver)
     set_value(solver, row[0], 100)

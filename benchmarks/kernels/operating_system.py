@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D102  a specimen: the module docstring says what it is
 """A small operating system: tasks of five kinds pass packets through linked queues.
 
 Of the kind of the Richards benchmark: many small methods on a few kinds of objects, chosen by the

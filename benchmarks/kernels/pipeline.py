@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# ruff: noqa: D102  a specimen: the module docstring says what it is
 """Producers and consumers over a queue, with a locked cache and shared counters."""
 
 import queue
@@ -44,7 +45,7 @@ class Counters:
 
 
 def render(number):
-    return ("page %d " % number) * (number % 5 + 1)
+    return f"page {number} " * (number % 5 + 1)
 
 
 def score(page):

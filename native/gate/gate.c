@@ -188,8 +188,10 @@ enum uns_grant uns_gate_leave(struct uns_thread *t) {
 }
 
 static void count_event(struct uns_thread *t, uint32_t site) {
-    if (site < uns_rt.site_limit)
-        t->counts[site]++;
+    if (site < uns_rt.site_limit) {
+        t->counts[site].count++;
+        t->counts[site].head = t->head;
+    }
 }
 
 void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int write,
@@ -200,8 +202,13 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
             uns_gate_noise(t);
         return;
     }
+    if (may_switch | uns_rt.any_access)
+        t->head = site;
     count_event(t, site);
-    uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites, uns_rt.site_limit);
+    if (uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites,
+                  uns_rt.site_limit) &&
+        t->head < uns_rt.site_limit)
+        uns_rt.shared_sites[t->head] = 1;
     if (!(may_switch | uns_rt.any_access) ||
         (uns_rt.switch_sites && site < uns_rt.site_limit && !uns_rt.switch_sites[site])) {
         t->events++;
@@ -215,9 +222,10 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
 }
 
 void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {
-    if (uns_rt.gated)
-        uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites,
-                  uns_rt.site_limit);
+    if (uns_rt.gated && uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites,
+                                  uns_rt.site_limit) &&
+        t->head < uns_rt.site_limit)
+        uns_rt.shared_sites[t->head] = 1;
 }
 
 /* Who waits for whom: at a deadlock, and for the report of a run that hit its time limit. */

@@ -34,8 +34,12 @@ static void record(struct uns_thread *t, uint32_t point, uint64_t cell) {
         uns_write_forced(&uns_rt.tracker, &t->tracked, point, cell);
     if (UNS_UNLIKELY(uns_rt.tracing))
         uns_trace_event(t, point, cell);
-    if (uns_rt.gated && UNS_POINT_SITE(point) < uns_rt.site_limit)
-        t->counts[UNS_POINT_SITE(point)]++;
+    uint32_t site = UNS_POINT_SITE(point);
+    if (uns_rt.gated && site < uns_rt.site_limit && UNS_POINT_OP(point) == UNS_ACQUIRE) {
+        t->head = site;
+        t->counts[site].count++;
+        t->counts[site].head = site;
+    }
 }
 
 static int take_if_free(struct uns_lock *lock) {

@@ -92,8 +92,9 @@ static void add_counts(struct uns_array *out) {
     struct uns_array rows = {0};
     for (const struct uns_thread *t = uns_rt.threads; t; t = t->next)
         for (uint32_t site = 0; t->counts && site < uns_rt.site_limit; site++)
-            if (t->counts[site]) {
-                struct uns_count_record record = {t->index, site, t->counts[site]};
+            if (t->counts[site].count) {
+                struct uns_count_record record = {t->index, site, t->counts[site].count,
+                                                  t->counts[site].head};
                 uns_array_append(&rows, &record, sizeof record);
             }
     add_array(out, UNS_SECTION_COUNTS, sizeof(struct uns_count_record), &rows);

@@ -7,8 +7,8 @@ import contextlib
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.unit.runfile_writer import edge, notes, records, run_file, section, thread
+
 from unsnarl.runfile import Interner, RunFileError, SiteTable
 from unsnarl.runfile.layout import MAGIC, Section
 from unsnarl.runfile.reader import parse_run

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-
 from tests.unit.runfile_writer import edge, notes, records, run_file, section, thread
+
 from unsnarl.model.run import Failure, Frame, Segment, Wait
 from unsnarl.runfile import RunFileError, layout, read_run
 from unsnarl.runfile.layout import Section
@@ -34,7 +34,7 @@ def test_threads_in_any_order_are_sorted_by_index():
 
 
 def test_a_name_cut_inside_a_character_is_still_read():
-    row = thread(0, "0")[:6] + ("ä".encode() * 31 + b"a\xc3",)
+    row = (*thread(0, "0")[:6], "ä".encode() * 31 + b"a\xc3")
     assert parse_run(run_file([records(Section.THREADS, [row])])).threads[0].name[-2:] == "a\ufffd"
 
 

@@ -7,8 +7,8 @@ import json
 
 import numpy as np
 import pytest
-
 from tests.unit.runfile_writer import edge, notes, records, run_file, thread
+
 from unsnarl.model.site import UNKNOWN_SITE, Op
 from unsnarl.runfile import Interner, RunFileError, SiteTable
 from unsnarl.runfile.codes import Code, SiteEntry

@@ -96,8 +96,10 @@ struct uns_segment_record {
     uint32_t thread, point;
     uint64_t until;
 };
+/* head: where the thread last could have been switched before this site; in the gil mode several
+ * accesses follow one switch point, and only the first of them is known to the gate beforehand */
 struct uns_count_record {
-    uint32_t thread, site, count;
+    uint32_t thread, site, count, head;
 };
 struct uns_wait_record {
     uint32_t thread, point, owner, reserved; /* owner: UINT32_MAX if nobody holds it */
@@ -130,7 +132,7 @@ _Static_assert(sizeof(struct uns_section_header) == 16, "section header");
 _Static_assert(sizeof(struct uns_thread_record) == 136, "thread record");
 _Static_assert(sizeof(struct uns_edge_record) == 48, "edge record");
 _Static_assert(sizeof(struct uns_segment_record) == 16, "segment record");
-_Static_assert(sizeof(struct uns_count_record) == 12, "count record");
+_Static_assert(sizeof(struct uns_count_record) == 16, "count record");
 _Static_assert(sizeof(struct uns_wait_record) == 24, "wait record");
 _Static_assert(sizeof(struct uns_trace_record) == 24, "trace record");
 #endif

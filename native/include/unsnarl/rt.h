@@ -36,6 +36,10 @@ enum uns_state {
 };
 enum uns_grant { UNS_GO, UNS_TIMED_OUT, UNS_INTERRUPTED, UNS_DEADLOCKED };
 
+struct uns_site_count {
+    uint32_t count, head;
+};
+
 struct uns_thread {
     struct uns_tracked tracked; /* first: the hot path casts */
     uint64_t events;            /* events begun so far: the thread's own clock */
@@ -44,7 +48,8 @@ struct uns_thread {
     uint32_t index, parent, children, flags;
     int32_t os_id;
     struct uns_thread *next; /* all threads of the run, newest first */
-    uint32_t *counts;        /* events per site, in gated runs */
+    struct uns_site_count *counts; /* by site, in gated runs */
+    uint32_t head;                 /* site of its latest possible switch */
     /* gate */
     _Alignas(64) uint32_t granted; /* futex word: grant + 1 once the token is ours */
     enum uns_state state;

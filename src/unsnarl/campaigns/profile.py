@@ -18,14 +18,17 @@ LOCK_OPS = (Op.ACQUIRE, Op.RELEASE, Op.WAIT)
 def profile_of(run: RunFile) -> Profile:
     """The profile that the rotation learns from."""
     counts: dict[str, dict[int, int]] = {thread.path: {} for thread in run.threads}
-    for thread, site, count in run.counts.tolist():
+    heads: dict[int, int] = {}
+    for thread, site, count, head in run.counts.tolist():
         counts[run.threads[thread].path][site] = count
+        heads[site] = head
     shared = frozenset(run.shared.tolist())
     sources = {(point >> 4, point & 15) for point in np.unique(run.edges["source_point"]).tolist()}
     return Profile(
         steps=run.counters["steps"],
         shared=shared,
         counts=counts,
+        heads=heads,
         edges=_site_pairs(run),
         contested=frozenset(s for s, op in sources if s in shared or op in LOCK_OPS),
     )

@@ -33,6 +33,8 @@ class Profile(msgspec.Struct, frozen=True):
     # Sites of writes and lock operations that could come in another order: a cell that is written
     # once, before it is shared, has none.
     contested: frozenset[int]
+    # The switch point that stands before a site: all that the gate knows of it beforehand.
+    heads: dict[int, int] = {}  # noqa: RUF012 - msgspec copies defaults
 
 
 class Rotation:
@@ -95,12 +97,12 @@ class Rotation:
         """One cluster of sites, with each thread's events there in one passing run."""
         cluster = draw.choice(self.clusters())
         profile = draw.choice(self._passing)
-        wanted = set(cluster)
+        wanted = {profile.heads.get(site, site) for site in cluster}
         counts = {
             path: sum(count for site, count in sites.items() if site in wanted)
             for path, sites in profile.counts.items()
         }
-        return {"interest": cluster, "counts": {p: n for p, n in counts.items() if n}}
+        return {"interest": sorted(wanted), "counts": {p: n for p, n in counts.items() if n}}
 
     def clusters(self) -> list[list[int]]:
         """Connected components of the sites that edges join: roughly one per shared variable.

@@ -5,6 +5,7 @@ The program that `unsnarl demo` hunts, after the Weblech bug of Recon (PLDI 2011
 """
 
 import threading
+from typing import Any
 
 
 class Queue:
@@ -20,7 +21,7 @@ class Queue:
         with self.lock:
             return self.length
 
-    def take(self) -> str | None:
+    def take(self) -> Any:
         """The next page, or None if another spider took the last one."""
         with self.lock:
             if self.length == 0:
@@ -33,19 +34,19 @@ def visit(queue: Queue, visited: list[str]) -> None:
     """Visit pages until none is left."""
     while queue.size() > 0:
         page = queue.take()
-        visited.append(page.lower())  # type: ignore[union-attr]  # the bug
+        visited.append(page.lower())
 
 
 def main() -> None:
-    """Let two spiders visit three pages."""
-    queue = Queue(["Index", "News", "About"])
+    """Let two spiders visit one page."""
+    queue = Queue(["Index"])
     visited: list[str] = []
     spiders = [threading.Thread(target=visit, args=(queue, visited)) for _ in range(2)]
     for spider in spiders:
         spider.start()
     for spider in spiders:
         spider.join()
-    print("visited", len(visited), "pages")
+    print("visited", *visited)
 
 
 if __name__ == "__main__":

@@ -57,7 +57,7 @@ THREAD = np.dtype(
     ]
 )
 SEGMENT = np.dtype([("thread", "<u4"), ("point", "<u4"), ("until", "<u8")])
-COUNT = np.dtype([("thread", "<u4"), ("site", "<u4"), ("count", "<u4")])
+COUNT = np.dtype([("thread", "<u4"), ("site", "<u4"), ("count", "<u4"), ("head", "<u4")])
 WAIT = np.dtype(
     [
         ("thread", "<u4"),

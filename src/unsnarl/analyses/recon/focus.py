@@ -160,7 +160,7 @@ def _trimmed(lines: list[Line], settings: Focus) -> list[Line]:
     for line in ranked:
         (telling if _tells(line, best[line.region], settings) else rest).append(line)
     kept = telling[: settings.limit]
-    kept += rest[: max(settings.minimum - len(kept), 0)]
+    kept += rest[: max(min(settings.minimum, settings.limit) - len(kept), 0)]
     return sorted(kept, key=lambda line: (line.time, REGIONS.index(line.region), line.point))
 
 

@@ -10,11 +10,12 @@ from collections.abc import Callable
 
 from unsnarl.probes.python.rewriter import opcodes
 from unsnarl.probes.python.rewriter.closures import slot_names
-from unsnarl.probes.python.rewriter.kinds import METHOD, SHAPE_READ, Probe
+from unsnarl.probes.python.rewriter.kinds import ITER, METHOD, SHAPE_READ, Probe
 from unsnarl.probes.python.rewriter.module import Body, Facts
 from unsnarl.probes.python.rewriter.tags import (
     GLOBAL,
     HEAP,
+    ITERATOR,
     LOCAL,
     PRIVATE,
     UNKNOWN,
@@ -160,7 +161,8 @@ class Walk:
             return
         self.epoch += 1
         unit = self.units[index] if unit < 0 else unit
-        self.probes.append(Probe(index, SHAPE_READ, unit, name, operand))
+        kind = ITER if tag is ITERATOR else SHAPE_READ
+        self.probes.append(Probe(index, kind, unit, name, operand))
         self.saw_container(tag)
 
     def maybe_shape(self, index: int, kind: int, name: str, operand: int, tag: Tag) -> None:

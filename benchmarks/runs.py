@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs per second of a hunt on a small program, beside forks that do nothing but the program."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.figures import Figure, median
+from benchmarks.hunting import hunt
+
+SCRIPT = '''\
+"""Three threads count together, correctly."""
+
+import threading
+
+lock = threading.Lock()
+count = 0
+
+
+def work():
+    global count
+    for _ in range(5):
+        with lock:
+            count += 1
+
+
+threads = [threading.Thread(target=work) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert count == 15
+'''
+FEW = 40
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """Runs per second, with and without a hunt around them."""
+    many, rounds = (240, 2) if quick else (640, 5)
+    hunted, bare = [], []
+    with tempfile.TemporaryDirectory(prefix="unsnarl-bench-") as folder:
+        script = Path(folder) / "counting.py"
+        script.write_text(SCRIPT)
+        for _ in range(rounds):
+            bare.append(_bare_forks(many))
+            hunted.append((many - FEW) / (_seconds(script, many) - _seconds(script, FEW)))
+    yield median("runs: hunted, 3 threads", hunted, unit="/s", bar=150, at_least=True)
+    yield median("runs: bare fork, 3 threads", bare, unit="/s")
+    yield Figure(
+        "runs: hunted against bare",
+        statistics.median(hunted) / statistics.median(bare),
+        min(hunted) / max(bare),
+        max(hunted) / min(bare),
+    )
+
+
+def _seconds(script: Path, runs: int) -> float:
+    """The time of a hunt of so many runs; the difference of two is free of start and end."""
+    report = hunt(script.parent, ["python", script.name], "--max-runs", str(runs), "--time", "120")
+    counts = report.json["runs"]
+    if counts["total"] != runs or counts["pass"] != runs:
+        raise RuntimeError(f"a program without a bug gave {counts}")
+    return report.wall
+
+
+def _bare_forks(count: int) -> float:
+    """Forks per second, as many at once as there are cores; each starts and joins three threads."""
+    start = time.perf_counter()
+    flying = 0
+    for _ in range(count):
+        if flying == os.cpu_count():
+            os.wait()
+            flying -= 1
+        if os.fork() == 0:
+            _three_threads()
+            os._exit(0)
+        flying += 1
+    while flying:
+        os.wait()
+        flying -= 1
+    return count / (time.perf_counter() - start)
+
+
+def _three_threads() -> None:
+    threads = [threading.Thread(target=int) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tracker again, slow and obvious: the oracle for the native one (design 5, Recon 5.1, 5.4).
+
+Per cell: who wrote last (thread, point, context, time) and the sharers, the threads that have read
+since. Per thread: a context, the last few communication events it saw, two bits each, newest in the
+low bits. Time is the index of the event.
+"""
+
+from __future__ import annotations
+
+import enum
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+EVENT = struct.Struct("<IIQII")
+EDGE = struct.Struct("<IIHHHHQQQII")
+
+FirstWrite = Literal["off", "paper", "shared"]
+
+
+class Seen(enum.IntEnum):
+    """What a context remembers."""
+
+    LOCAL_READ = 0
+    LOCAL_WRITE = 1
+    REMOTE_READ = 2
+    REMOTE_WRITE = 3
+
+
+class Kind(enum.IntEnum):
+    """Kinds of events, as `_core.track` numbers them."""
+
+    READ = 0
+    WRITE = 1
+    FORCED_WRITE = 2  # synchronisation: never skipped
+    RESET = 3  # the object is new: forget the cell
+    INIT_WRITE = 4  # reset, then write
+
+
+class Event(NamedTuple):
+    """One access."""
+
+    thread: int
+    point: int
+    cell: int
+    kind: Kind
+
+
+class Writer(NamedTuple):
+    """The last-writer record of a cell."""
+
+    thread: int
+    point: int
+    context: int
+    time: int
+
+
+@dataclass
+class Cell:
+    """The metadata of one memory location."""
+
+    writer: Writer | None = None
+    sharers: set[int] = field(default_factory=set)
+
+
+class EdgeKey(NamedTuple):
+    """What tells one edge from another."""
+
+    source_point: int
+    source_context: int
+    sink_point: int
+    sink_context: int
+
+
+class EdgeValue(NamedTuple):
+    """What an edge keeps of its latest occurrence, and the number of occurrences."""
+
+    source_thread: int
+    sink_thread: int
+    source_time: int
+    sink_time: int
+    cell: int
+    count: int
+
+
+@dataclass
+class Tracker:
+    """Feeds on events, leaves edges."""
+
+    context_size: int = 5
+    first_read: bool = True
+    first_write: FirstWrite = "shared"
+    cells: dict[int, Cell] = field(default_factory=dict)
+    contexts: dict[int, int] = field(default_factory=dict)
+    edges: dict[EdgeKey, EdgeValue] = field(default_factory=dict)
+    time: int = 0
+
+    def feed(self, events: Iterable[Event]) -> Tracker:
+        """Processes events in order."""
+        for event in events:
+            if event.kind in (Kind.RESET, Kind.INIT_WRITE):
+                self.cells.pop(event.cell, None)
+            if event.kind == Kind.READ:
+                self._read(event)
+            elif event.kind != Kind.RESET:
+                self._write(event)
+            self.time += 1
+        return self
+
+    def _read(self, event: Event) -> None:
+        thread = event.thread
+        cell = self.cells.setdefault(event.cell, Cell())
+        writer = cell.writer
+        if writer is not None and writer.thread == thread:
+            return
+        known = self.first_read and thread in cell.sharers
+        if writer is not None and not known:
+            self._add_edge(writer, event)
+            self._push(thread, Seen.LOCAL_READ)
+            self._push(writer.thread, Seen.REMOTE_READ)
+        cell.sharers.add(thread)
+
+    def _write(self, event: Event) -> None:
+        thread = event.thread
+        cell = self.cells.setdefault(event.cell, Cell())
+        if event.kind != Kind.FORCED_WRITE and self._is_redundant(cell, thread):
+            return
+        context = self._context(thread)
+        writer = cell.writer
+        others = cell.sharers - {thread}
+        if writer is not None and writer.thread != thread:
+            self._add_edge(writer, event)
+            others.add(writer.thread)
+        if others:
+            self._push(thread, Seen.LOCAL_WRITE)
+        for other in others:
+            self._push(other, Seen.REMOTE_WRITE)
+        cell.writer = Writer(thread, event.point, context, self.time)
+        cell.sharers = set()
+
+    def _is_redundant(self, cell: Cell, thread: int) -> bool:
+        if cell.writer is None or cell.writer.thread != thread:
+            return False
+        if self.first_write == "paper":
+            return True
+        return self.first_write == "shared" and not cell.sharers - {thread}
+
+    def _add_edge(self, writer: Writer, event: Event) -> None:
+        key = EdgeKey(writer.point, writer.context, event.point, self._context(event.thread))
+        count = self.edges[key].count if key in self.edges else 0
+        self.edges[key] = EdgeValue(
+            writer.thread, event.thread, writer.time, self.time, event.cell, count + 1
+        )
+
+    def _context(self, thread: int) -> int:
+        return self.contexts.get(thread, 0)
+
+    def _push(self, thread: int, seen: Seen) -> None:
+        mask = (1 << 2 * self.context_size) - 1
+        self.contexts[thread] = (self._context(thread) << 2 | seen) & mask
+
+
+def pack(events: Iterable[Event]) -> bytes:
+    """Events as `_core.track` takes them."""
+    return b"".join(EVENT.pack(e.thread, e.point, e.cell, e.kind, 0) for e in events)
+
+
+def unpack(edges: bytes) -> dict[EdgeKey, EdgeValue]:
+    """Edges as `_core.track` returns them (struct uns_edge_record); none may be there twice."""
+    result: dict[EdgeKey, EdgeValue] = {}
+    for row in EDGE.iter_unpack(edges):
+        source, sink, source_context, sink_context, *value, reserved = row
+        key = EdgeKey(source, source_context, sink, sink_context)
+        assert key not in result, f"{key} is there twice"
+        assert reserved == 0
+        result[key] = EdgeValue(*value)
+    return result
