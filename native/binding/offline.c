@@ -19,7 +19,7 @@ static uint64_t offline_now(void) {
 
 static void feed(struct uns_tracker *tracker, struct uns_tracked *threads, const struct event *e) {
     struct uns_tracked *t = &threads[e->thread];
-    uint64_t key = uns_mix(e->cell + 1) | 1;
+    uint64_t key = uns_mix(e->cell); /* neighbouring cells must not share a bucket */
     switch (e->kind) {
     case EVENT_READ:
         uns_read(tracker, t, e->point, key);
@@ -39,6 +39,11 @@ static void feed(struct uns_tracker *tracker, struct uns_tracked *threads, const
     }
 }
 
+/* uns_mix backwards. */
+static uint64_t unmix(uint64_t key) {
+    return (key ^ key >> 32) * 0xF1DE83E19937733Dull;
+}
+
 static PyObject *edges_as_bytes(const struct uns_edge_table *all) {
     PyObject *bytes =
         PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(all->used * sizeof *all->rows));
@@ -47,7 +52,9 @@ static PyObject *edges_as_bytes(const struct uns_edge_table *all) {
     char *to = PyBytes_AS_STRING(bytes);
     for (uint32_t i = 0; i < all->capacity; i++)
         if (all->rows[i].count) {
-            memcpy(to, &all->rows[i], sizeof *all->rows);
+            struct uns_edge_record edge = all->rows[i];
+            edge.cell = unmix(edge.cell);
+            memcpy(to, &edge, sizeof edge);
             to += sizeof *all->rows;
         }
     return bytes;
@@ -77,10 +84,10 @@ static PyObject *run(const struct event *events, Py_ssize_t count,
 PyObject *uns_track(PyObject *module, PyObject *args) {
     Py_buffer events;
     unsigned context_size;
-    int first_read, racy_lookup = 1;
+    int first_read, anti_edges = 0, racy_lookup = 1;
     const char *rule;
-    if (!PyArg_ParseTuple(args, "y*Ips|p:track", &events, &context_size, &first_read, &rule,
-                          &racy_lookup))
+    if (!PyArg_ParseTuple(args, "y*Ips|pp:track", &events, &context_size, &first_read, &rule,
+                          &anti_edges, &racy_lookup))
         return NULL;
     const struct event *rows = events.buf;
     Py_ssize_t count = events.len / (Py_ssize_t)sizeof *rows;
@@ -93,6 +100,7 @@ PyObject *uns_track(PyObject *module, PyObject *args) {
             .context_size = context_size,
             .first_read = first_read,
             .racy_lookup = racy_lookup,
+            .anti_edges = anti_edges,
             .first_write = !strcmp(rule, "off")     ? UNS_FIRST_WRITE_OFF
                            : !strcmp(rule, "paper") ? UNS_FIRST_WRITE_PAPER
                                                     : UNS_FIRST_WRITE_SHARED};

@@ -128,6 +128,7 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
         .tracker = {.context_size = (unsigned)number(run, "context_size", 5),
                     .first_read = number(run, "first_read", 1) != 0,
                     .racy_lookup = number(run, "racy_lookup", 1) != 0,
+                    .anti_edges = number(run, "anti_edges", 1) != 0,
                     .first_write = first_write_of(rule)},
         .site_limit = uns_site_watermark() + UNS_LATE_SITES,
         .file = text(run, "file", NULL),

@@ -55,14 +55,8 @@ static const uint8_t CACHES[256] = {
     [LOAD_METHOD] = 10,
     [PRECALL] = 1,
 #else
-    [BINARY_SUBSCR] = 1,
-    [CALL] = 3,
-    [COMPARE_OP] = 1,
-    [FOR_ITER] = 1,
-    [LOAD_ATTR] = 9,
-    [LOAD_GLOBAL] = 4,
-    [LOAD_SUPER_ATTR] = 1,
-    [SEND] = 1,
+    [BINARY_SUBSCR] = 1, [CALL] = 3,        [COMPARE_OP] = 1,      [FOR_ITER] = 1,
+    [LOAD_ATTR] = 9,     [LOAD_GLOBAL] = 4, [LOAD_SUPER_ATTR] = 1, [SEND] = 1,
 #endif
 #if PY_VERSION_HEX >= 0x030D0000
     [CONTAINS_OP] = 1,
@@ -78,9 +72,9 @@ static const uint8_t CACHES[256] = {
 /* new units of one instruction:   behind | before | EXTENDED_ARGs | opcode | caches
  *                                        ^ front  ^ at                                   */
 struct instr {
-    uint32_t first, unit;  /* original units: its first EXTENDED_ARG, its opcode */
-    uint32_t front, at;    /* new units */
-    uint32_t arg, target;  /* target of a jump: an index into the instructions */
+    uint32_t first, unit; /* original units: its first EXTENDED_ARG, its opcode */
+    uint32_t front, at;   /* new units */
+    uint32_t arg, target; /* target of a jump: an index into the instructions */
     uint32_t behind_units, before_units;
     Py_ssize_t insert, inserts; /* its entries in the list of inserts */
     uint8_t op, extended, caches;
@@ -373,8 +367,7 @@ static int emit_handlers(struct splice *s, PyObject *table) {
         uint32_t from = place(s, start);
         if (emit_number(&s->handlers, from, 0x80) ||
             emit_number(&s->handlers, place(s, start + length) - from, 0) ||
-            emit_number(&s->handlers, place(s, target), 0) ||
-            emit_number(&s->handlers, depth, 0))
+            emit_number(&s->handlers, place(s, target), 0) || emit_number(&s->handlers, depth, 0))
             return -1;
     }
     return 0;
@@ -387,11 +380,11 @@ static PyObject *replace(PyCodeObject *code, const struct splice *s, PyObject *b
     PyObject *new_code = NULL, *empty = PyTuple_New(0);
     PyObject *method = PyObject_GetAttrString((PyObject *)code, "replace");
     /* A two-operand probe keeps three values on the stack; one more is slack. */
-    PyObject *fields = Py_BuildValue(
-        "{s:O,s:O,s:i,s:y#,s:y#}", "co_code", bytes, "co_consts", consts, "co_stacksize",
-        code->co_stacksize + 4, "co_linetable", (const char *)s->lines.bytes, s->lines.used,
-        "co_exceptiontable", s->handlers.used ? (const char *)s->handlers.bytes : "",
-        s->handlers.used);
+    PyObject *fields =
+        Py_BuildValue("{s:O,s:O,s:i,s:y#,s:y#}", "co_code", bytes, "co_consts", consts,
+                      "co_stacksize", code->co_stacksize + 4, "co_linetable",
+                      (const char *)s->lines.bytes, s->lines.used, "co_exceptiontable",
+                      s->handlers.used ? (const char *)s->handlers.bytes : "", s->handlers.used);
     if (empty && method && fields)
         new_code = PyObject_Call(method, empty, fields);
     Py_XDECREF(empty);

@@ -11,6 +11,7 @@ int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_optio
     tracker->first_read = options->first_read;
     tracker->first_write = options->first_write;
     tracker->racy_lookup = options->racy_lookup;
+    tracker->anti_edges = options->anti_edges;
     tracker->now = now;
     return tracker->cells ? 0 : -1;
 }
@@ -62,14 +63,42 @@ static struct uns_cell *find(struct uns_tracker *tracker, uint64_t key) {
     return free_slot;
 }
 
+/* From the latest read to the write that ends what it saw. "Used before it was assigned" is such a
+ * pair, and no other edge has its second half. */
+static void add_anti_edge(struct uns_tracked *t, const struct uns_cell *cell, uint32_t point,
+                          uint64_t now) {
+    const struct uns_edge_record edge = {
+        .source_point = cell->reader_point,
+        .sink_point = point,
+        .source_context = cell->reader_context,
+        .sink_context = (uint16_t)t->context,
+        .source_thread = cell->reader_index,
+        .sink_thread = (uint16_t)t->index,
+        .source_time = cell->reader_time,
+        .sink_time = now,
+        .cell = cell->key,
+        .count = 1,
+    };
+    uns_edges_add(&t->edges, &edge);
+}
+
+static void note_reader(struct uns_cell *cell, const struct uns_tracked *t, uint32_t point,
+                        uint64_t now) {
+    cell->reader_point = point;
+    cell->reader_context = (uint16_t)t->context;
+    cell->reader_index = (uint16_t)t->index;
+    cell->reader_time = now;
+    cell->has_reader = 1;
+}
+
 static void add_edge(struct uns_tracked *t, const struct uns_cell *cell, uint32_t point,
                      uint64_t now) {
     const struct uns_edge_record edge = {
         .source_point = cell->point,
         .sink_point = point,
-        .source_context = (uint16_t)cell->context,
+        .source_context = cell->context,
         .sink_context = (uint16_t)t->context,
-        .source_thread = (uint16_t)cell->writer_index,
+        .source_thread = cell->writer_index,
         .sink_thread = (uint16_t)t->index,
         .source_time = cell->time,
         .sink_time = now,
@@ -84,8 +113,11 @@ void uns_read_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t 
     lock_cell(tracker, key);
     struct uns_cell *cell = find(tracker, key);
     int foreign = cell->writer && cell->writer != t->id;
-    if (foreign && !(tracker->first_read && cell->sharers & t->bit)) {
-        add_edge(t, cell, point, tracker->now());
+    int again = (cell->sharers & t->bit) != 0, tells = foreign && !(again && tracker->first_read);
+    if (tells || (!cell->writer && !again))
+        note_reader(cell, t, point, tracker->now());
+    if (tells) {
+        add_edge(t, cell, point, cell->reader_time);
         push(tracker, t, UNS_LC_RD);
         if (tracker->live[cell->writer])
             push(tracker, tracker->live[cell->writer], UNS_RM_RD);
@@ -114,12 +146,15 @@ static void write_cell(struct uns_tracker *tracker, struct uns_tracked *t, uint3
     int foreign = cell->writer && cell->writer != t->id;
     if (foreign)
         add_edge(t, cell, point, now);
+    if (tracker->anti_edges && cell->has_reader && cell->reader_index != t->index)
+        add_anti_edge(t, cell, point, now);
     if (foreign || others)
         tell_readers(tracker, t, others, cell->writer);
+    cell->has_reader = 0;
     cell->writer = t->id;
-    cell->writer_index = t->index;
+    cell->writer_index = (uint16_t)t->index;
     cell->point = point;
-    cell->context = (uint32_t)context;
+    cell->context = (uint16_t)context;
     cell->time = now;
     cell->sharers = 0;
 }

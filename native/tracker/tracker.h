@@ -35,9 +35,13 @@ struct uns_cell {
     uint64_t sharers; /* bits of the live ids that read since the last write */
     uint64_t time;
     uint32_t writer; /* live id, 0: none */
-    uint32_t point, context, writer_index;
-    uint32_t last_id, last_site, shared; /* who touched it last; two threads did */
-    uint32_t reserved[3];
+    uint32_t point;
+    uint16_t context, writer_index;
+    uint16_t reader_context, reader_index; /* the latest communicating read since that write */
+    uint32_t reader_point;
+    uint32_t last_id, last_site; /* who touched it last */
+    uint16_t shared, has_reader; /* two threads touched it; the reader's fields are filled */
+    uint64_t reader_time;
 };
 _Static_assert(sizeof(struct uns_cell) == 64, "a cell is one cache line");
 
@@ -59,7 +63,7 @@ struct uns_tracked {
 struct uns_tracker {
     struct uns_cell *cells;
     uint64_t cell_mask, context_mask, evicted;
-    int first_read, first_write, racy_lookup;
+    int first_read, first_write, racy_lookup, anti_edges;
     struct uns_tracked *live[UNS_LIVE_IDS];
     uint64_t (*now)(void);
     char locks[UNS_LOCK_STRIPES];
@@ -68,6 +72,7 @@ struct uns_tracker {
 struct uns_tracker_options {
     unsigned context_size;
     int first_read, racy_lookup;
+    int anti_edges; /* write-after-read too: beyond the paper (docs/adr/0007) */
     enum uns_first_write first_write;
 };
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from tests.conformance.tracker_twin import (
     EdgeKey,
     EdgeValue,
@@ -50,6 +49,13 @@ def test_a_write_over_another_threads_write_is_an_edge():
     assert set(edges_of((0, 10, X, W), (1, 20, X, W))) == {EdgeKey(10, 0, 20, 0)}
 
 
+def test_anti_edges_join_a_read_with_the_write_that_comes_after_it():
+    events = [(0, 10, X, W), (1, 20, X, R), (0, 30, X, W)]
+    assert EdgeKey(20, 0, 30, context(RR)) not in edges_of(*events)
+    edges = edges_of(*events, anti_edges=True)
+    assert edges[EdgeKey(20, 0, 30, context(RR))] == EdgeValue(1, 0, 1, 2, X, 1)
+
+
 def test_contexts_of_reader_and_writer():
     assert contexts_of((0, 10, X, W), (1, 20, X, R)) == {1: context(LR), 0: context(RR)}
 
@@ -87,7 +93,7 @@ def test_an_edge_keeps_its_latest_times_and_counts():
 def test_first_read_passes_over_repeated_reads(first_read, count):
     events = [(0, 10, X, W), (1, 20, X, R), (1, 20, X, R)]
     edges = edges_of(*events, context_size=0, first_read=first_read)
-    assert edges[EdgeKey(10, 0, 20, 0)].count == count
+    assert edges[EdgeKey(10, 0, 20, 0)].times == count
 
 
 @pytest.mark.parametrize(("rule", "source"), [("off", 11), ("paper", 10), ("shared", 11)])
@@ -136,12 +142,20 @@ streams = st.lists(
     st.integers(0, 8),
     st.booleans(),
     st.sampled_from(["off", "paper", "shared"]),
+    st.booleans(),
+    st.booleans(),
 )
 @settings(deadline=None, max_examples=500)
 def test_the_native_tracker_agrees_with_its_twin(
-    events: list[Event], context_size: int, first_read: bool, first_write: FirstWrite
+    events: list[Event],
+    context_size: int,
+    first_read: bool,
+    first_write: FirstWrite,
+    anti_edges: bool,
+    racy_lookup: bool,
 ):
     from unsnarl import _core
 
-    native = unpack(_core.track(pack(events), context_size, first_read, first_write))
-    assert native == Tracker(context_size, first_read, first_write).feed(events).edges
+    options = (context_size, first_read, first_write, anti_edges)
+    native = unpack(_core.track(pack(events), *options, racy_lookup))
+    assert native == Tracker(*options).feed(events).edges

@@ -49,7 +49,7 @@ class Event(NamedTuple):
 
 
 class Writer(NamedTuple):
-    """The last-writer record of a cell."""
+    """The last-writer record of a cell; its latest reader is kept in the same form."""
 
     thread: int
     point: int
@@ -62,6 +62,7 @@ class Cell:
     """The metadata of one memory location."""
 
     writer: Writer | None = None
+    reader: Writer | None = None
     sharers: set[int] = field(default_factory=set)
 
 
@@ -82,7 +83,7 @@ class EdgeValue(NamedTuple):
     source_time: int
     sink_time: int
     cell: int
-    count: int
+    times: int
 
 
 @dataclass
@@ -92,6 +93,7 @@ class Tracker:
     context_size: int = 5
     first_read: bool = True
     first_write: FirstWrite = "shared"
+    anti_edges: bool = False
     cells: dict[int, Cell] = field(default_factory=dict)
     contexts: dict[int, int] = field(default_factory=dict)
     edges: dict[EdgeKey, EdgeValue] = field(default_factory=dict)
@@ -115,7 +117,10 @@ class Tracker:
         writer = cell.writer
         if writer is not None and writer.thread == thread:
             return
-        known = self.first_read and thread in cell.sharers
+        again = thread in cell.sharers
+        known = self.first_read and again
+        if not known if writer is not None else not again:
+            cell.reader = Writer(thread, event.point, self._context(thread), self.time)
         if writer is not None and not known:
             self._add_edge(writer, event)
             self._push(thread, Seen.LOCAL_READ)
@@ -133,12 +138,15 @@ class Tracker:
         if writer is not None and writer.thread != thread:
             self._add_edge(writer, event)
             others.add(writer.thread)
+        if self.anti_edges and cell.reader is not None and cell.reader.thread != thread:
+            self._add_edge(cell.reader, event)
         if others:
             self._push(thread, Seen.LOCAL_WRITE)
         for other in others:
             self._push(other, Seen.REMOTE_WRITE)
         cell.writer = Writer(thread, event.point, context, self.time)
         cell.sharers = set()
+        cell.reader = None
 
     def _is_redundant(self, cell: Cell, thread: int) -> bool:
         if cell.writer is None or cell.writer.thread != thread:
@@ -149,7 +157,7 @@ class Tracker:
 
     def _add_edge(self, writer: Writer, event: Event) -> None:
         key = EdgeKey(writer.point, writer.context, event.point, self._context(event.thread))
-        count = self.edges[key].count if key in self.edges else 0
+        count = self.edges[key].times if key in self.edges else 0
         self.edges[key] = EdgeValue(
             writer.thread, event.thread, writer.time, self.time, event.cell, count + 1
         )

@@ -90,7 +90,7 @@ def test_a_target_that_fails_before_any_thread_starts(tmp_path):
 
 def test_pytest_without_tests(tmp_path):
     script(tmp_path, ALONE)
-    answer = unsnarl(tmp_path, "hunt", "--", "pytest", "program.py")
+    answer = unsnarl(tmp_path, "hunt", "--", sys.executable, "-m", "pytest", "program.py")
     assert_error(answer, 2, "no-tests")
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+PYTEST = (sys.executable, "-m", "pytest", "-q")
 ZOO = Path(__file__).parents[2] / "zoo" / "python"
 TWO_BUGS = """
 import threading
@@ -138,7 +139,7 @@ def test_a_silent_twin_stays_silent(tmp_path):
 
 def test_a_kill_loses_at_most_the_runs_in_progress(tmp_path):
     (tmp_path / "test_quiet.py").write_text(QUIET)
-    command = ("hunt", "--max-runs", "100000", "--", "pytest", "-q", "test_quiet.py")
+    command = ("hunt", "--max-runs", "100000", "--", *PYTEST, "test_quiet.py")
     process = start(tmp_path, *command)
     wait_for(lambda: process.poll() is not None or len(rows(tmp_path)) > 30)
     assert process.poll() is None, process.communicate()
@@ -158,7 +159,7 @@ def test_a_kill_loses_at_most_the_runs_in_progress(tmp_path):
 
 def test_an_interrupt_leaves_nothing_running(tmp_path):
     (tmp_path / "test_quiet.py").write_text(QUIET)
-    process = start(tmp_path, "hunt", "--max-runs", "100000", "--", "pytest", "test_quiet.py")
+    process = start(tmp_path, "hunt", "--max-runs", "100000", "--", *PYTEST, "test_quiet.py")
     wait_for(lambda: process.poll() is not None or len(rows(tmp_path)) > 30)
     assert process.poll() is None, process.communicate()
     process.send_signal(signal.SIGINT)
@@ -187,7 +188,7 @@ def test_rank_and_show_work_on_what_was_stored(weblech):
     assert [f["score"] for f in ranked] == [f["score"] for f in wanted]
     process = start(weblech, "show", "1")
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 0 and "Queue.qsize" in out, err
+    assert process.returncode == 0 and "weblech.py" in out, err
 
 
 def test_the_demo_finds_its_bug(tmp_path):

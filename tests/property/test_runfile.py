@@ -23,7 +23,7 @@ GOOD = run_file(
         records(Section.THREADS, [thread(0, "0", "main"), thread(1, "0.1", "worker")]),
         records(Section.EDGES, [edge(16, 33, cell=4), edge(33, 16, sink_context=7)]),
         records(Section.SCHEDULE, [(0, 16, 3), (1, 33, 4)]),
-        records(Section.COUNTS, [(1, 2, 3)]),
+        records(Section.COUNTS, [(1, 2, 3, 2)]),
         section(Section.SHARED, b"\1\0\0\0", 4),
         section(Section.COUNTERS, bytes(128), 8),
         records(Section.WAITS, [(0, 18, 1, 0, 5)]),

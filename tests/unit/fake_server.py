@@ -35,14 +35,16 @@ def run_file(notes, threads=3, controlled=None, edges=()):
         for source, sink in edges
     )
     counts = b"".join(
-        struct.pack("<III", thread, site, 4) for thread in range(1, threads) for site in (3, 9)
+        struct.pack("<IIII", thread, site, 4, site)
+        for thread in range(1, threads)
+        for site in (3, 9)
     )
     counters = struct.pack("<16Q", 100, 60, *([0] * 14))
     sections = [
         section(1, 1, text),
         section(2, 136, records),
         section(3, 48, edge_records),
-        section(5, 12, counts),
+        section(5, 16, counts),
         section(6, 4, struct.pack("<II", 3, 9)),
         section(7, 8, counters),
     ]

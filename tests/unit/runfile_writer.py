@@ -39,12 +39,14 @@ def notes(*lines: dict[str, Any]) -> bytes:
     return section(Section.NOTES, text.encode())
 
 
-def thread(index: int, path: str, name: str = "", parent: int = 0, flags: int = 1) -> tuple:
+def thread(
+    index: int, path: str, name: str = "", parent: int = 0, flags: int = 1
+) -> tuple[Any, ...]:
     """A thread record."""
     return (index, parent, flags, 0, 10 * index, path.encode(), name.encode())
 
 
-def edge(source: int, sink: int, **fields: int) -> tuple:
+def edge(source: int, sink: int, **fields: int) -> tuple[Any, ...]:
     """An edge record between two raw points; threads 0 and 1 unless told otherwise."""
     values = dict.fromkeys(EDGE.names or (), 0) | {
         "source_point": source,

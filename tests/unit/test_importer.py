@@ -170,7 +170,7 @@ def test_pytest_keeps_its_assertion_messages(tmp_path: Path) -> None:
         found, output = run(tmp_path, body)
         assert "test_it" in found and "Box.__init__" in found
         assert "assert [1] == [1, 2]" in output
-        assert "where [1] = <helper.Box object" in output
+        assert "Right contains one more item: 2" in output
     assert list(tmp_path.glob("__pycache__/test_subject.*pytest*.pyc"))
 
 

@@ -7,8 +7,8 @@ import random
 
 import numpy as np
 import pytest
-
 from tests.conformance.tracker_twin import Event, Kind, Tracker
+
 from unsnarl.analyses.recon import Focus, Options, focus, rank
 from unsnarl.analyses.recon.features import frequency_ratio
 from unsnarl.analyses.recon.keys import tally

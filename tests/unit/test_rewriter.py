@@ -210,9 +210,7 @@ def test_a_plain_method_is_seen_at_its_look_up() -> None:
     assert log.visits[0][2] is values
 
 
-@pytest.mark.parametrize(
-    "argument", ["b.x", "b()", "(yield)", "b[0]", "b.x if b else 0", "[*b]"]
-)
+@pytest.mark.parametrize("argument", ["b.x", "b()", "(yield)", "b[0]", "b.x if b else 0", "[*b]"])
 def test_a_method_with_busy_arguments_is_seen_at_its_call(argument: str) -> None:
     class Anything(list[int]):
         x = 1
@@ -481,5 +479,3 @@ def test_blocks_do_not_overlap() -> None:
     ends = [block.base + block.size for block in blocks]
     assert [block.base for block in blocks[1:]] == ends[:-1]
     assert all(len(block.code.co_code) // 2 == block.size for block in blocks[-2:])
-
-

@@ -115,14 +115,18 @@ def _block(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
         body.map(lambda b: f"for c in xs[:2]:\n{b}\n    if t.n: continue\n    break"),
         body.map(lambda b: f"k = 2\nwhile k:\n    k -= 1\n{b}"),
         st.tuples(body, body).map(
-            lambda p: f"try:\n{p[0]}\nexcept (TypeError, KeyError) as e:\n{p[1]}\n"
-            "finally:\n    log.append('f')"
+            lambda p: (
+                f"try:\n{p[0]}\nexcept (TypeError, KeyError) as e:\n{p[1]}\n"
+                "finally:\n    log.append('f')"
+            )
         ),
         body.map(lambda b: f"with t as b:\n{b}"),
         st.tuples(EXPRESSIONS, body).map(
-            lambda p: f"match {p[0]}:\n    case [x, *_]:\n        log.append(x)\n"
-            f"    case {{1: x}} | (str() as x):\n        log.append(x)\n"
-            f"    case _:\n{textwrap.indent(p[1], '    ')}"
+            lambda p: (
+                f"match {p[0]}:\n    case [x, *_]:\n        log.append(x)\n"
+                f"    case {{1: x}} | (str() as x):\n        log.append(x)\n"
+                f"    case _:\n{textwrap.indent(p[1], '    ')}"
+            )
         ),
     )
 

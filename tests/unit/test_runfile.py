@@ -55,14 +55,14 @@ def test_edges_counts_shared_and_trace_are_arrays():
                 THREADS,
                 records(Section.EDGES, [edge(READ, ACQUIRE, cell=99)]),
                 section(Section.SHARED, b"\x07\0\0\0", 4),
-                records(Section.COUNTS, [(1, 5, 12)]),
+                records(Section.COUNTS, [(1, 5, 12, 4)]),
                 records(Section.TRACE, [(4, 99, READ, 1, 3)]),
             ]
         )
     )
     assert run.edges["cell"].tolist() == [99]
     assert run.shared.tolist() == [7]
-    assert run.counts.tolist() == [(1, 5, 12)]
+    assert run.counts.tolist() == [(1, 5, 12, 4)]
     assert run.trace["time"].tolist() == [4]
 
 
@@ -157,7 +157,7 @@ def _threads(*rows: tuple) -> bytes:
         (run_file([section(Section.EDGES, bytes(47), 48)]), "no whole number of records"),
         (run_file([records(Section.EDGES, [edge(READ, READ)])]), "edges: no such thread"),
         (run_file([records(Section.SCHEDULE, [(0, READ, 1)])]), "schedule: no such thread"),
-        (run_file([THREADS, records(Section.COUNTS, [(2, 0, 1)])]), "counts: no such thread"),
+        (run_file([THREADS, records(Section.COUNTS, [(2, 0, 1, 0)])]), "counts: no such thread"),
         (
             run_file([THREADS, records(Section.EDGES, [edge(READ, READ | 11)])]),
             "edges: no such operation",

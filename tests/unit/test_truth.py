@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import pytest
-
 from tests.quality.truth import Bug, Verdict, judge, load_bug, load_zoo, rank_of_truth
+
 from unsnarl.model.finding import Finding, FindingPoint
 
 TOML = """

@@ -8,6 +8,7 @@ schedule, so it sees what the run saw; one that ends differently is not used.
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from unsnarl.campaigns.engine import Done, Engine
 from unsnarl.campaigns.store import Store
@@ -26,11 +27,11 @@ class Replays:
         self._engine = engine
         self._timeout = timeout
 
-    def of(self, record: RunRecord, run: RunFile) -> RunFile | None:
-        """The replay of a run, with values; None if there is none that can be trusted."""
+    def of(self, record: RunRecord, run: RunFile, points: Sequence[int]) -> RunFile | None:
+        """The replay of a run, with the values at `points`; None if none can be trusted."""
         path = self._store.replay_file(record.number)
         if self._engine is not None and not path.exists() and record.label != "hang":
-            done = self._replay(self._engine, record, run)
+            done = self._replay(self._engine, record, run, points)
             if done is None or (done.status, done.signal) != (record.status, record.signal):
                 path.unlink(missing_ok=True)
         try:
@@ -39,7 +40,9 @@ class Replays:
         except RunFileError:
             return None
 
-    def _replay(self, engine: Engine, record: RunRecord, run: RunFile) -> Done | None:
+    def _replay(
+        self, engine: Engine, record: RunRecord, run: RunFile, points: Sequence[int]
+    ) -> Done | None:
         number = FIRST_NUMBER + record.number
         output = self._store.output_file(number)
         limit = time.monotonic() + 2 * self._timeout + 5
@@ -62,7 +65,7 @@ class Replays:
                 "schedule": [
                     [segment.path, segment.until, segment.point] for segment in run.schedule
                 ],
-                "capture": sorted({segment.point for segment in run.schedule}),
+                "capture": points,
                 "trace": False,
             }
         )

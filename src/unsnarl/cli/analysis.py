@@ -120,11 +120,13 @@ class _Ranker:
         index: int,
     ) -> FailingRun:
         """The run with the values of its replay, where that worked."""
-        replay = self._replays.of(record, run)
+        replay = self._replays.of(record, run, values.raw_points(findings, index, self._interner))
         if replay is None:
             return failing
         seen = values.moments(replay, self._interner)
-        return dataclasses.replace(failing, captured=values.assign(seen, findings, failing, index))
+        # Nothing captured is not the same as no lock held.
+        captured = values.assign(seen, findings, failing, index) or None
+        return dataclasses.replace(failing, captured=captured)
 
     def _passing_graphs(self, switch: str) -> list[Graph]:
         if switch not in self._passing:

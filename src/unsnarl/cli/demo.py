@@ -11,7 +11,7 @@ import click
 import unsnarl
 from unsnarl.cli.shared import check_json_file, json_option
 
-PROGRAM = Path(unsnarl.__path__[0]) / "demo" / "spider.py"
+PROGRAM = "spider.py"
 
 
 @click.command()
@@ -26,9 +26,12 @@ def demo(json_file: str | None) -> int:
     from unsnarl.cli.session import Session  # noqa: PLC0415
 
     # A copy: installed packages are not instrumented, unsnarl itself never.
-    copy = Path(FOLDER) / "demo" / PROGRAM.name
+    # An editable install has several folders, of which one has the sources.
+    shipped = [Path(folder) / "demo" / PROGRAM for folder in unsnarl.__path__]
+    text = next(path for path in shipped if path.exists()).read_bytes()
+    copy = Path(FOLDER) / "demo" / PROGRAM
     with storing(copy.parent):
         copy.parent.mkdir(parents=True, exist_ok=True)
-        copy.write_bytes(PROGRAM.read_bytes())
+        copy.write_bytes(text)
     print(f"the program: {copy}", file=sys.stderr)
     return Session.fresh((sys.executable, str(copy)), {}).hunt(json_file)

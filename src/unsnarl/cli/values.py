@@ -27,6 +27,17 @@ class Moment(NamedTuple):
     captured: Captured
 
 
+def raw_points(findings: Sequence[Focused], index: int, interner: Interner) -> list[int]:
+    """What to capture: the points of the findings that run `index` has."""
+    shown = {
+        line.point
+        for finding in findings
+        if index in finding.reconstruction.runs
+        for line in finding.lines
+    }
+    return sorted({raw for point in shown for raw in interner.raw_points(point)})
+
+
 def moments(replay: RunFile, interner: Interner) -> list[Moment]:
     """The accesses with values that a replay noted: [index, point, path, value, locks, name]."""
     noted = replay.notes.values

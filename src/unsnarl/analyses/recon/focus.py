@@ -156,7 +156,8 @@ def _trimmed(lines: list[Line], settings: Focus) -> list[Line]:
         for region in REGIONS
     }
     ranked = sorted(lines, key=lambda line: (not line.is_end, -line.relevance, line.time))
-    telling, rest = [], []
+    telling: list[Line] = []
+    rest: list[Line] = []
     for line in ranked:
         (telling if _tells(line, best[line.region], settings) else rest).append(line)
     kept = telling[: settings.limit]

@@ -32,11 +32,13 @@ Value = list[Any]
 
 _values: list[Value] = []
 _written: list[tuple[Value, object, object]] = []
-_lock_names: dict[int, str] = {}
+_wanted: set[int] = set()
+_lock_names: dict[int, str | None] = {}
 
 
-def install() -> None:
-    """In the child, before the run begins: take values."""
+def install(points: list[int]) -> None:
+    """In the child, before the run begins: take values at these points."""
+    _wanted.update(points)
     _core.set_capture_hook(_hook)
 
 
@@ -59,8 +61,11 @@ def _hook(  # noqa: PLR0917  called from C
 ) -> None:
     with contextlib.suppress(Exception):
         _settle()
+        if point not in _wanted:
+            return
         frames = list(_instrumented_frames(sys._getframe(1)))
-        names = [_lock_name(lock, frames) for lock in locks]
+        # a lock without a name is one that threading made for itself
+        names = [name for lock in locks if (name := _lock_name(lock, frames))]
         value: Value = [index, point, path, "", names, _variable(obj, key, frames)]
         _values.append(value)
         if is_write:
@@ -160,11 +165,10 @@ def _is_globals(obj: object, frames: list[types.FrameType]) -> bool:
     return any(frame.f_globals is obj for frame in frames)
 
 
-def _lock_name(lock: object, frames: list[types.FrameType]) -> str:
+def _lock_name(lock: object, frames: list[types.FrameType]) -> str | None:
     known = _lock_names.get(id(lock))  # a lock that is held does not go away
     if known is None:
-        known = _name_of(lock, frames) or f"<{type(lock).__name__}>"
-        _lock_names[id(lock)] = known
+        known = _lock_names[id(lock)] = _name_of(lock, frames)
     return known
 
 

@@ -7,6 +7,7 @@ hand, because the process must note how the program ended and write the run file
 
 from __future__ import annotations
 
+import _thread
 import atexit
 import contextlib
 import json
@@ -15,6 +16,7 @@ import signal
 import sys
 import threading
 import traceback
+import warnings
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, NoReturn
@@ -24,12 +26,14 @@ from unsnarl.probes.python import capture, failures, registry, sync
 from unsnarl.probes.python.output import flush_quietly
 
 DEADLOCK_STATUS = 96
+_SAYS_FLUSHING = sys.version_info >= (3, 13)
 _FLUSH_FAILED = 120  # the status of CPython when standard output cannot be flushed
 _FOLDER = __file__.rpartition("/")[0] + "/"
 # long and of no use to a reader of the run file, who has the schedule itself
 _NOT_NOTED = ("sites", "interest", "counts", "schedule", "capture", "file", "output")
 
 _real_exit = os._exit
+_real_fork = os.fork
 
 
 class _Run:
@@ -48,6 +52,8 @@ def install() -> None:
     """In the server, before the target is loaded: watch the ways out that nobody announces."""
     os._exit = _exit
     os.register_at_fork(after_in_child=_forked_by_target)
+    if sys.version_info >= (3, 12):
+        os.fork = _fork
 
 
 def begin(plan: dict[str, Any], watermark: int) -> None:
@@ -60,7 +66,7 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
     sync.on_exception(failures.note_thread_exception)
     _core.set_verdict_hook(_verdict)
     if plan.get("capture"):
-        capture.install()
+        capture.install(plan["capture"])
     _core.begin_run(plan)
     _core.note(json.dumps({"run": {k: v for k, v in plan.items() if k not in _NOT_NOTED}}))
 
@@ -146,22 +152,27 @@ def _shut_down(status: int) -> int:
             callbacks.pop()()
         sync.join_all()
     except BaseException as error:
-        _ignored("<module 'threading'>", error)
+        _ignored("in: <module 'threading'>", error)
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None and not stream.closed:
-                stream.flush()
-        except BaseException as error:
-            _ignored(repr(stream), error)
-            status = _FLUSH_FAILED
-    return status
+    return status if _flush("stdout") & _flush("stderr") else _FLUSH_FAILED
+
+
+def _flush(name: str) -> bool:
+    """Whether it worked; says so if not, in the words of this version of Python."""
+    stream = getattr(sys, name, None)
+    try:
+        if stream is not None and not stream.closed:
+            stream.flush()
+    except BaseException as error:
+        _ignored(f"on flushing sys.{name}:" if _SAYS_FLUSHING else f"in: {stream!r}", error)
+        return False
+    return True
 
 
 def _ignored(where: str, error: BaseException) -> None:
     error.__traceback__ = _without_us(error.__traceback__)
     with contextlib.suppress(BaseException):
-        print(f"Exception ignored in: {where}", file=sys.stderr)
+        print(f"Exception ignored {where}", file=sys.stderr)
         traceback.print_exception(error)
 
 
@@ -196,6 +207,16 @@ def _exit(status: int) -> NoReturn:
                 failures.note_exit("os._exit", status, "", frames)
         _finish()
     _real_exit(status)
+
+
+def _fork() -> int:
+    """Fork a child process."""
+    if not _run.active or _thread._count():
+        return _real_fork()
+    with warnings.catch_warnings():
+        # Python 3.12 counts the core's own thread, and warns of threads that the target has not
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return _real_fork()
 
 
 def _forked_by_target() -> None:

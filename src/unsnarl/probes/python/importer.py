@@ -85,7 +85,10 @@ class Scope:
         if spec is None:
             return True
         places = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
-        return not any(self.covers(os.path.join(place, "")) if os.path.isdir(place) else self.covers(place) for place in places)
+        return not any(
+            self.covers(os.path.join(place, "")) if os.path.isdir(place) else self.covers(place)
+            for place in places
+        )
 
 
 def _is_below(path: str, folder: str) -> bool:

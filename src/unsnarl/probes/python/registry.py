@@ -27,9 +27,7 @@ class Block:
 
     __slots__ = ("base", "code", "labels", "size")
 
-    def __init__(
-        self, base: int, size: int, code: CodeType, labels: Callable[[], Labels]
-    ) -> None:
+    def __init__(self, base: int, size: int, code: CodeType, labels: Callable[[], Labels]) -> None:
         self.base = base
         self.size = size
         self.code = code
@@ -66,9 +64,7 @@ class Registry:
         self.probes = 0
         self._next = 1  # 0 stands for "no site" in native code
 
-    def allocate(
-        self, code: CodeType, size: int, probes: int, labels: Callable[[], Labels]
-    ) -> int:
+    def allocate(self, code: CodeType, size: int, probes: int, labels: Callable[[], Labels]) -> int:
         """Give a code object its ids; returns the first of them.
 
         No instruction between reading and storing `_next` looks at the eval breaker, so threads

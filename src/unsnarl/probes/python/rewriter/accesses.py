@@ -84,9 +84,7 @@ def _store_attr(w: Walk, index: int, arg: int) -> None:
     receiver, value = w.pop(), w.pop()
     name = w.names[arg]
     code = w.body.code
-    constructing = (
-        receiver == (LOCAL, 0) and code.co_argcount > 0 and code.co_name in _CONSTRUCTORS
-    )
+    constructing = receiver == (LOCAL, 0) and code.co_argcount > 0 and code.co_name in _CONSTRUCTORS
     w.probe(index, ATTR_WRITE, name, 1, INIT if constructing else 0)
     if value is FRESH:
         w.facts.containers.add(name)

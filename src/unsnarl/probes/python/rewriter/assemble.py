@@ -16,8 +16,10 @@ _DELETE = bytes((opcodes.DELETE_SUBSCR, 0))
 _COPIES = [_instruction(opcodes.COPY, depth) for depth in range(8)]
 _COPY_CONTAINER = _COPIES[2]
 # What follows the site on the stack: site[key] = container.
-_STORE = _COPIES[3] + bytes((opcodes.STORE_SUBSCR, 0)) + bytes(
-    2 * (opcodes.SIZES[opcodes.STORE_SUBSCR] - 1)
+_STORE = (
+    _COPIES[3]
+    + bytes((opcodes.STORE_SUBSCR, 0))
+    + bytes(2 * (opcodes.SIZES[opcodes.STORE_SUBSCR] - 1))
 )
 # What follows the site on the stack: del site[operand].
 _TAILS = [_COPIES[depth + 1] + _DELETE for depth in range(7)]

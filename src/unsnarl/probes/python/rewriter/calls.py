@@ -179,9 +179,7 @@ def _place_method(w: Walk, call: Call, lookup: Lookup) -> None:
     operand = call.operand(0) if keyed else ITSELF
     flags = KEYED if keyed else 0
     w.probes.append(Probe(lookup.index, STASH, lookup.unit, lookup.name, 1, flags))
-    w.probes.append(
-        Probe(call.anchor, METHOD_CALL, lookup.unit, lookup.name, operand, flags)
-    )
+    w.probes.append(Probe(call.anchor, METHOD_CALL, lookup.unit, lookup.name, operand, flags))
 
 
 # ---- builtins
@@ -259,9 +257,7 @@ def _library_kind(dotted: str) -> int:
 def _library_argument(w: Walk, call: Call, kind: int, dotted: str, position: int) -> None:
     w.epoch += 1
     name = dotted.rpartition(".")[2]
-    w.probes.append(
-        Probe(call.anchor, kind, w.units[call.index], name, call.operand(position))
-    )
+    w.probes.append(Probe(call.anchor, kind, w.units[call.index], name, call.operand(position)))
     if kind != LIBRARY_ARG:
         w.saw_container(call.args[position])
 

@@ -84,9 +84,7 @@ def _rebound_cells(body: Body) -> set[str]:
 
 def _after(store: int, capture: int, loops: list[tuple[int, int]]) -> bool:
     """Whether the store can run after the capture: it stands behind it, or a loop leads back."""
-    return store > capture or any(
-        start <= store <= end and capture <= end for start, end in loops
-    )
+    return store > capture or any(start <= store <= end and capture <= end for start, end in loops)
 
 
 def _captures_and_loops(body: Body) -> tuple[dict[str, int], list[tuple[int, int]]]:

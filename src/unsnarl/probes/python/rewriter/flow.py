@@ -24,11 +24,7 @@ def read_exception_table(table: bytes) -> list[tuple[int, int, int]]:
 def jump_target(walk: Walk, index: int) -> int:
     """The first unit of the instruction that a jump leads to."""
     number = walk.ops[index]
-    return (
-        walk.units[index]
-        + opcodes.SIZES[number]
-        + opcodes.JUMPS[number] * walk.args[index]
-    )
+    return walk.units[index] + opcodes.SIZES[number] + opcodes.JUMPS[number] * walk.args[index]
 
 
 def loop_heads(walk: Walk, handlers: list[tuple[int, int, int]]) -> set[int]:
