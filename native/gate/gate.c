@@ -228,17 +228,29 @@ void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {
         uns_rt.shared_sites[t->head] = 1;
 }
 
+/* An acquire that is still pending is a wait; a join stays one. */
+static uint32_t waiting_point(const struct uns_thread *t) {
+    uint32_t site = UNS_POINT_SITE(t->pending.point), op = UNS_POINT_OP(t->pending.point);
+    return UNS_POINT(site, op == UNS_JOIN ? UNS_JOIN : UNS_WAIT);
+}
+
 /* Who waits for whom: at a deadlock, and for the report of a run that hit its time limit. */
 uint32_t uns_gate_waits(struct uns_wait_record *out, uint32_t room) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < uns_gate.live_count && count < room; i++) {
         const struct uns_thread *t = uns_gate.live[i];
         const struct uns_lock *lock = t->pending.lock;
-        if (t->state == UNS_READY && lock && lock->word)
-            out[count++] = (struct uns_wait_record){.thread = t->index,
-                                                    .point = t->pending.point,
-                                                    .owner = lock->owner,
-                                                    .object = t->pending.cell};
+        if (t->state != UNS_READY || !lock || !lock->word)
+            continue;
+        /* A Condition's wait takes a new lock twice, on one line: only a notify releases it. */
+        int own = lock->owner == t->index &&
+                  UNS_POINT_SITE(lock->taken) == UNS_POINT_SITE(t->pending.point);
+        out[count++] = (struct uns_wait_record){.thread = t->index,
+                                                .point = waiting_point(t),
+                                                .owner = own ? UNS_NO_OWNER : lock->owner,
+                                                .taken = lock->taken,
+                                                .object = t->pending.cell,
+                                                .taken_time = lock->taken_time};
     }
     return count;
 }
@@ -248,8 +260,6 @@ void uns_gate_deadlock_edges(void) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         struct uns_thread *t = uns_gate.live[i];
         if (t->state == UNS_READY && t->pending.lock)
-            uns_wait_forever(&uns_rt.tracker, &t->tracked,
-                             UNS_POINT(UNS_POINT_SITE(t->pending.point), UNS_WAIT),
-                             t->pending.cell);
+            uns_wait_forever(&uns_rt.tracker, &t->tracked, waiting_point(t), t->pending.cell);
     }
 }

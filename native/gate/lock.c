@@ -114,7 +114,9 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
                                  : acquire_free(lock, timeout_ns);
     if (outcome == UNS_GO) {
         lock->owner = t->index;
-        record(t, lock_point(lock, site, 1), lock_cell(lock));
+        lock->taken = lock_point(lock, site, 1);
+        lock->taken_time = uns_rt.tracker.now();
+        record(t, lock->taken, lock_cell(lock));
     }
     return outcome;
 }

@@ -140,7 +140,7 @@ static void tell_readers(struct uns_tracker *tracker, struct uns_tracked *t, uin
 }
 
 static void write_cell(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
-                       struct uns_cell *cell) {
+                       struct uns_cell *cell, int quiet) {
     uint64_t now = tracker->now(), context = t->context;
     uint64_t others = cell->sharers & ~t->bit;
     int foreign = cell->writer && cell->writer != t->id;
@@ -148,7 +148,7 @@ static void write_cell(struct uns_tracker *tracker, struct uns_tracked *t, uint3
         add_edge(t, cell, point, now);
     if (tracker->anti_edges && cell->has_reader && cell->reader_index != t->index)
         add_anti_edge(t, cell, point, now);
-    if (foreign || others)
+    if ((foreign || others) && !quiet)
         tell_readers(tracker, t, others, cell->writer);
     cell->has_reader = 0;
     cell->writer = t->id;
@@ -171,14 +171,14 @@ void uns_write_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t
     lock_cell(tracker, key);
     struct uns_cell *cell = find(tracker, key);
     if (!skip_write(tracker, t, cell))
-        write_cell(tracker, t, point, cell);
+        write_cell(tracker, t, point, cell, 0);
     unlock_cell(tracker, key);
 }
 
 void uns_write_forced(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                       uint64_t key) {
     lock_cell(tracker, key);
-    write_cell(tracker, t, point, find(tracker, key));
+    write_cell(tracker, t, point, find(tracker, key), 1);
     unlock_cell(tracker, key);
 }
 

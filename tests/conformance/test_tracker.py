@@ -120,7 +120,7 @@ def test_a_new_object_has_no_past():
 
 
 def test_a_context_forgets_its_oldest_event():
-    events = [(0, 10, X, FORCED), (1, 20, X, R)] * 3
+    events = [(0, 10, X, W), (1, 20, X, R)] * 3
     assert contexts_of(*events, context_size=2)[1] == context(LR, RW)
     assert contexts_of(*events, context_size=0)[1] == 0
 

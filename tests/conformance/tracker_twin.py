@@ -140,6 +140,8 @@ class Tracker:
             others.add(writer.thread)
         if self.anti_edges and cell.reader is not None and cell.reader.thread != thread:
             self._add_edge(cell.reader, event)
+        if event.kind == Kind.FORCED_WRITE:
+            others = set()  # locks order threads, but tell nothing about what they share
         if others:
             self._push(thread, Seen.LOCAL_WRITE)
         for other in others:

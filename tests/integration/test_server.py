@@ -56,7 +56,11 @@ class Client:
             "cwd": str(folder),
         }
         self.send({"setup": setup})
-        self.first = self.receive()
+        try:
+            self.first = self.receive()
+        except OSError:
+            self.process.kill()
+            raise
 
     def send(self, message):
         self.socket.sendall(json.dumps(message).encode() + b"\n")
@@ -392,6 +396,20 @@ def test_a_process_that_the_target_forks_is_let_go(start):
     assert client.failures() == ()
 
 
+def test_a_process_that_the_target_forks_writes_no_run_file(start, tmp_path):
+    source = """
+        import os, signal
+        pid = os.fork()
+        if pid == 0:
+            raise SystemExit(7)
+        os.waitpid(pid, 0)
+        os.kill(os.getpid(), signal.SIGKILL)
+    """
+    client = start("script", "subject.py", subject=source)
+    assert client.run()["signal"] == 9
+    assert not Path(client.path(1, "run")).exists()
+
+
 def test_a_run_past_its_limit_is_killed_with_its_children(start):
     source = """
         import signal, subprocess, sys, time
@@ -520,7 +538,7 @@ def test_captured_output_of_runs_in_flight_is_kept_apart(start):
             (here / f'{os.getpid()}.here').touch()
             while len(list(here.glob('*.here'))) < 2:
                 pass
-            assert False
+            raise RuntimeError(f'this is {os.getpid()}')
     """
     client = start("pytest", "-q", "test_it.py", test_it=test)
     client.ask(1)
@@ -528,7 +546,9 @@ def test_captured_output_of_runs_in_flight_is_kept_apart(start):
     client.receive()
     client.receive()
     for number in (1, 2):
-        assert len(re.findall(r"<\d+>", client.output(number))) == 1
+        (failure,) = client.failures(number)
+        pid = failure.message.removeprefix("this is ")
+        assert re.findall(r"<(\d+)>", client.output(number)) == [pid]
 
 
 def test_pytest_that_passes_ends_with_0(start):

@@ -12,11 +12,30 @@ import pytest
 pytestmark = [pytest.mark.core, pytest.mark.slow]
 
 MODULES = (
-    "test_dict test_list test_deque test_set test_generators test_yield_from test_coroutines"
-    " test_asyncgen test_with test_contextlib test_scope test_augassign test_patma test_descr"
-    " test_property test_exceptions test_except_star test_listcomps test_unpack_ex test_extcall"
-    " test_grammar test_dataclasses test_bdb"
-).split()
+    "test_dict",
+    "test_list",
+    "test_deque",
+    "test_set",
+    "test_generators",
+    "test_yield_from",
+    "test_coroutines",
+    "test_asyncgen",
+    "test_with",
+    "test_contextlib",
+    "test_scope",
+    "test_augassign",
+    "test_patma",
+    "test_descr",
+    "test_property",
+    "test_exceptions",
+    "test_except_star",
+    "test_listcomps",
+    "test_unpack_ex",
+    "test_extcall",
+    "test_grammar",
+    "test_dataclasses",
+    "test_bdb",
+)
 
 DRIVER = """
 import io, json, sys, unittest, importlib

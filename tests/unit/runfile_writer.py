@@ -28,9 +28,11 @@ def run_file(sections: Sequence[bytes], version: int = layout.VERSION) -> bytes:
 
 
 def records(kind: Section, rows: Iterable[tuple[Any, ...]]) -> bytes:
-    """A section of records, given as tuples in the order of the record's fields."""
+    """A section of records, given as tuples of the record's first fields; others are 0."""
     dtype = layout.RECORDS[kind]
-    return section(kind, np.array(list(rows), dtype=dtype).tobytes(), dtype.itemsize)
+    blank = np.zeros((), dtype=dtype).item()
+    filled = [row + blank[len(row) :] for row in rows]
+    return section(kind, np.array(filled, dtype=dtype).tobytes(), dtype.itemsize)
 
 
 def notes(*lines: dict[str, Any]) -> bytes:

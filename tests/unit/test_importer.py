@@ -219,7 +219,7 @@ def test_exec_takes_closures(hook: Any) -> None:
 )
 def test_exec_fails_as_it_would(hook: Any, arguments: tuple[Any, ...]) -> None:
     def failure(run_it: Any) -> tuple[type, str, list[str]]:
-        with pytest.raises(Exception) as caught:  # noqa: PT011
+        with pytest.raises(Exception) as caught:
             run_it(*arguments)
         frames = [str(entry.path) for entry in caught.traceback]
         return caught.type, str(caught.value), frames
@@ -253,6 +253,18 @@ def test_code_is_never_rewritten_twice() -> None:
     once = importer.transform(importer.instrument(code, "m", "<string>"), {"__name__": "m"})
     function = next(const for const in once.co_consts if isinstance(const, CodeType))
     assert sum(isinstance(const, _core.Site) for const in function.co_consts) == 1
+
+
+def test_code_that_cannot_be_rewritten_runs_without_probes() -> None:
+    importer = Importer(Scope("/nowhere", []))
+    importer.modules.add("m")
+    code = compile("def f(a): return a.x", "<string>", "exec")
+    registry.REGISTRY._next, saved = registry.MAX_SITES, registry.REGISTRY._next
+    try:
+        assert importer.transform(code, {"__name__": "m"}) is code
+    finally:
+        registry.REGISTRY._next = saved
+    assert registry.REGISTRY.refused.pop() == ["<string>", "no site ids are left"]
 
 
 def test_exec_looks_like_itself(hook: Any) -> None:

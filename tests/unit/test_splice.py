@@ -20,7 +20,15 @@ NOP = bytes((opcodes.op("NOP"), 0))
 # Instructions that the interpreter finds by counting from another one.
 BOUND = {
     opcodes.op(name)
-    for name in "RESUME END_FOR SEND YIELD_VALUE RETURN_GENERATOR MAKE_CELL COPY_FREE_VARS".split()
+    for name in (
+        "RESUME",
+        "END_FOR",
+        "SEND",
+        "YIELD_VALUE",
+        "RETURN_GENERATOR",
+        "MAKE_CELL",
+        "COPY_FREE_VARS",
+    )
 }
 if opcodes.PRECALL >= 0:
     BOUND.add(opcodes.CALL)

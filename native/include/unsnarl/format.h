@@ -102,8 +102,8 @@ struct uns_count_record {
     uint32_t thread, site, count, head;
 };
 struct uns_wait_record {
-    uint32_t thread, point, owner, reserved; /* owner: UINT32_MAX if nobody holds it */
-    uint64_t object;
+    uint32_t thread, point, owner, taken; /* owner: UINT32_MAX if nobody will release it */
+    uint64_t object, taken_time;          /* where and when the owner took it */
 };
 struct uns_trace_record {
     uint64_t time, cell;
@@ -133,6 +133,6 @@ _Static_assert(sizeof(struct uns_thread_record) == 136, "thread record");
 _Static_assert(sizeof(struct uns_edge_record) == 48, "edge record");
 _Static_assert(sizeof(struct uns_segment_record) == 16, "segment record");
 _Static_assert(sizeof(struct uns_count_record) == 16, "count record");
-_Static_assert(sizeof(struct uns_wait_record) == 24, "wait record");
+_Static_assert(sizeof(struct uns_wait_record) == 32, "wait record");
 _Static_assert(sizeof(struct uns_trace_record) == 24, "trace record");
 #endif

@@ -65,7 +65,8 @@ struct uns_lock {
     uint32_t word;  /* 0 free, 1 held, 2 held and waited for */
     uint32_t owner; /* thread index, UNS_NO_OWNER */
     uint32_t flags;
-    uint32_t depth; /* of a reentrant lock */
+    uint32_t taken; /* point of the latest acquire */
+    uint64_t taken_time;
 };
 #define UNS_LOCK_IS_THREAD 1u /* released when a thread ends: operations read END and JOIN */
 

@@ -34,7 +34,7 @@ class Profile(msgspec.Struct, frozen=True):
     # once, before it is shared, has none.
     contested: frozenset[int]
     # The switch point that stands before a site: all that the gate knows of it beforehand.
-    heads: dict[int, int] = {}  # noqa: RUF012 - msgspec copies defaults
+    heads: dict[int, int] = {}
 
 
 class Rotation:

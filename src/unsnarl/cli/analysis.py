@@ -26,6 +26,7 @@ from unsnarl.runfile import Interner, RunFile, RunFileError, SiteTable, read_run
 
 MOST_SIGNATURES = 10
 REPORT = "report.json"
+CONTEXT_SIZES = (5, 2, 0)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +90,10 @@ class _Ranker:
         failing = [FailingRun.of(run, self._interner) for _, run in pairs]
         passing = self._passing_graphs(switch)
         options = Options(
-            sync_points=self._interner.sync_mask(), site_order=self._interner.site_order()
+            sync_points=self._interner.sync_mask(),
+            site_order=self._interner.site_order(),
+            timeline="all",
+            context_sizes=CONTEXT_SIZES,
         )
         findings = focus(rank([r.graph for r in failing], passing, options), passing, options)
         exemplar = _exemplar(findings, [run for _, run in pairs])

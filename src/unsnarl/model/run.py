@@ -53,12 +53,17 @@ class Segment(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Wait(msgspec.Struct, frozen=True):
-    """Thread `thread` waits at `point` for an object that `owner` holds (-1: nobody)."""
+    """Thread `thread` waits at `point` for an object that `owner` took at `taken`.
+
+    The owner is -1 if nobody will release it.
+    """
 
     thread: int
     point: int
     owner: int
     object: int
+    taken: int = 0
+    taken_time: int = 0
 
 
 class RunRecord(msgspec.Struct, frozen=True):

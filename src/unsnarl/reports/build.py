@@ -14,7 +14,7 @@ from unsnarl.analyses.recon import Focused, Line
 from unsnarl.model.finding import FindingPoint, Region
 from unsnarl.model.graph import Graph
 from unsnarl.model.run import Failure, Frame
-from unsnarl.reports.cycle import cycle_points
+from unsnarl.reports.cycle import deadlock_points
 from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
 from unsnarl.reports.facts import CampaignFacts, Captured, FailingRun, Points, SignatureFacts
 from unsnarl.reports.names import variable_name
@@ -74,7 +74,7 @@ def _failure(facts: SignatureFacts, points: Points, sources: Sources) -> NamedFa
 def _findings(
     facts: SignatureFacts, exemplar: FailingRun | None, points: Points, sources: Sources
 ) -> tuple[CountedFinding, ...]:
-    cycle = cycle_points(exemplar, points, sources) if exemplar else ()
+    cycle = deadlock_points(exemplar, points, sources) if exemplar else ()
     findings = [_cycle_finding(facts, cycle)] if cycle else []
     for focused in facts.findings:
         findings.append(_finding(focused, len(findings) + 1, facts, points, sources))

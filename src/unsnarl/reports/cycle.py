@@ -1,43 +1,89 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The points of a deadlock: each waiting thread, what it waits for and what it holds."""
+"""The points of a deadlock: who took what, who waits for what; or the wake-up that was lost."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
 
 from unsnarl.model.finding import FindingPoint, Region
 from unsnarl.model.run import Wait
+from unsnarl.model.site import Op
 from unsnarl.reports.facts import FailingRun, Points
 from unsnarl.reports.names import variable_name
-from unsnarl.reports.patterns import WAIT
 from unsnarl.reports.source import Sources
 
 
-def cycle_points(run: FailingRun, points: Points, sources: Sources) -> tuple[FindingPoint, ...]:
-    """One point per thread of the cycle; all waiting threads if there is no cycle."""
-    waits = in_cycle(run.waits) or run.waits
-    names = _object_names(run.waits, points, sources)
+class _Step(NamedTuple):
+    """One line of the story, before it is put into words."""
+
+    thread: int
+    point: int
+    variable: str
+    locks: tuple[str, ...] = ()
+
+
+def deadlock_points(run: FailingRun, points: Points, sources: Sources) -> tuple[FindingPoint, ...]:
+    """A cycle of locks, or a wait that nobody will end; () if the run has neither."""
+    waits = in_cycle(run.waits)
+    if waits:
+        steps = _cycle(waits, _object_names(waits, points, sources))
+    else:
+        steps = [step for wait in run.waits if wait.owner < 0 for step in _lost(run, wait, points)]
     paths = {thread.index: thread.path for thread in run.threads}
+    roles: dict[int, int] = {}
     told = []
-    for role, wait in enumerate(waits, 1):
-        site = points.point(wait.point).site
+    for place, step in enumerate(steps, 1):
+        point = points.point(step.point)
         told.append(
             FindingPoint(
-                file=sources.relative(site.file),
-                line=site.line,
-                function=site.function,
-                thread=paths.get(wait.thread, "?"),
-                role=role,
-                op=WAIT,
-                variable=names[wait.object],
-                region=_region(role, len(waits)),
+                file=sources.relative(point.site.file),
+                line=point.site.line,
+                function=point.site.function,
+                thread=paths.get(step.thread, "?"),
+                role=roles.setdefault(step.thread, len(roles) + 1),
+                op=point.op.word,
+                variable=step.variable or variable_name(point, sources),
+                region=_region(place, len(steps)),
                 confidence=1.0,
-                locks=_held(wait.thread, run.waits, names),
-                text=sources.line(site.file, site.line),
-                time=float(role),
+                locks=step.locks,
+                text=sources.line(point.site.file, point.site.line),
+                time=float(place),
             )
         )
     return tuple(told)
+
+
+def _cycle(waits: Sequence[Wait], names: dict[int, str]) -> list[_Step]:
+    """First who took which lock, in the order of time, then who waits for which."""
+    known = [wait for wait in sorted(waits, key=lambda wait: wait.taken_time) if wait.taken]
+    taken = [_Step(wait.owner, wait.taken, names[wait.object]) for wait in known]
+    return taken + [
+        _Step(w.thread, w.point, names[w.object], _held(w.thread, waits, names)) for w in waits
+    ]
+
+
+def _lost(run: FailingRun, wait: Wait, points: Points) -> list[_Step]:
+    """A lost wake-up: what the waiter last read, who changed that before it began to wait."""
+    edges = run.graph.edges
+    mine = edges[(edges["source_thread"] == wait.thread) & (edges["sink_thread"] != wait.thread)]
+    stale = [
+        row
+        for row in mine[np.argsort(mine["source_time"])]
+        if points.point(int(row["source_point"])).op is Op.READ
+        and points.point(int(row["sink_point"])).op is Op.WRITE
+    ]
+    before = [
+        step
+        for row in stale[-1:]
+        for step in (
+            _Step(wait.thread, int(row["source_point"]), ""),
+            _Step(int(row["sink_thread"]), int(row["sink_point"]), ""),
+        )
+    ]
+    return [*before, _Step(wait.thread, wait.point, "")]
 
 
 def in_cycle(waits: Sequence[Wait]) -> tuple[Wait, ...]:
@@ -75,7 +121,7 @@ def _held(thread: int, waits: Sequence[Wait], names: dict[int, str]) -> tuple[st
     return tuple(dict.fromkeys(held))
 
 
-def _region(role: int, count: int) -> Region:
-    if role == 1:
+def _region(place: int, count: int) -> Region:
+    if place == 1:
         return "source"
-    return "sink" if role == count else "body"
+    return "sink" if place == count else "body"

@@ -85,11 +85,11 @@ class FailingRun:
     @classmethod
     def of(cls, run: RunFile, interner: Interner, captured: Captures | None = None) -> FailingRun:
         """The run of a file, with its points interned; `captured` comes from a replay of it."""
-        raw = np.array([wait.point for wait in run.waits], dtype=np.uint32)
-        indexes = interner.indexes(raw, run).tolist() if len(raw) else []
+        raw = np.array([(wait.point, wait.taken) for wait in run.waits], dtype=np.uint32)
+        indexes = interner.indexes(raw.reshape(-1), run).tolist() if len(raw) else []
         waits = tuple(
-            Wait(wait.thread, index, wait.owner, wait.object)
-            for wait, index in zip(run.waits, indexes, strict=True)
+            msgspec.structs.replace(wait, point=point, taken=taken)
+            for wait, point, taken in zip(run.waits, indexes[::2], indexes[1::2], strict=True)
         )
         failure = run.failures[0] if run.failures else None
         seen = captured or captured_values(run, interner) or None

@@ -22,7 +22,10 @@ def variable_name(point: Point, sources: Sources) -> str:
     site = point.site
     if site.variable:
         return site.variable
-    written = _written_name(site, sources.segment(site))
+    segment = sources.segment(site)
+    if segment.startswith("with "):
+        segment = _managed(segment)
+    written = _written_name(site, segment)
     return written if 0 < len(written) <= LONGEST_NAME else site.name
 
 
@@ -34,6 +37,18 @@ def _written_name(site: Site, segment: str) -> str:
     if not site.kind.lower().startswith(PLAIN_KINDS):
         expression = _operand(expression)
     return _without_self(ast.unparse(expression), site.function)
+
+
+def _managed(statement: str) -> str:
+    """What a with statement enters first."""
+    try:
+        tree = ast.parse(statement.splitlines()[0].strip() + " pass")
+    except (SyntaxError, ValueError):
+        return ""
+    match tree.body:
+        case [ast.With(items=[first, *_])]:
+            return ast.unparse(first.context_expr)
+    return ""
 
 
 def _operand(expression: ast.expr) -> ast.expr:

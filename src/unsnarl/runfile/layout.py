@@ -63,8 +63,9 @@ WAIT = np.dtype(
         ("thread", "<u4"),
         ("point", "<u4"),
         ("owner", "<u4"),
-        ("reserved", "<u4"),
+        ("taken", "<u4"),
         ("object", "<u8"),
+        ("taken_time", "<u8"),
     ]
 )
 TRACE = np.dtype(

@@ -203,7 +203,8 @@ def _counters(values: Records) -> dict[str, int]:
 
 def _waits(records: Records, threads: int) -> tuple[Wait, ...]:
     waits = []
-    for thread, point, owner, _reserved, held in records.tolist():
+    for thread, point, owner, taken, held, time in records.tolist():
         _require(owner < threads or owner == layout.NOBODY, "waits: no such owner")
-        waits.append(Wait(thread, point, -1 if owner == layout.NOBODY else owner, held))
+        by = -1 if owner == layout.NOBODY else owner
+        waits.append(Wait(thread, point, by, held, taken, time))
     return tuple(waits)

@@ -117,8 +117,12 @@ class Interner:
         return tuple(sorted(self._raws[index]))
 
     def sync_mask(self) -> npt.NDArray[np.bool_]:
-        """Which indexes are operations on locks and threads."""
-        return np.array([point.op.is_sync for point in self._points], dtype=bool)
+        """Which indexes are operations on locks and threads.
+
+        A wait that never ended is none: it is the failure, and belongs beside the data.
+        """
+        ops = [point.op for point in self._points]
+        return np.array([op.is_sync and op is not Op.WAIT for op in ops], dtype=bool)
 
     def site_order(self) -> npt.NDArray[np.intp]:
         """The place of every index in the order of sites, which no order of runs can change."""

@@ -21,6 +21,7 @@ from unsnarl.analyses.recon.aggregate import (
 from unsnarl.analyses.recon.features import Candidates, candidates
 from unsnarl.analyses.recon.keys import NodeKeys
 from unsnarl.analyses.recon.reconstruction import REGIONS, Node, Options, Reconstruction
+from unsnarl.analyses.recon.resolution import merged, shortened
 from unsnarl.analyses.recon.timelines import Spans, Timelines, find_keys, grouped
 from unsnarl.model.finding import Region
 from unsnarl.model.graph import Graph
@@ -42,15 +43,30 @@ def rank(
     options = options or Options()
     if not failing:
         return []
+    ranked = [
+        one
+        for size in options.context_sizes
+        for one in _ranked_at(
+            [shortened(graph, size) for graph in failing],
+            [shortened(graph, size) for graph in passing],
+            options,
+        )
+    ]
+    ranked.sort(key=lambda one: one.place)
+    return [one.reconstruction for one in ranked[: options.keep]]
+
+
+def _ranked_at(
+    failing: Sequence[Graph], passing: Sequence[Graph], options: Options
+) -> list[_Ranked]:
     nodes = NodeKeys([*failing, *passing])
-    chosen = candidates(nodes, failing, passing, options)
+    chosen = candidates(nodes, list(map(merged, failing)), list(map(merged, passing)), options)
     timelines = Timelines(nodes, failing, options)
     ranked: list[_Ranked] = []
     for part, data_only in _views(chosen, options):
         seen = timelines.data_only() if data_only else timelines
         ranked += _View(nodes, seen, failing, part, options).best()
-    ranked.sort(key=lambda one: one.place)
-    return [one.reconstruction for one in ranked[: options.keep]]
+    return ranked
 
 
 class _Score(NamedTuple):

@@ -32,6 +32,9 @@ class Options:
             of its edges says that it happened.
         sync_points: Mask of the points that are lock and thread operations.
         site_order: Place of every point in the order of sites, for ties; by index if not given.
+        context_sizes: Rank with contexts cut to so many events, and join the lists; 8 leaves them
+            as recorded. Long contexts scatter the edges of a larger program until none is in many
+            runs; shorter ones gather them again (docs/adr/0008).
     """
 
     window: int = 5
@@ -42,6 +45,7 @@ class Options:
     timeline: Literal["latest", "all"] = "latest"
     sync_points: npt.NDArray[np.bool_] | None = None
     site_order: npt.NDArray[np.intp] | None = None
+    context_sizes: tuple[int, ...] = (8,)
 
 
 class Node(NamedTuple):

@@ -8,9 +8,9 @@ code. Modules that are already loaded stay as they are.
 
 import builtins
 import importlib.util
-import os
 import sys
 import sysconfig
+from pathlib import Path
 from types import CodeType
 from typing import Any
 
@@ -18,7 +18,7 @@ from unsnarl.probes.python import registry
 from unsnarl.probes.python.rewriter import ModuleInfo, rewrite
 
 _LIBRARY_FOLDERS = frozenset({"site-packages", "dist-packages"})
-_OWN_FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+_OWN_FOLDER = Path(__file__).resolve().parents[2]
 _FUTURES = 0x1FF0000  # co_flags of `from __future__` features
 
 
@@ -26,26 +26,26 @@ class Scope:
     """Which files and modules belong to the target."""
 
     def __init__(self, root: str, include: list[str]) -> None:
-        self.root = os.path.realpath(root)
+        self.root = Path(root).resolve()
         self.include = frozenset(include)
-        self._stdlib = os.path.realpath(sysconfig.get_path("stdlib"))
+        self._stdlib = Path(sysconfig.get_path("stdlib")).resolve()
         self._files: dict[str, bool] = {}
         self._libraries: dict[str, bool] = {}
 
     def covers(self, filename: str, module_name: str = "") -> bool:
         """Whether code of this file gets probes."""
         if self._names(module_name):
-            return not _is_below(os.path.realpath(filename), _OWN_FOLDER)
+            return not Path(filename).resolve().is_relative_to(_OWN_FOLDER)
         known = self._files.get(filename)
         if known is None:
-            known = self._files[filename] = self._covers_file(filename)
+            known = self._files[filename] = self._covers_file(Path(filename).resolve())
         return known
 
     def is_library(self, dotted: str) -> bool:
         """Whether the module of this name is code without probes."""
-        top = dotted.partition(".")[0]
         if self._names(dotted):
             return False
+        top = dotted.partition(".")[0]
         known = self._libraries.get(top)
         if known is None:
             known = self._libraries[top] = self._is_library_package(top)
@@ -58,22 +58,16 @@ class Scope:
             dotted = dotted.rpartition(".")[0]
         return False
 
-    def _covers_file(self, filename: str) -> bool:
-        if filename.startswith("<"):
+    def _covers_file(self, path: Path) -> bool:
+        if not path.is_relative_to(self.root):
             return False
-        path = os.path.realpath(filename)
-        if not _is_below(path, self.root) or _is_below(path, _OWN_FOLDER):
+        if path.is_relative_to(_OWN_FOLDER) or path.is_relative_to(self._stdlib):
             return False
-        if _is_below(path, self._stdlib):
+        inside = path.relative_to(self.root)
+        if not _LIBRARY_FOLDERS.isdisjoint(inside.parts):
             return False
-        folder = os.path.dirname(path)
-        while _is_below(folder, self.root) and folder != self.root:
-            if os.path.basename(folder) in _LIBRARY_FOLDERS:
-                return False
-            if os.path.exists(os.path.join(folder, "pyvenv.cfg")):
-                return False
-            folder = os.path.dirname(folder)
-        return True
+        folders = [self.root / folder for folder in inside.parents][:-1]
+        return not any((folder / "pyvenv.cfg").exists() for folder in folders)
 
     def _is_library_package(self, top: str) -> bool:
         if top in sys.stdlib_module_names:
@@ -85,14 +79,7 @@ class Scope:
         if spec is None:
             return True
         places = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
-        return not any(
-            self.covers(os.path.join(place, "")) if os.path.isdir(place) else self.covers(place)
-            for place in places
-        )
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+        return not any(self.covers(place) for place in places)
 
 
 class Importer:
@@ -101,18 +88,12 @@ class Importer:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self.modules: set[str] = set()
-        self._methods: set[str] = set()
         self._own: dict[int, CodeType] = {}  # what was made here; the core keeps it alive anyway
 
     def instrument(self, code: CodeType, module_name: str, filename: str) -> CodeType:
         """The code with probes."""
-        info = ModuleInfo(
-            module_name,
-            filename,
-            module_name == "__main__",
-            self.scope.is_library,
-            self._methods,
-        )
+        is_main = module_name == "__main__"
+        info = ModuleInfo(module_name, filename, is_main, self.scope.is_library)
         self.modules.add(module_name)
         new_code = rewrite(code, info)
         self._own[id(new_code)] = new_code
@@ -127,7 +108,7 @@ class Importer:
             return self._transform_text(source, module_name)
         if id(source) in self._own or not self._wants(source, module_name):
             return source
-        return self.instrument(source, module_name, source.co_filename)
+        return self._try(source, module_name, source.co_filename)
 
     def _transform_text(self, source: Any, module_name: str) -> Any:
         if module_name not in self.modules or not isinstance(source, str | bytes | bytearray):
@@ -136,7 +117,15 @@ class Importer:
             code = compile(source, "<string>", "exec", _caller_futures(), dont_inherit=True)
         except Exception:
             return source  # exec will raise the same, with its own traceback
-        return self.instrument(code, module_name, "<string>")
+        return self._try(code, module_name, "<string>")
+
+    def _try(self, code: CodeType, module_name: str, filename: str) -> CodeType:
+        """Code that cannot be rewritten runs as it is, and the dump says so."""
+        try:
+            return self.instrument(code, module_name, filename)
+        except ValueError as error:
+            registry.REGISTRY.refused.append([filename, str(error)])
+            return code
 
     def _wants(self, code: CodeType, module_name: str) -> bool:
         if code.co_filename.startswith("<"):
@@ -162,5 +151,5 @@ def install(root: str, include: list[str]) -> None:
 def instrument(code: CodeType, module_name: str, filename: str) -> CodeType:
     """A script's code with probes, for launchers."""
     if not _installed:
-        _installed.append(Importer(Scope(os.path.dirname(filename), [])))
+        _installed.append(Importer(Scope(str(Path(filename).parent), [])))
     return _installed[-1].instrument(code, module_name, filename)

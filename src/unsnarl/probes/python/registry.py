@@ -7,19 +7,19 @@ positions are read from the original code object, and only when somebody asks.
 
 from collections.abc import Callable
 from functools import lru_cache
+from importlib import import_module
 from types import CodeType
 from typing import Any
 
 Row = list[Any]  # offset in units, kind, name, line, end line, column, end column
+MAX_SITES = 1 << 28  # a point is a site and four more bits
 Labels = dict[int, tuple[str, str]]  # offset in units -> kind, name
 
 
 @lru_cache(maxsize=1)
 def core() -> Any:
     """The native module, imported late so that the analyses work without it."""
-    from unsnarl import _core  # noqa: PLC0415
-
-    return _core
+    return import_module("unsnarl._core")
 
 
 class Block:
@@ -62,6 +62,7 @@ class Registry:
         self.blocks: list[Block] = []
         self.modules = 0
         self.probes = 0
+        self.refused: list[list[str]] = []  # file, reason: code that runs without probes
         self._next = 1  # 0 stands for "no site" in native code
 
     def allocate(self, code: CodeType, size: int, probes: int, labels: Callable[[], Labels]) -> int:
@@ -71,6 +72,8 @@ class Registry:
         that import at the same time cannot get the same ids, and no lock is needed that the
         target's patched locks would see.
         """
+        if self._next + size > MAX_SITES:
+            raise ValueError("no site ids are left")
         base = self._next
         self._next = base + size
         self.blocks.append(Block(base, size, code, labels))
@@ -94,6 +97,7 @@ class Registry:
             "watermark": watermark,
             "modules": self.modules,
             "probes": self.probes,
+            "refused": self.refused,
             "codes": [block.describe() for block in self.blocks if block.base < watermark],
         }
 

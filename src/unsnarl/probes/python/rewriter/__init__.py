@@ -11,8 +11,11 @@ from types import CodeType
 from typing import Any, Protocol
 
 from unsnarl.probes.python import registry
-from unsnarl.probes.python.rewriter import accesses as _accesses  # noqa: F401  (its handlers)
-from unsnarl.probes.python.rewriter import opcodes
+from unsnarl.probes.python.rewriter import (  # the first two for the handlers they register
+    accesses,
+    containers,
+    opcodes,
+)
 from unsnarl.probes.python.rewriter.assemble import probe_code
 from unsnarl.probes.python.rewriter.breakers import mark
 from unsnarl.probes.python.rewriter.closures import find_rebound
@@ -21,7 +24,7 @@ from unsnarl.probes.python.rewriter.module import Body, Facts, ModuleInfo, surve
 from unsnarl.probes.python.rewriter.tags import DEFINED
 from unsnarl.probes.python.rewriter.walk import Walk
 
-__all__ = ["ModuleInfo", "SiteFactory", "plan", "rewrite"]
+__all__ = ["ModuleInfo", "SiteFactory", "accesses", "containers", "plan", "rewrite"]
 
 
 class SiteFactory(Protocol):
@@ -36,7 +39,7 @@ def rewrite(
 ) -> CodeType:
     """The code of a module, and of everything in it, with probes."""
     body = Body(code)
-    walks, facts = _walk_all(body, module)
+    walks = _walk_all(body, module)
     factory = site_factory or registry.core().Site
     new_code = _assemble(body, walks, factory)
     registry.REGISTRY.module_done()
@@ -46,11 +49,11 @@ def rewrite(
 def plan(code: CodeType, module: ModuleInfo) -> dict[CodeType, list[Probe]]:
     """The probes that `rewrite` would place, by code object."""
     body = Body(code)
-    walks, _ = _walk_all(body, module)
+    walks = _walk_all(body, module)
     return {each.code: _finish(walks[id(each)]) for each in body.tree()}
 
 
-def _walk_all(body: Body, module: ModuleInfo) -> tuple[dict[int, Walk], Facts]:
+def _walk_all(body: Body, module: ModuleInfo) -> dict[int, Walk]:
     facts = survey(body, module)
     find_rebound(body)
     if module.is_main:
@@ -60,7 +63,7 @@ def _walk_all(body: Body, module: ModuleInfo) -> tuple[dict[int, Walk], Facts]:
         walk = Walk(each, facts, is_top=each is body)
         walk.run()
         walks[id(each)] = walk
-    return walks, facts
+    return walks
 
 
 def _rebound_while_running(body: Body, facts: Facts) -> set[str]:
@@ -90,7 +93,7 @@ def _finish(walk: Walk) -> list[Probe]:
 
 
 def _order(probe: Probe) -> int:
-    return 2 * probe.index + (not probe.behind)
+    return 2 * probe.at + (not probe.behind)
 
 
 def _assemble(body: Body, walks: dict[int, Walk], factory: SiteFactory) -> CodeType:
@@ -107,7 +110,7 @@ def _assemble(body: Body, walks: dict[int, Walk], factory: SiteFactory) -> CodeT
     for probe in probes:
         code = probe_code(len(consts), probe.operand)
         consts.append(factory(probe.kind, base + probe.unit, probe.name, probe.flags))
-        inserts.append((walk.firsts[probe.index], code, probe.behind))
+        inserts.append((walk.firsts[probe.at], code, probe.behind))
     core = registry.core()
     new_code, origin = core.splice(body.code, inserts, tuple(consts))
     core.register_code(new_code, base, origin)

@@ -22,61 +22,60 @@ def mark(walk: Walk, probes: list[Probe]) -> list[Probe]:
     """The probes, sorted by instruction, with BREAKER set where it holds."""
     table = read_exception_table(walk.body.code.co_exceptiontable)
     # What ran before an exception is not known, so a handler starts without a breaker.
-    handlers = {target for _, _, target in table}
+    without = {target for _, _, target in table}
     heads = loop_heads(walk, table)
-    lowered: set[int] = set()
     while True:
-        known = len(lowered)
-        marked = _sweep(walk, probes, handlers, heads, lowered)
-        if len(lowered) == known:
+        sweep = _Sweep(walk, heads, without)
+        marked = sweep.run(probes)
+        if sweep.lowered <= without:
             return marked
+        without |= sweep.lowered
 
 
-def _sweep(
-    walk: Walk, probes: list[Probe], handlers: set[int], heads: set[int], lowered: set[int]
-) -> list[Probe]:
-    """One pass in bytecode order; jumps back that bring no breaker go into `lowered`."""
-    incoming: dict[int, bool] = dict.fromkeys(heads, True)
-    incoming.update(dict.fromkeys(handlers | lowered, False))
-    fixed = frozenset(incoming)
-    marked: list[Probe] = []
-    firsts, flow = walk.firsts, _FLOW
-    pending = iter(probes)
-    probe = next(pending, None)
-    state, live = False, True
-    for index, number in enumerate(walk.ops):
-        first = firsts[index]
-        if first in incoming:
-            state = incoming[first] if first in fixed else incoming[first] and (state or not live)
-        elif not live:
-            state = False
-        live = True
-        while probe is not None and probe.index == index:
-            if probe.kind in SILENT:
-                marked.append(probe)
-            else:
-                marked.append(probe._replace(flags=probe.flags | BREAKER) if state else probe)
+class _Sweep:
+    """One pass in bytecode order."""
+
+    def __init__(self, walk: Walk, heads: set[int], without: set[int]) -> None:
+        self.walk = walk
+        # First unit of an instruction -> whether all jumps to it bring a breaker.
+        self.incoming: dict[int, bool] = dict.fromkeys(heads, True)
+        self.incoming.update(dict.fromkeys(without, False))
+        self.fixed = frozenset(self.incoming)
+        self.lowered: set[int] = set()  # targets of jumps back that bring none
+
+    def run(self, probes: list[Probe]) -> list[Probe]:
+        marked: list[Probe] = []
+        pending = iter(probes)
+        probe = next(pending, None)
+        state, live = False, True
+        for index, number in enumerate(self.walk.ops):
+            first = self.walk.firsts[index]
+            if first in self.incoming:
+                state = self._arrive(first, state or not live)
+            elif not live:
                 state = False
-            probe = next(pending, None)
-        if flow[number]:
-            state = state or number in opcodes.BREAKERS
-            if opcodes.JUMPS[number]:
-                _follow(walk, index, state, incoming, fixed, lowered)
-            live = number not in opcodes.TERMINAL
-    return marked
+            live = True
+            while probe is not None and probe.at == index:
+                if state and probe.kind not in SILENT:
+                    probe = probe._replace(flags=probe.flags | BREAKER)
+                marked.append(probe)
+                state = state and probe.kind in SILENT
+                probe = next(pending, None)
+            if _FLOW[number]:
+                state = state or number in opcodes.BREAKERS
+                if opcodes.JUMPS[number]:
+                    self._follow(index, number, state)
+                live = number not in opcodes.TERMINAL
+        return marked
 
+    def _arrive(self, first: int, state: bool) -> bool:
+        brought = self.incoming[first]
+        return brought if first in self.fixed else brought and state
 
-def _follow(
-    walk: Walk,
-    index: int,
-    state: bool,
-    incoming: dict[int, bool],
-    fixed: frozenset[int],
-    lowered: set[int],
-) -> None:
-    number, target = walk.ops[index], jump_target(walk, index)
-    if opcodes.JUMPS[number] > 0:
-        if target not in fixed:
-            incoming[target] = incoming.get(target, True) and state
-    elif not state and number not in opcodes.BREAKER_JUMPS:
-        lowered.add(target)
+    def _follow(self, index: int, number: int, state: bool) -> None:
+        target = jump_target(self.walk, index)
+        if opcodes.JUMPS[number] > 0:
+            if target not in self.fixed:
+                self.incoming[target] = self.incoming.get(target, True) and state
+        elif not state and number not in opcodes.BREAKER_JUMPS:
+            self.lowered.add(target)

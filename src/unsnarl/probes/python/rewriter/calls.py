@@ -2,8 +2,9 @@
 """Probes around calls: methods, builtins and library functions that touch containers.
 
 A method is recorded at its look-up if nothing that others can see happens before the call;
-otherwise the receiver is stashed there and the access recorded just before the call. Values are
-only ever copied from slots of arguments: the slots below them can hold NULL.
+otherwise the receiver is stashed there and the access recorded just before the call (unless a
+yield lies in between: then the look-up has to do). Values are only ever copied from slots of
+arguments: the slots below them can hold NULL.
 """
 
 from unsnarl.probes.python.rewriter import names, opcodes
@@ -31,7 +32,7 @@ from unsnarl.probes.python.rewriter.tags import (
     IMMUTABLE,
     ITERATOR,
     LIBRARY,
-    METHOD as METHOD_TAG,
+    LOOKED_UP,
     NAMED,
     NULL,
     PRIVATE,
@@ -88,11 +89,12 @@ def _method_tag(w: Walk, index: int, name: str, receiver: Tag) -> Tag:
     if not in_table and name in w.facts.methods:
         return UNKNOWN
     watched = not (IMMUTABLE[kind] or receiver is FRESH or _is_builtin_class(w, receiver))
-    lookup = Lookup(index, w.units[index], name, w.epoch, watched)
+    lookup = Lookup(index, w.units[index], name, watched)
+    lookup.epoch, lookup.suspensions = w.epoch, w.suspensions
     w.lookups.append(lookup)
     if in_table:
         w.saw_container(receiver)
-    return (METHOD_TAG, lookup)
+    return (LOOKED_UP, lookup)
 
 
 def _is_builtin_class(w: Walk, tag: Tag) -> bool:
@@ -130,20 +132,25 @@ def _any_call(w: Walk, index: int, count: int, keywords: int, shift: int) -> Non
 def _dispatch(w: Walk, call: Call, callee: Tag, upper: Tag) -> Tag:
     """Plan the probes of a call; returns the tag of its result."""
     kind, payload = callee
-    if kind == METHOD_TAG:
-        return _method_call(w, call, payload)
-    if kind == GLOBAL:
-        if library := w.facts.library_name(payload):
-            return _library_call(w, call, library)
-        if w.facts.is_builtin(payload):
-            return _builtin_call(w, call, payload)
+    result: Tag | None = None
+    if kind == LOOKED_UP:
+        result = _method_call(w, call, payload)
     elif kind == LIBRARY:
-        return _library_call(w, call, payload)
+        result = _library_call(w, call, payload)
+    elif kind == GLOBAL:
+        result = _global_call(w, call, payload)
     elif kind == FUNCTION and not call.count and upper is not NULL:
-        return _comprehension(w, payload, upper)
-    if callee is BUILD_CLASS or (not call.count and upper is not NULL and DEFINED[upper[0]]):
-        return DEFINITION  # a class, or a decorator at work
-    return (RESULT, call.index)
+        result = _comprehension(w, payload, upper)
+    if result is not None:
+        return result
+    is_decorator = not call.count and upper is not NULL and DEFINED[upper[0]]
+    return DEFINITION if callee is BUILD_CLASS or is_decorator else (RESULT, call.index)
+
+
+def _global_call(w: Walk, call: Call, name: str) -> Tag | None:
+    if library := w.facts.library_name(name):
+        return _library_call(w, call, library)
+    return _builtin_call(w, call, name) if w.facts.is_builtin(name) else None
 
 
 def _comprehension(w: Walk, const: int | None, iterator: Tag) -> Tag:
@@ -173,12 +180,14 @@ def _method_call(w: Walk, call: Call, lookup: Lookup) -> Tag:
 def _place_method(w: Walk, call: Call, lookup: Lookup) -> None:
     lookup.settled = True
     keyed = lookup.name in names.KEYED_METHODS and bool(call.args)
-    if not keyed and lookup.epoch == w.epoch:
+    # A generator may go on in another thread, or never: a stash would outlive its receiver.
+    suspended = lookup.suspensions != w.suspensions
+    if suspended or (not keyed and lookup.epoch == w.epoch):
         w.probes.append(Probe(lookup.index, METHOD, lookup.unit, lookup.name, 1))
         return
     operand = call.operand(0) if keyed else ITSELF
     flags = KEYED if keyed else 0
-    w.probes.append(Probe(lookup.index, STASH, lookup.unit, lookup.name, 1, flags))
+    w.probes.append(Probe(lookup.index, STASH, lookup.unit, lookup.name, 1))
     w.probes.append(Probe(call.anchor, METHOD_CALL, lookup.unit, lookup.name, operand, flags))
 
 

@@ -22,9 +22,24 @@ CREATE = 15
 LIBRARY_ARG = 16
 
 KIND_NAMES = (
-    "attr_read attr_write item_read item_write item_delete global_read global_write cell_read"
-    " cell_write shape_read shape_write iter method stash method_call create library_arg"
-).split()
+    "attr_read",
+    "attr_write",
+    "item_read",
+    "item_write",
+    "item_delete",
+    "global_read",
+    "global_write",
+    "cell_read",
+    "cell_write",
+    "shape_read",
+    "shape_write",
+    "iter",
+    "method",
+    "stash",
+    "method_call",
+    "create",
+    "library_arg",
+)
 # They only remember something: no access, and no place to switch threads.
 SILENT = frozenset({STASH, CREATE})
 
@@ -45,10 +60,10 @@ def cell_operand(slot: int) -> int:
 class Probe(NamedTuple):
     """One probe: where it stands and what it says."""
 
-    index: int  # instruction it stands before
+    at: int  # index of the instruction it stands before
     kind: int
     unit: int  # original code unit whose id it carries
     name: str
     operand: int
     flags: int = 0
-    behind: bool = False  # follows the instruction before; jumps to `index` pass it by
+    behind: bool = False  # follows the instruction before; jumps to that instruction pass it by

@@ -20,8 +20,6 @@ class ModuleInfo:
     is_main: bool = False
     # Is the module of this dotted name code that gets no probes?
     is_library: Callable[[str], bool] = lambda _: True
-    # Names of methods of all rewritten classes of the process; grows.
-    known_methods: set[str] = field(default_factory=set)
 
 
 class Body:
@@ -97,8 +95,6 @@ def survey(body: Body, info: ModuleInfo) -> Facts:
             stored_in_functions |= _stored_globals(each)
         if each is not body and each.is_class:
             facts.methods |= _methods(each)
-    info.known_methods |= facts.methods
-    facts.methods = info.known_methods
     _read_top_level(body, facts)
     facts.rebound |= stored_in_functions
     facts.shared = frozenset(stored_in_functions)

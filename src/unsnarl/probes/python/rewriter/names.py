@@ -1,27 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is known by name: methods and functions of the standard library, and what they touch."""
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 # Methods of list, dict, set, deque, bytearray, defaultdict, OrderedDict and Counter.
-CONTAINER_METHODS = frozenset(
+CONTAINER_METHODS = _words(
     "append appendleft extend extendleft insert pop popleft popitem remove clear sort reverse"
     " update setdefault add discard rotate difference_update intersection_update"
     " symmetric_difference_update move_to_end subtract"
     " get keys values items index count copy union intersection difference issubset issuperset"
-    " isdisjoint symmetric_difference most_common elements total".split()
+    " isdisjoint symmetric_difference most_common elements total"
 )
 # Their first argument is a key (or, for a list's pop, an index).
 KEYED_METHODS = frozenset({"get", "pop", "setdefault"})
 # They read the containers given as arguments.
-ARGUMENT_READERS = frozenset(
+ARGUMENT_READERS = _words(
     "extend extendleft update join union intersection difference symmetric_difference issubset"
     " issuperset isdisjoint difference_update intersection_update symmetric_difference_update"
-    " writelines fromkeys subtract".split()
+    " writelines fromkeys subtract"
 )
 
 # Builtin functions that read the structure of their arguments.
-READING_BUILTINS = frozenset(
+READING_BUILTINS = _words(
     "len sorted sum min max any all list tuple set frozenset dict iter next enumerate zip map"
-    " filter reversed str repr bytearray".split()
+    " filter reversed str repr bytearray"
 )
 # Only their first argument can be a container, or only a single one is looked into.
 FIRST_ONLY = frozenset({"sum", "iter", "next", "enumerate", "reversed", "sorted"})
@@ -31,31 +36,31 @@ SKIP_FIRST = frozenset({"map", "filter"})
 RENDERERS = frozenset({"str", "repr"})
 # Their results are new and known to nobody else.
 FRESH_BUILTINS = frozenset({"sorted", "list", "tuple", "set", "frozenset", "dict", "bytearray"})
-SCALAR_BUILTINS = frozenset(
+SCALAR_BUILTINS = _words(
     "len sum any all str repr int float bool isinstance issubclass hash id ord chr abs round"
-    " callable hasattr type super divmod pow bin hex oct format input ascii bytes object".split()
+    " callable hasattr type super divmod pow bin hex oct format input ascii bytes object"
 )
 
 CREATED_BUILTINS = frozenset({"list", "dict", "set", "bytearray"})
 CREATED_COLLECTIONS = frozenset({"deque", "defaultdict", "OrderedDict", "Counter"})
 
-BUILTIN_CLASSES = frozenset(
-    "list dict set tuple frozenset type int str float bytes bytearray object bool".split()
+BUILTIN_CLASSES = _words(
+    "list dict set tuple frozenset type int str float bytes bytearray object bool"
 )
 
 # Library functions that change their first argument.
-MUTATORS = frozenset(
+MUTATORS = _words(
     "heapq.heappush heapq.heappop heapq.heapify heapq.heapreplace heapq.heappushpop"
-    " bisect.insort bisect.insort_left bisect.insort_right random.shuffle".split()
+    " bisect.insort bisect.insort_left bisect.insort_right random.shuffle"
 )
 # Library functions and modules that only read what they are given.
-READER_FUNCTIONS = frozenset(
+READER_FUNCTIONS = _words(
     "json.dumps json.dump heapq.nlargest heapq.nsmallest heapq.merge bisect.bisect"
-    " bisect.bisect_left bisect.bisect_right random.choice random.choices random.sample".split()
+    " bisect.bisect_left bisect.bisect_right random.choice random.choices random.sample"
 )
-READER_MODULES = frozenset("copy itertools math statistics operator pprint collections".split())
+READER_MODULES = _words("copy itertools math statistics operator pprint collections")
 # Calls into these are seen by the sync patches, or touch nothing of the caller's.
-QUIET_MODULES = frozenset(
+QUIET_MODULES = _words(
     "threading _thread time os sys logging typing typing_extensions functools dataclasses abc enum"
-    " contextlib warnings types inspect re string unittest pytest __future__ datetime".split()
+    " contextlib warnings types inspect re string unittest pytest __future__ datetime"
 )

@@ -15,7 +15,7 @@ _SCALAR = 2  # number, string, tuple: nothing in it can change
 _FRESH = 3  # a container nobody else knows
 GLOBAL = 4  # payload: name
 LIBRARY = 5  # payload: dotted name of something in an uninstrumented module
-METHOD = 6  # payload: Lookup
+LOOKED_UP = 6  # a method; payload: Lookup
 _QUIET = 7  # iterator (or source of one) that no other thread can disturb
 _ITERATOR = 8  # iterator, or what only serves to make one
 LOCAL = 9  # payload: slot
@@ -37,7 +37,7 @@ DEFINITION: Tag = (_DEFINITION, None)
 
 # Kinds of values that cannot be a container which another thread could reach.
 _PRIVATE = frozenset(
-    {CONST, _SCALAR, _FRESH, LIBRARY, METHOD, _QUIET, FUNCTION, _NULL, _BUILD_CLASS, _DEFINITION}
+    {CONST, _SCALAR, _FRESH, LIBRARY, LOOKED_UP, _QUIET, FUNCTION, _NULL, _BUILD_CLASS, _DEFINITION}
 )
 PRIVATE = [kind in _PRIVATE for kind in range(16)]
 # Kinds of values that were read from somewhere with a name.
@@ -51,12 +51,12 @@ DEFINED = [kind in {FUNCTION, _DEFINITION, LIBRARY} for kind in range(16)]
 class Lookup:
     """A method look-up whose call has not been seen yet."""
 
-    __slots__ = ("epoch", "index", "name", "settled", "unit", "watched")
+    __slots__ = ("epoch", "index", "name", "settled", "suspensions", "unit", "watched")
 
-    def __init__(self, index: int, unit: int, name: str, epoch: int, watched: bool) -> None:
+    def __init__(self, index: int, unit: int, name: str, watched: bool) -> None:
         self.index = index
         self.unit = unit
         self.name = name
-        self.epoch = epoch
         self.watched = watched  # False: only its arguments matter
         self.settled = False
+        self.epoch = self.suspensions = 0  # the walk's, at the look-up

@@ -66,6 +66,7 @@ class Walk:
         "slots",
         "stack",
         "stores",
+        "suspensions",
         "units",
     )
 
@@ -85,6 +86,7 @@ class Walk:
         self.local_containers: set[int] = set()
         self.lookups: list[Lookup] = []
         self.epoch = 0  # counts everything that other threads could see
+        self.suspensions = 0  # counts yields and awaits
         self.calls: set[int] = set()  # calls of the module's top level
         self.stores: list[tuple[str, int, Tag]] = []  # stores of names there
 
