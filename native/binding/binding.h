@@ -91,6 +91,7 @@ PyObject *uns_set_capture_hook(PyObject *module, PyObject *hook);
 /* locks.c, control.c, threads.c, offline.c */
 int uns_locks_init(PyObject *module);
 void uns_verdict(void);
+void uns_use_gil_hooks(void);
 extern PyMethodDef uns_control_methods[], uns_thread_methods[];
 PyObject *uns_track(PyObject *module, PyObject *args);
 #endif

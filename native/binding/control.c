@@ -16,6 +16,12 @@ static void unpark(void *state) {
     PyEval_RestoreThread(state);
 }
 
+static const struct uns_hooks gil_hooks = {park, unpark};
+
+void uns_use_gil_hooks(void) {
+    uns_rt.hooks = gil_hooks;
+}
+
 static PyObject *begin_run(PyObject *module, PyObject *run) {
     struct uns_plan plan;
     if (!PyDict_Check(run)) {
@@ -24,8 +30,7 @@ static PyObject *begin_run(PyObject *module, PyObject *run) {
     }
     if (uns_parse_plan(run, &plan) < 0)
         return NULL;
-    const struct uns_hooks hooks = {park, unpark};
-    if (uns_run_begin(&plan, &hooks) < 0) {
+    if (uns_run_begin(&plan, &gil_hooks) < 0) {
         PyErr_Format(PyExc_ValueError, "this run cannot begin: strategy '%s'", plan.strategy);
         return NULL;
     }

@@ -26,6 +26,7 @@ PyMODINIT_FUNC PyInit__core(void) {
         Py_XDECREF(module);
         return NULL;
     }
+    uns_use_gil_hooks(); /* threads may start before a run begins: at import, at collection */
 #ifdef Py_GIL_DISABLED
     PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
 #endif

@@ -84,10 +84,10 @@ static PyObject *run(const struct event *events, Py_ssize_t count,
 PyObject *uns_track(PyObject *module, PyObject *args) {
     Py_buffer events;
     unsigned context_size;
-    int first_read, anti_edges = 0, racy_lookup = 1;
+    int first_read, anti_edges = 0, own_reads = 0, racy_lookup = 1;
     const char *rule;
-    if (!PyArg_ParseTuple(args, "y*Ips|pp:track", &events, &context_size, &first_read, &rule,
-                          &anti_edges, &racy_lookup))
+    if (!PyArg_ParseTuple(args, "y*Ips|ppp:track", &events, &context_size, &first_read, &rule,
+                          &anti_edges, &own_reads, &racy_lookup))
         return NULL;
     const struct event *rows = events.buf;
     Py_ssize_t count = events.len / (Py_ssize_t)sizeof *rows;
@@ -101,6 +101,7 @@ PyObject *uns_track(PyObject *module, PyObject *args) {
             .first_read = first_read,
             .racy_lookup = racy_lookup,
             .anti_edges = anti_edges,
+            .own_reads = own_reads,
             .first_write = !strcmp(rule, "off")     ? UNS_FIRST_WRITE_OFF
                            : !strcmp(rule, "paper") ? UNS_FIRST_WRITE_PAPER
                                                     : UNS_FIRST_WRITE_SHARED};

@@ -129,6 +129,7 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
                     .first_read = number(run, "first_read", 1) != 0,
                     .racy_lookup = number(run, "racy_lookup", 1) != 0,
                     .anti_edges = number(run, "anti_edges", 1) != 0,
+                    .own_reads = kind_of(strategy) >= UNS_PLAN_CONTROLLED,
                     .first_write = first_write_of(rule)},
         .site_limit = uns_site_watermark() + UNS_LATE_SITES,
         .file = text(run, "file", NULL),

@@ -63,7 +63,9 @@ static void deliver_at_gate(Site *site, struct uns_thread *t, const struct opera
     uint32_t point = UNS_POINT(site->id, o->op);
     if (o->shape)
         uns_gate_touch(t, site->id, o->shape);
-    uns_gate_access(t, point, o->cell, o->write, site->flags & SITE_BREAKER);
+    int may_switch = t->may_switch || site->flags & SITE_BREAKER;
+    t->may_switch = 0;
+    uns_gate_access(t, point, o->cell, o->write, may_switch);
     if (UNS_UNLIKELY(uns_capture_hook != NULL))
         uns_capture(site, t, point, o->object, o->key, o->write);
 }
@@ -84,8 +86,13 @@ static inline void deliver(Site *site, const struct operation *o) {
 }
 
 static inline enum uns_treatment treatment(Site *site, PyObject *object) {
-    return UNS_LIKELY(site->type == Py_TYPE(object)) ? (enum uns_treatment)site->treatment
-                                                     : uns_treatment_of(site, object);
+    enum uns_treatment how = UNS_LIKELY(site->type == Py_TYPE(object))
+                                 ? (enum uns_treatment)site->treatment
+                                 : uns_treatment_of(site, object);
+    /* A switch that was possible here stays possible until the next event. */
+    if (how == TREAT_SKIP && UNS_UNLIKELY(uns_rt.held) && site->flags & SITE_BREAKER)
+        uns_current()->may_switch = 1;
+    return how;
 }
 
 static inline void plain(Site *site, PyObject *object, PyObject *key, uint64_t cell, int write) {

@@ -12,6 +12,7 @@ int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_optio
     tracker->first_write = options->first_write;
     tracker->racy_lookup = options->racy_lookup;
     tracker->anti_edges = options->anti_edges;
+    tracker->own_reads = options->own_reads && options->anti_edges;
     tracker->now = now;
     return tracker->cells ? 0 : -1;
 }
@@ -24,6 +25,7 @@ void uns_tracked_init(struct uns_tracker *tracker, struct uns_tracked *t, uint32
     t->bit = 1ull << id;
     /* Without racy look-up every access takes the lock first (Recon 5.4.2): no fast path. */
     t->read_bit = tracker->first_read && tracker->racy_lookup ? t->bit : 0;
+    t->own_id = tracker->own_reads ? UINT32_MAX : id;
     t->write_id = tracker->first_write && tracker->racy_lookup ? id : UINT32_MAX;
     t->write_mask = tracker->first_write == UNS_FIRST_WRITE_PAPER ? 0 : ~t->bit;
     tracker->live[id] = t;
@@ -114,7 +116,8 @@ void uns_read_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t 
     struct uns_cell *cell = find(tracker, key);
     int foreign = cell->writer && cell->writer != t->id;
     int again = (cell->sharers & t->bit) != 0, tells = foreign && !(again && tracker->first_read);
-    if (tells || (!cell->writer && !again))
+    int own = cell->writer == t->id && tracker->own_reads;
+    if (tells || own || (!cell->writer && !again))
         note_reader(cell, t, point, tracker->now());
     if (tells) {
         add_edge(t, cell, point, cell->reader_time);

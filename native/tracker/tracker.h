@@ -54,7 +54,7 @@ struct uns_edge_table {
 /* What the tracker keeps of a thread; hot fields first. */
 struct uns_tracked {
     uint64_t bit, read_bit, write_mask;
-    uint32_t id, write_id, index, reserved;
+    uint32_t id, own_id, write_id, index;
     struct uns_edge_table edges;
     /* Written by other threads on every communication: a line of its own. */
     _Alignas(64) uint64_t context;
@@ -63,7 +63,7 @@ struct uns_tracked {
 struct uns_tracker {
     struct uns_cell *cells;
     uint64_t cell_mask, context_mask, evicted;
-    int first_read, first_write, racy_lookup, anti_edges;
+    int first_read, first_write, racy_lookup, anti_edges, own_reads;
     struct uns_tracked *live[UNS_LIVE_IDS];
     uint64_t (*now)(void);
     char locks[UNS_LOCK_STRIPES];
@@ -73,6 +73,7 @@ struct uns_tracker_options {
     unsigned context_size;
     int first_read, racy_lookup;
     int anti_edges; /* write-after-read too: beyond the paper (docs/adr/0007) */
+    int own_reads;  /* ... also from reads of what the thread wrote itself: no fast path */
     enum uns_first_write first_write;
 };
 
@@ -115,7 +116,7 @@ static inline struct uns_cell *uns_cell_at(const struct uns_tracker *tracker, ui
 static inline void uns_read(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                             uint64_t key) {
     const struct uns_cell *cell = uns_cell_at(tracker, key);
-    if (UNS_LIKELY(cell->key == key && (cell->writer == t->id || (cell->sharers & t->read_bit))))
+    if (UNS_LIKELY(cell->key == key && (cell->writer == t->own_id || (cell->sharers & t->read_bit))))
         return;
     uns_read_slow(tracker, t, point, key);
 }

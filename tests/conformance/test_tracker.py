@@ -56,6 +56,12 @@ def test_anti_edges_join_a_read_with_the_write_that_comes_after_it():
     assert edges[EdgeKey(20, 0, 30, context(RR))] == EdgeValue(1, 0, 1, 2, X, 1)
 
 
+def test_an_own_read_is_the_source_of_an_anti_edge_where_asked_for():
+    events = [(0, 10, X, W), (0, 20, X, R), (1, 30, X, W)]
+    both = edges_of(*events, anti_edges=True, own_reads=True)
+    assert set(both) - set(edges_of(*events, anti_edges=True)) == {EdgeKey(20, 0, 30, 0)}
+
+
 def test_contexts_of_reader_and_writer():
     assert contexts_of((0, 10, X, W), (1, 20, X, R)) == {1: context(LR), 0: context(RR)}
 
@@ -144,6 +150,7 @@ streams = st.lists(
     st.sampled_from(["off", "paper", "shared"]),
     st.booleans(),
     st.booleans(),
+    st.booleans(),
 )
 @settings(deadline=None, max_examples=500)
 def test_the_native_tracker_agrees_with_its_twin(
@@ -152,10 +159,11 @@ def test_the_native_tracker_agrees_with_its_twin(
     first_read: bool,
     first_write: FirstWrite,
     anti_edges: bool,
+    own_reads: bool,
     racy_lookup: bool,
 ):
     from unsnarl import _core
 
-    options = (context_size, first_read, first_write, anti_edges)
+    options = (context_size, first_read, first_write, anti_edges, own_reads)
     native = unpack(_core.track(pack(events), *options, racy_lookup))
     assert native == Tracker(*options).feed(events).edges

@@ -94,6 +94,7 @@ class Tracker:
     first_read: bool = True
     first_write: FirstWrite = "shared"
     anti_edges: bool = False
+    own_reads: bool = False
     cells: dict[int, Cell] = field(default_factory=dict)
     contexts: dict[int, int] = field(default_factory=dict)
     edges: dict[EdgeKey, EdgeValue] = field(default_factory=dict)
@@ -116,6 +117,8 @@ class Tracker:
         cell = self.cells.setdefault(event.cell, Cell())
         writer = cell.writer
         if writer is not None and writer.thread == thread:
+            if self.own_reads and self.anti_edges:
+                cell.reader = Writer(thread, event.point, self._context(thread), self.time)
             return
         again = thread in cell.sharers
         known = self.first_read and again

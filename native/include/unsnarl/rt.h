@@ -44,6 +44,7 @@ struct uns_thread {
     struct uns_tracked tracked; /* first: the hot path casts */
     uint64_t events;            /* events begun so far: the thread's own clock */
     uint32_t last_sync_site;    /* of its latest lock operation */
+    uint32_t may_switch;        /* the interpreter could have switched since its last event */
     uint32_t muted;             /* our own code runs, or a probe is under way */
     uint32_t index, parent, children, flags;
     int32_t os_id;

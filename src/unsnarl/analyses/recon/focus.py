@@ -36,6 +36,9 @@ from unsnarl.analyses.recon.timelines import Spans, Timelines, find_keys, groupe
 from unsnarl.model.finding import Region
 from unsnarl.model.graph import Edges, Graph
 
+SAME = 0.1  # below this difference, failing and passing runs show a line alike
+SURE = 0.75  # lines that only fill up must be there this often
+
 Presence = dict[tuple[Region, int, int], float]
 
 
@@ -60,7 +63,7 @@ class Focus:
     confidence: float = 0.75
     separation: float = 0.5
     same_cell: float = 0.5
-    minimum: int = 3
+    minimum: int = 4
     limit: int = 6
     occurrences: int = 4
 
@@ -156,11 +159,9 @@ def _trimmed(lines: list[Line], settings: Focus) -> list[Line]:
         for region in REGIONS
     }
     ranked = sorted(lines, key=lambda line: (not line.is_end, -line.relevance, line.time))
-    telling: list[Line] = []
-    rest: list[Line] = []
-    for line in ranked:
-        (telling if _tells(line, best[line.region], settings) else rest).append(line)
-    kept = telling[: settings.limit]
+    telling = [line for line in ranked if _tells(line, best[line.region], settings)]
+    kept = _without_bystanders(telling[: settings.limit])
+    rest = [line for line in _nearest_first(lines) if line not in telling]
     kept += rest[: max(min(settings.minimum, settings.limit) - len(kept), 0)]
     return sorted(kept, key=lambda line: (line.time, REGIONS.index(line.region), line.point))
 
@@ -171,6 +172,24 @@ def _tells(line: Line, best: float, settings: Focus) -> bool:
     frequent = line.confidence >= settings.confidence * best
     related = line.same_cell >= settings.same_cell or line.separation >= settings.separation
     return frequent and related
+
+
+def _without_bystanders(lines: list[Line]) -> list[Line]:
+    """Drops threads that show only what every run shows: the main thread setting things up."""
+    telling = {line.anchor for line in lines if line.is_end or line.separation > SAME}
+    return [line for line in lines if line.anchor in telling]
+
+
+def _nearest_first(lines: list[Line]) -> list[Line]:
+    """Lines by their distance from the edge, those of its two threads first."""
+    ends = [line for line in lines if line.is_end]
+    anchors = {line.anchor for line in ends}
+
+    def distance(line: Line) -> tuple[bool, float]:
+        apart = min(abs(line.time - end.time) for end in ends)
+        return line.anchor not in anchors, apart
+
+    return sorted((line for line in lines if line.confidence >= SURE), key=distance)
 
 
 def _numbered(lines: Iterable[Line]) -> tuple[Line, ...]:

@@ -148,6 +148,11 @@ def install(root: str, include: list[str]) -> None:
     builtins.exec = registry.core().wrap_exec(builtins.exec, importer.transform)
 
 
+def covers(filename: str, module_name: str) -> bool:
+    """Whether code of this file gets probes."""
+    return _installed[-1].scope.covers(filename, module_name)
+
+
 def instrument(code: CodeType, module_name: str, filename: str) -> CodeType:
     """A script's code with probes, for launchers."""
     if not _installed:

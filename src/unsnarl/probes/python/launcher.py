@@ -183,7 +183,7 @@ def _runpy_target(name: str, find: Callable[..., Any], alter_argv: bool) -> Targ
         raise
     except BaseException as error:
         raise _import_failed(name, error) from error
-    if importer._installed[-1].scope.covers(code.co_filename, full_name):
+    if importer.covers(code.co_filename, full_name):
         code = importer.instrument(code, "__main__", code.co_filename)
     finder = "_get_module_details" if alter_argv else "_get_main_module_details"
 

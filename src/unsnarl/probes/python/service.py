@@ -59,13 +59,11 @@ class Server:
             importer,
             launcher,
             sync,
-            variables,
         )
 
         os.chdir(self._setup["cwd"])
         sync.install()
         child.install()
-        variables.install()
         importer.install(self._setup["root"], self._setup["include"])
         target = launcher.prepare(self._setup["command"], self._setup["cwd"])
         self._import_ahead(target, limit)
