@@ -122,8 +122,8 @@ class _Ranker:
             context_sizes=CONTEXT_SIZES,
         )
         data = dataclasses.replace(options, sync="drop")
-        first = focus(rank(failing, passing, data), passing, data)
-        both = focus(rank(failing, passing, options), passing, options)
+        first = focus(rank(failing, passing, data), passing, data, failing=failing)
+        both = focus(rank(failing, passing, options), passing, options, failing=failing)
         if not first or first[0].reconstruction.features["B"] < TELLING:
             return both
         shown = {one.lines for one in first}

@@ -60,8 +60,10 @@ def _cycle(waits: Sequence[Wait], names: dict[int, str]) -> list[_Step]:
     """First who took which lock, in the order of time, then who waits for which."""
     known = [wait for wait in sorted(waits, key=lambda wait: wait.taken_time) if wait.taken]
     taken = [_Step(wait.owner, wait.taken, names[wait.object]) for wait in known]
+    place = {wait.owner: at for at, wait in enumerate(known)}
     return taken + [
-        _Step(w.thread, w.point, names[w.object], _held(w.thread, waits, names)) for w in waits
+        _Step(w.thread, w.point, names[w.object], _held(w.thread, waits, names))
+        for w in sorted(waits, key=lambda wait: place.get(wait.thread, -1))
     ]
 
 

@@ -33,6 +33,7 @@ from unsnarl.analyses.recon.reconstruction import (
     time_of,
 )
 from unsnarl.analyses.recon.timelines import Spans, Timelines, find_keys, grouped
+from unsnarl.analyses.recon.triples import Companion, companions
 from unsnarl.model.finding import Region
 from unsnarl.model.graph import Edges, Graph
 
@@ -106,6 +107,7 @@ def focus(
     passing: Sequence[Graph],
     options: Options | None = None,
     settings: Focus | None = None,
+    failing: Sequence[Graph] = (),
 ) -> list[Focused]:
     """Trims the best reconstructions to their telling lines and merges those that agree.
 
@@ -114,6 +116,7 @@ def focus(
         passing: The passing graphs that `rank` was given.
         options: The options that `rank` was given.
         settings: What to show.
+        failing: The failing graphs that `rank` was given, to complete triples from.
     """
     options, settings = options or Options(), settings or Focus()
     considered = ranked[: settings.consider]
@@ -121,7 +124,10 @@ def focus(
     findings: dict[tuple[tuple[int, int], ...], Focused] = {}
     for reconstruction in considered:
         presence = normal.presence(reconstruction)
-        lines = _numbered(_trimmed(_lines(reconstruction, presence), settings))
+        lines = _lines(reconstruction, presence)
+        if failing:
+            lines = _with_companions(lines, companions(failing, reconstruction))
+        lines = _numbered(_trimmed(_without_echoes(lines), settings))
         shown = tuple((line.point, line.role) for line in lines)
         best = findings.get(shown, Focused(reconstruction, lines, 0))
         findings[shown] = replace(best, merged=best.merged + 1)
@@ -138,6 +144,35 @@ def _lines(reconstruction: Reconstruction, presence: _Presence) -> list[Line]:
             if key not in lines or lines[key].confidence < line.confidence:
                 lines[key] = line
     return list(lines.values())
+
+
+def _with_companions(lines: list[Line], found: list[Companion]) -> list[Line]:
+    """Adds what completes a triple, unless the window reached it."""
+    known = {(line.point, line.region, line.anchor) for line in lines}
+    times = [line.time for line in lines]
+    return lines + [
+        Line(
+            point=one.point,
+            region=one.region,
+            role=0,
+            confidence=one.share,
+            time=min(times) - 1 if one.region == "prefix" else max(times) + 1,
+            separation=1.0,
+            same_cell=1.0,
+            anchor=one.anchor,
+        )
+        for one in found
+        if one.share >= SURE and (one.point, one.region, one.anchor) not in known
+    ]
+
+
+def _without_echoes(lines: list[Line]) -> list[Line]:
+    """Drops repetitions of the source and the sink by the same thread.
+
+    An operation on an element also touches the shape of its container, and loops come by again.
+    """
+    ends = {(line.point, line.anchor) for line in lines if line.is_end}
+    return [line for line in lines if line.is_end or (line.point, line.anchor) not in ends]
 
 
 def _line(region: Region, node: Node, presence: _Presence) -> Line:
@@ -181,13 +216,13 @@ def _without_bystanders(lines: list[Line]) -> list[Line]:
 
 
 def _nearest_first(lines: list[Line]) -> list[Line]:
-    """Lines by their distance from the edge, those of its two threads first."""
+    """Lines by their distance from the edge: its two threads' first, and what led to it."""
     ends = [line for line in lines if line.is_end]
     anchors = {line.anchor for line in ends}
 
-    def distance(line: Line) -> tuple[bool, float]:
+    def distance(line: Line) -> tuple[bool, bool, float]:
         apart = min(abs(line.time - end.time) for end in ends)
-        return line.anchor not in anchors, apart
+        return line.anchor not in anchors, line.region == "suffix", apart
 
     return sorted((line for line in lines if line.confidence >= SURE), key=distance)
 

@@ -62,5 +62,6 @@ READER_MODULES = _words("copy itertools math statistics operator pprint collecti
 # Calls into these are seen by the sync patches, or touch nothing of the caller's.
 QUIET_MODULES = _words(
     "threading _thread time os sys logging typing typing_extensions functools dataclasses abc enum"
-    " contextlib warnings types inspect re string unittest pytest _pytest builtins __future__ datetime"
+    " contextlib warnings types inspect re string unittest pytest _pytest builtins __future__"
+    " datetime"
 )

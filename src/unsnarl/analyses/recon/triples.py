@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The other half of an atomicity violation, however far away it is.
+
+An edge shows one conflict. If the thread at one of its ends had touched the same cell before, or
+touches it again after, the three accesses are the triple that AVIO and Falcon look for: the check
+before the other thread's write, the write that overwrites it. A window of five nodes (Recon 3.2)
+often ends before that access; the cell leads to it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from unsnarl.analyses.recon.aggregate import SINK_ANCHOR, SOURCE_ANCHOR
+from unsnarl.analyses.recon.reconstruction import Reconstruction
+from unsnarl.model.finding import Region
+from unsnarl.model.graph import Edges, Graph
+
+
+class Companion(NamedTuple):
+    """An access of the edge's cell by one of its threads, outside of the edge."""
+
+    point: int
+    region: Region
+    anchor: int
+    share: float
+
+
+def companions(failing: Sequence[Graph], reconstruction: Reconstruction) -> list[Companion]:
+    """The access before the source by the sink's thread, and after the sink by the source's."""
+    before: Counter[int] = Counter()
+    after: Counter[int] = Counter()
+    for run in reconstruction.runs:
+        edges = failing[run].edges
+        edge = _occurrence(edges, reconstruction)
+        if edge is None or edge["source_thread"] == edge["sink_thread"]:
+            continue
+        before.update(_nearest(edges, edge, before=True))
+        after.update(_nearest(edges, edge, before=False))
+    runs = len(reconstruction.runs)
+    found = [Companion(p, "prefix", SINK_ANCHOR, n / runs) for p, n in before.most_common(1)]
+    found += [Companion(p, "suffix", SOURCE_ANCHOR, n / runs) for p, n in after.most_common(1)]
+    return found
+
+
+def _occurrence(edges: Edges, reconstruction: Reconstruction) -> np.void | None:
+    rows = np.flatnonzero(
+        (edges["source_point"] == reconstruction.source.point)
+        & (edges["sink_point"] == reconstruction.sink.point)
+    )
+    return edges[rows[np.argmax(edges["sink_time"][rows])]] if len(rows) else None
+
+
+def _nearest(edges: Edges, edge: np.void, *, before: bool) -> list[int]:
+    """The point of the closest access of the edge's cell by the thread of its other end."""
+    thread = edge["sink_thread"] if before else edge["source_thread"]
+    best: tuple[int, int] | None = None
+    for side in ("source", "sink"):
+        times = edges[f"{side}_time"]
+        mine = (edges["cell"] == edge["cell"]) & (edges[f"{side}_thread"] == thread)
+        mine &= times < edge["source_time"] if before else times > edge["sink_time"]
+        rows = np.flatnonzero(mine)
+        if len(rows):
+            row = rows[np.argmax(times[rows]) if before else np.argmin(times[rows])]
+            found = (int(times[row]), int(edges[f"{side}_point"][row]))
+            best = found if best is None else (max if before else min)(best, found)
+    return [best[1]] if best is not None else []
