@@ -11,7 +11,7 @@ from benchmarks.figures import Figure, median
 from benchmarks.hunting import Bug, bugs, copy_of, hunt
 
 MOST_SCHEDULES = 400
-QUICK_BUGS = ("bank", "strbuf", "weblech")
+QUICK_BUGS = ("bank", "strbuf")
 
 
 def figures(quick: bool) -> Iterator[Figure]:
@@ -19,7 +19,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     chosen = [bug for bug in bugs() if not quick or bug.name in QUICK_BUGS]
     collected = []
     for bug in chosen:
-        yield from _first_failing(bug, 4 if quick else 20)
+        yield from _first_failing(bug, 3 if quick else 20)
     for bug in chosen:
         figure = _collected(bug, 1 if quick else 3)
         collected.append(figure.value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""House rule on sizes: functions of at most 80 lines, files of at most 700, with named exceptions."""
+"""House rule: functions of at most 80 lines, files of at most 700, with named exceptions."""
 
 import ast
 import subprocess

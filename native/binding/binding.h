@@ -36,21 +36,20 @@ enum uns_probe_kind {
 enum uns_treatment {
     TREAT_UNKNOWN,
     TREAT_SKIP,
-    TREAT_ATTRIBUTE,  /* cell: object and name */
+    TREAT_ATTRIBUTE,     /* cell: object and name */
     TREAT_CLASS_DEFAULT, /* the class has the name too: which of the two holds the value? */
-    TREAT_CLASS,      /* the object is a class */
+    TREAT_CLASS,         /* the object is a class */
     TREAT_MODULE,
     TREAT_LIST,       /* cells: elements by index, and the shape */
     TREAT_DICT,       /* cells: elements by key, and the shape */
     TREAT_SHAPE_READ, /* a method that reads the shape */
     TREAT_SHAPE_WRITE,
     TREAT_ITERATOR,
-    TREAT_LIBRARY,    /* a call into code that is not instrumented */
+    TREAT_LIBRARY, /* a call into code that is not instrumented */
 };
 
 typedef struct Site {
-    PyObject_HEAD
-    uint32_t id;
+    PyObject_HEAD uint32_t id;
     uint8_t kind, flags, treatment;
     PyTypeObject *type; /* the type that `treatment` is for */
     PyObject *name;

@@ -50,11 +50,10 @@ void uns_capture(Site *site, struct uns_thread *t, uint32_t point, PyObject *obj
     PyErr_Fetch(&type, &value, &traceback);
     t->muted++;
     PyObject *list = locks_of(t), *locks = list ? PyList_AsTuple(list) : PyTuple_New(0);
-    PyObject *result =
-        locks ? PyObject_CallFunction(uns_capture_hook, "KIsOOiO",
-                                      (unsigned long long)t->events - 1, point, t->path, object,
-                                      key, write, locks)
-              : NULL;
+    PyObject *result = locks ? PyObject_CallFunction(uns_capture_hook, "KIsOOiO",
+                                                     (unsigned long long)t->events - 1, point,
+                                                     t->path, object, key, write, locks)
+                             : NULL;
     if (!result)
         PyErr_WriteUnraisable(uns_capture_hook);
     Py_XDECREF(result);

@@ -57,9 +57,9 @@ static PyObject *note(PyObject *module, PyObject *text) {
 
 static PyObject *counters(PyObject *module, PyObject *unused) {
     static const char *const names[UNS_COUNTERS] = {
-        "events",     "steps",    "switches",    "edges_dropped", "cells_evicted", "stalls",
-        "diverged",   "diverged_at", "uncontrolled", "aliased",   "trace_dropped",
-        "schedule_dropped"};
+        "events",        "steps",   "switches",      "edges_dropped",
+        "cells_evicted", "stalls",  "diverged",      "diverged_at",
+        "uncontrolled",  "aliased", "trace_dropped", "schedule_dropped"};
     PyObject *dict = PyDict_New();
     for (int i = 0; dict && i < UNS_COUNTERS && names[i]; i++) {
         PyObject *value = PyLong_FromUnsignedLongLong(uns_rt.counters[i]);

@@ -7,8 +7,7 @@
 #include <structmember.h>
 
 typedef struct {
-    PyObject_HEAD
-    struct uns_lock lock;
+    PyObject_HEAD struct uns_lock lock;
     unsigned long owner; /* RLock: thread ident, 0: free */
     unsigned long depth;
     PyObject *weakrefs;

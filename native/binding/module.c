@@ -12,9 +12,15 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, "unsnarl._core", "The native core, for Python.", -1, methods,
-    NULL,                  NULL,            NULL,                           NULL};
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                        "unsnarl._core",
+                                        "The native core, for Python.",
+                                        -1,
+                                        methods,
+                                        NULL,
+                                        NULL,
+                                        NULL,
+                                        NULL};
 
 PyMODINIT_FUNC PyInit__core(void) {
     PyObject *module = PyModule_Create(&definition);

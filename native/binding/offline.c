@@ -45,8 +45,7 @@ static uint64_t unmix(uint64_t key) {
 }
 
 static PyObject *edges_as_bytes(const struct uns_edge_table *all) {
-    PyObject *bytes =
-        PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(all->used * sizeof *all->rows));
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(all->used * sizeof *all->rows));
     if (!bytes)
         return NULL;
     char *to = PyBytes_AS_STRING(bytes);

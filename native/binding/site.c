@@ -164,8 +164,8 @@ static void probe_method_call(Site *site, PyObject *operand) {
     int keyed = site->flags & SITE_KEYED && PyDict_Check(receiver);
     if (keyed && (how == TREAT_SHAPE_READ || how == TREAT_SHAPE_WRITE)) {
         int write = how == TREAT_SHAPE_WRITE;
-        int adds = write && site->name_hash && PyUnicode_CompareWithASCIIString(
-                                                   site->name, "setdefault") == 0;
+        int adds = write && site->name_hash &&
+                   PyUnicode_CompareWithASCIIString(site->name, "setdefault") == 0;
         probe_element(site, receiver, operand, TREAT_DICT, write, write && !adds);
     } else {
         probe_method(site, receiver);

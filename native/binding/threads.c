@@ -14,8 +14,7 @@ static PyObject *thread_new(PyObject *module, PyObject *args) {
         return NULL;
     if (!uns_rt.active)
         Py_RETURN_NONE;
-    struct uns_thread *t =
-        uns_thread_new(uns_current(), name, daemon ? UNS_THREAD_DAEMON : 0);
+    struct uns_thread *t = uns_thread_new(uns_current(), name, daemon ? UNS_THREAD_DAEMON : 0);
     return t ? PyCapsule_New(t, capsule_name, NULL) : PyErr_NoMemory();
 }
 
@@ -105,7 +104,8 @@ static PyObject *wall_ns(PyObject *module, PyObject *unused) {
 }
 
 PyMethodDef uns_thread_methods[] = {
-    {"thread_new", thread_new, METH_VARARGS, "thread_new(name, daemon): a thread is about to start"},
+    {"thread_new", thread_new, METH_VARARGS,
+     "thread_new(name, daemon): a thread is about to start"},
     {"thread_begin", thread_begin, METH_O, "called by the new thread first"},
     {"thread_end", thread_end, METH_NOARGS, "called by the thread last"},
     {"thread_discard", thread_discard, METH_O, "the thread could not be started"},

@@ -14,21 +14,62 @@ static struct {
 static PyTypeObject *deque_type, *local_type;
 static PyObject *iterator_types, *shape_methods, *quiet_modules;
 
-static const char *const reads[] = {"get",      "keys",   "values",     "items",        "index",
-                                    "count",    "copy",   "union",      "intersection", "difference",
-                                    "issubset", "issuperset", "isdisjoint", "symmetric_difference",
-                                    "most_common", "elements", "total", NULL};
-static const char *const writes[] = {"append", "appendleft", "extend", "extendleft", "insert", "pop",
-                                     "popleft", "popitem", "remove", "clear", "sort", "reverse",
-                                     "update", "setdefault", "add", "discard", "rotate",
-                                     "difference_update", "intersection_update",
-                                     "symmetric_difference_update", "move_to_end", "subtract", NULL};
+static const char *const reads[] = {"get",          "keys",
+                                    "values",       "items",
+                                    "index",        "count",
+                                    "copy",         "union",
+                                    "intersection", "difference",
+                                    "issubset",     "issuperset",
+                                    "isdisjoint",   "symmetric_difference",
+                                    "most_common",  "elements",
+                                    "total",        NULL};
+static const char *const writes[] = {"append",
+                                     "appendleft",
+                                     "extend",
+                                     "extendleft",
+                                     "insert",
+                                     "pop",
+                                     "popleft",
+                                     "popitem",
+                                     "remove",
+                                     "clear",
+                                     "sort",
+                                     "reverse",
+                                     "update",
+                                     "setdefault",
+                                     "add",
+                                     "discard",
+                                     "rotate",
+                                     "difference_update",
+                                     "intersection_update",
+                                     "symmetric_difference_update",
+                                     "move_to_end",
+                                     "subtract",
+                                     NULL};
 /* Thread-safe by contract, or about input and output: their calls would only be noise. */
-static const char *const quiet[] = {"threading", "_thread", "logging", "_io", "io", "re", "_random",
-                                    "random", "datetime", "unsnarl._core", "_contextvars", "typing",
-                                    "types", "functools", "pathlib", "contextlib", "_weakref",
-                                    "weakref", "concurrent.futures._base",
-                                    "concurrent.futures.thread", "argparse", "inspect", NULL};
+static const char *const quiet[] = {"threading",
+                                    "_thread",
+                                    "logging",
+                                    "_io",
+                                    "io",
+                                    "re",
+                                    "_random",
+                                    "random",
+                                    "datetime",
+                                    "unsnarl._core",
+                                    "_contextvars",
+                                    "typing",
+                                    "types",
+                                    "functools",
+                                    "pathlib",
+                                    "contextlib",
+                                    "_weakref",
+                                    "weakref",
+                                    "concurrent.futures._base",
+                                    "concurrent.futures.thread",
+                                    "argparse",
+                                    "inspect",
+                                    NULL};
 
 static int fill(PyObject *dict, const char *const *names, PyObject *value) {
     for (; *names; names++)
@@ -126,7 +167,7 @@ static enum uns_treatment attribute(Site *site, PyObject *object, PyTypeObject *
     if (is_code(value))
         return TREAT_SKIP;
     return Py_TYPE(value)->tp_descr_get || !type->tp_dictoffset ? TREAT_ATTRIBUTE
-                                                                 : TREAT_CLASS_DEFAULT;
+                                                                : TREAT_CLASS_DEFAULT;
 }
 
 static enum uns_treatment item(PyTypeObject *type) {

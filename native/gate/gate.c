@@ -45,8 +45,8 @@ void uns_gate_register(struct uns_thread *t) {
         uns_gate.holder = t;
         t->state = UNS_RUNNING;
     } else if (t->path[0] != '?') {
-        t->pending = (struct uns_pending){.point = UNS_POINT(0, UNS_BEGIN),
-                                          .deadline = UNS_FOREVER};
+        t->pending =
+            (struct uns_pending){.point = UNS_POINT(0, UNS_BEGIN), .deadline = UNS_FOREVER};
         t->state = UNS_READY;
     }
     uns_gate_unlock();
@@ -222,8 +222,9 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
 }
 
 void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {
-    if (uns_rt.gated && uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites,
-                                  uns_rt.site_limit) &&
+    if (uns_rt.gated &&
+        uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites,
+                  uns_rt.site_limit) &&
         t->head < uns_rt.site_limit)
         uns_rt.shared_sites[t->head] = 1;
 }

@@ -29,7 +29,8 @@ static uint32_t lock_point(const struct uns_lock *lock, uint32_t site, int acqui
 
 /* Site 0: no code of the target is on the stack (a thread is being started or cleaned up). */
 static void record(struct uns_thread *t, uint32_t point, uint64_t cell) {
-    /* The end of a thread and the wait for it order nothing that a reader of the graph looks for. */
+    /* The end of a thread and the wait for it order nothing that a reader of the graph looks for.
+     */
     if (UNS_POINT_OP(point) <= UNS_RELEASE && UNS_POINT_SITE(point))
         uns_write_forced(&uns_rt.tracker, &t->tracked, point, cell);
     if (UNS_UNLIKELY(uns_rt.tracing))
@@ -91,8 +92,8 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         .write = 1,
         .cell = lock_cell(lock),
         .lock = timeout_ns ? lock : NULL,
-        .deadline = timeout_ns == UNS_FOREVER || !timeout_ns ? UNS_FOREVER
-                                                             : uns_clock_ns() + timeout_ns,
+        .deadline =
+            timeout_ns == UNS_FOREVER || !timeout_ns ? UNS_FOREVER : uns_clock_ns() + timeout_ns,
     };
     enum uns_grant outcome = uns_gate_wait(t, &pending);
     if (outcome == UNS_GO && !timeout_ns)

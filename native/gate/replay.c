@@ -19,8 +19,12 @@ static void replay_begin(const struct uns_plan *plan) {
     replay.thread = NULL;
 }
 
-static void replay_enter(struct uns_thread *t) { (void)t; }
-static void replay_did(struct uns_thread *t) { (void)t; }
+static void replay_enter(struct uns_thread *t) {
+    (void)t;
+}
+static void replay_did(struct uns_thread *t) {
+    (void)t;
+}
 
 static void diverged(void) {
     if (!uns_rt.counters[UNS_COUNT_DIVERGED]++)

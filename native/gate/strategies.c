@@ -6,9 +6,15 @@
 #include "gate/gate.h"
 #include <string.h>
 
-static void no_begin(const struct uns_plan *plan) { (void)plan; }
-static void no_enter(struct uns_thread *t) { (void)t; }
-static void no_did(struct uns_thread *t) { (void)t; }
+static void no_begin(const struct uns_plan *plan) {
+    (void)plan;
+}
+static void no_enter(struct uns_thread *t) {
+    (void)t;
+}
+static void no_did(struct uns_thread *t) {
+    (void)t;
+}
 
 /* Random walk: every enabled thread is as likely as any other. */
 static struct uns_thread *walk_pick(struct uns_thread **enabled, uint32_t count,

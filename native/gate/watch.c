@@ -73,9 +73,9 @@ static void look(void) {
 
 static void time_is_up(double limit) {
     char note[128];
-    int n = snprintf(note, sizeof note,
-                     "{\"failure\": {\"kind\": \"hang\", \"message\": \"still running after %g s\"}}",
-                     limit);
+    int n = snprintf(
+        note, sizeof note,
+        "{\"failure\": {\"kind\": \"hang\", \"message\": \"still running after %g s\"}}", limit);
     uns_note(note, (uint32_t)n);
     uns_gate_deadlock_edges();
     uns_run_finish();

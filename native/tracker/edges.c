@@ -15,8 +15,7 @@ void *uns_pages(size_t bytes) {
 
 void uns_tracker_free(struct uns_tracker *tracker) {
     if (tracker->cells)
-        munmap(tracker->cells,
-               (tracker->cell_mask + 1 + UNS_CELL_WAYS) * sizeof(struct uns_cell));
+        munmap(tracker->cells, (tracker->cell_mask + 1 + UNS_CELL_WAYS) * sizeof(struct uns_cell));
     tracker->cells = NULL;
 }
 
@@ -46,8 +45,8 @@ static struct uns_edge_record *slot(const struct uns_edge_table *table,
 }
 
 static int grow(struct uns_edge_table *table) {
-    struct uns_edge_table bigger = {.capacity = table->capacity ? table->capacity * 2
-                                                                : UNS_EDGES_START};
+    struct uns_edge_table bigger = {.capacity =
+                                        table->capacity ? table->capacity * 2 : UNS_EDGES_START};
     if (bigger.capacity > UNS_EDGES_MAX)
         return -1;
     bigger.rows = uns_pages(bigger.capacity * sizeof *bigger.rows);

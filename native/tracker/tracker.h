@@ -116,7 +116,8 @@ static inline struct uns_cell *uns_cell_at(const struct uns_tracker *tracker, ui
 static inline void uns_read(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                             uint64_t key) {
     const struct uns_cell *cell = uns_cell_at(tracker, key);
-    if (UNS_LIKELY(cell->key == key && (cell->writer == t->own_id || (cell->sharers & t->read_bit))))
+    if (UNS_LIKELY(cell->key == key &&
+                   (cell->writer == t->own_id || (cell->sharers & t->read_bit))))
         return;
     uns_read_slow(tracker, t, point, key);
 }

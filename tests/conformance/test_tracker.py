@@ -10,7 +10,6 @@ from tests.conformance.tracker_twin import (
     EdgeKey,
     EdgeValue,
     Event,
-    FirstWrite,
     Kind,
     Seen,
     Tracker,
@@ -143,27 +142,20 @@ streams = st.lists(
 )
 
 
-@given(
-    streams,
+# context size, first read, first write, anti-edges, own reads
+options = st.tuples(
     st.integers(0, 8),
     st.booleans(),
     st.sampled_from(["off", "paper", "shared"]),
     st.booleans(),
     st.booleans(),
-    st.booleans(),
 )
+
+
+@given(streams, options, st.booleans())
 @settings(deadline=None, max_examples=500)
-def test_the_native_tracker_agrees_with_its_twin(
-    events: list[Event],
-    context_size: int,
-    first_read: bool,
-    first_write: FirstWrite,
-    anti_edges: bool,
-    own_reads: bool,
-    racy_lookup: bool,
-):
+def test_the_native_tracker_agrees_with_its_twin(events: list[Event], options, racy_lookup: bool):
     from unsnarl import _core
 
-    options = (context_size, first_read, first_write, anti_edges, own_reads)
     native = unpack(_core.track(pack(events), *options, racy_lookup))
     assert native == Tracker(*options).feed(events).edges

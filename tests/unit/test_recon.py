@@ -214,8 +214,10 @@ class TestFocus:
         assert self.points(Focus(limit=2)) == [(1, "source"), (2, "sink")]
 
     def test_short_findings_are_filled_up(self):
-        strict = Focus(same_cell=2, separation=2)
-        assert self.points(strict) == [(1, "source"), (3, "body"), (2, "sink")]
+        strict = Focus(same_cell=2, separation=2, minimum=3)
+        (source, filled, sink) = self.points(strict)
+        assert (source, sink) == ((1, "source"), (2, "sink"))
+        assert filled[1] == "body"  # what led to the sink comes before what followed it
         bare = Focus(same_cell=2, separation=2, minimum=0)
         assert self.points(bare) == [(1, "source"), (2, "sink")]
 

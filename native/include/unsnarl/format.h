@@ -58,7 +58,7 @@ enum uns_op {
 };
 #define UNS_POINT(site, op) ((uint32_t)(site) << 4 | (op))
 #define UNS_POINT_SITE(p)   ((p) >> 4)
-#define UNS_POINT_OP(p)     ((p)&15)
+#define UNS_POINT_OP(p)     ((p) & 15)
 
 struct uns_file_header {
     char magic[8];

@@ -13,25 +13,25 @@
 #include "tracker/tracker.h"
 #include "unsnarl/format.h"
 
-#define UNS_FOREVER    INT64_MAX
-#define UNS_NO_OWNER   UINT32_MAX
-#define UNS_MAX_SITES  (1u << 28)
+#define UNS_FOREVER       INT64_MAX
+#define UNS_NO_OWNER      UINT32_MAX
+#define UNS_MAX_SITES     (1u << 28)
 #define UNS_EXIT_DEADLOCK 96
 #define UNS_EXIT_TIMEOUT  97
 
 /* What a thread is about to do: known to the gate before it is done. */
 struct uns_pending {
     uint32_t point;
-    uint32_t write;         /* data access: 1 if it writes */
-    uint64_t cell;          /* data cell, or the lock's */
-    struct uns_lock *lock;  /* an acquire: enabled while the lock is free */
-    int64_t deadline;       /* virtual ns: sleeps and timed acquires; else UNS_FOREVER */
+    uint32_t write;        /* data access: 1 if it writes */
+    uint64_t cell;         /* data cell, or the lock's */
+    struct uns_lock *lock; /* an acquire: enabled while the lock is free */
+    int64_t deadline;      /* virtual ns: sleeps and timed acquires; else UNS_FOREVER */
 };
 
 enum uns_state {
-    UNS_RUNNING,  /* holds the token, or the run is not gated */
-    UNS_READY,    /* at the gate, its pending operation known */
-    UNS_OUTSIDE,  /* blocked where the gate cannot see, or not yet arrived */
+    UNS_RUNNING, /* holds the token, or the run is not gated */
+    UNS_READY,   /* at the gate, its pending operation known */
+    UNS_OUTSIDE, /* blocked where the gate cannot see, or not yet arrived */
     UNS_ENDED,
 };
 enum uns_grant { UNS_GO, UNS_TIMED_OUT, UNS_INTERRUPTED, UNS_DEADLOCKED };
@@ -48,7 +48,7 @@ struct uns_thread {
     uint32_t muted;             /* our own code runs, or a probe is under way */
     uint32_t index, parent, children, flags;
     int32_t os_id;
-    struct uns_thread *next; /* all threads of the run, newest first */
+    struct uns_thread *next;       /* all threads of the run, newest first */
     struct uns_site_count *counts; /* by site, in gated runs */
     uint32_t head;                 /* site of its latest possible switch */
     /* gate */

@@ -124,10 +124,10 @@ def focus(
     findings: dict[tuple[tuple[int, int], ...], Focused] = {}
     for reconstruction in considered:
         presence = normal.presence(reconstruction)
-        lines = _lines(reconstruction, presence)
+        found = _lines(reconstruction, presence)
         if failing:
-            lines = _with_companions(lines, companions(failing, reconstruction))
-        lines = _numbered(_trimmed(_without_echoes(lines), settings))
+            found = _with_companions(found, companions(failing, reconstruction))
+        lines = _numbered(_trimmed(_without_echoes(found), settings))
         shown = tuple((line.point, line.role) for line in lines)
         best = findings.get(shown, Focused(reconstruction, lines, 0))
         findings[shown] = replace(best, merged=best.merged + 1)

@@ -36,7 +36,7 @@ _waited_for: dict[int, Any] = {}
 
 def install() -> None:
     """Replaces the primitives, once. Locks made before are adopted where modules keep them."""
-    if threading.Lock is _core.Lock:
+    if threading.Lock is _core.Lock:  # type: ignore[comparison-overlap]
         return
     _replace_locks()
     _replace_threads()
@@ -111,6 +111,7 @@ def _keep_affinity() -> None:
 
 
 def _replace_threads() -> None:
+    starts: dict[str, Callable[..., Any]]
     starts = {"start_new_thread": _start_new_thread, "start_new": _start_new_thread}
     if _JOINABLE:
         starts["start_joinable_thread"] = _start_joinable_thread
