@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-import os
 import statistics
+import subprocess
+import sys
 import tempfile
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.figures import Figure, median
 from benchmarks.hunting import hunt
+from benchmarks.subject import REPOSITORY
 
 SCRIPT = '''\
 """Three threads count together, correctly."""
@@ -70,26 +70,12 @@ def _seconds(script: Path, runs: int) -> float:
 
 
 def _bare_forks(count: int) -> float:
-    """Forks per second, as many at once as there are cores; each starts and joins three threads."""
-    start = time.perf_counter()
-    flying = 0
-    for _ in range(count):
-        if flying == os.cpu_count():
-            os.wait()
-            flying -= 1
-        if os.fork() == 0:
-            _three_threads()
-            os._exit(0)
-        flying += 1
-    while flying:
-        os.wait()
-        flying -= 1
-    return count / (time.perf_counter() - start)
-
-
-def _three_threads() -> None:
-    threads = [threading.Thread(target=int) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    """Forks per second of a process that does nothing else (forks.py)."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.forks", str(count)],
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
+    return float(done.stdout)

@@ -63,21 +63,13 @@ def assign(
 
 def _ends(finding: Focused, run: FailingRun) -> tuple[Key, Key] | None:
     """Thread and point of the edge's ends, at its latest occurrence in the run."""
-    source_point, source_context, sink_point, sink_context = finding.reconstruction.edge
-    edges = run.graph.edges
-    rows = edges[
-        (edges["source_point"] == source_point)
-        & (edges["source_context"] == source_context)
-        & (edges["sink_point"] == sink_point)
-        & (edges["sink_context"] == sink_context)
-    ]
-    if not len(rows):
+    row = finding.reconstruction.occurrence(run.graph)
+    if row is None:
         return None
-    row = rows[rows["sink_time"].argmax()]
     paths = {thread.index: thread.path for thread in run.threads}
     return (
-        (paths[int(row["source_thread"])], source_point),
-        (paths[int(row["sink_thread"])], sink_point),
+        (paths[int(row["source_thread"])], int(row["source_point"])),
+        (paths[int(row["sink_thread"])], int(row["sink_point"])),
     )
 
 

@@ -163,30 +163,13 @@ def _variables(seen: Mapping[Line, Captured], points: Points, sources: Sources) 
 
 def _paths(focused: Focused, run: FailingRun) -> dict[int, str]:
     """The path of the thread behind each anchor, in one run."""
-    edge = focused.reconstruction.edge
-    threads = list(_edge_threads(run.graph, edge))
-    anchors = dict(enumerate(threads))
+    edge = focused.reconstruction.occurrence(run.graph)
+    anchors = {} if edge is None else {0: int(edge["source_thread"]), 1: int(edge["sink_thread"])}
     for line in focused.lines:
         if line.anchor not in anchors:
             anchors[line.anchor] = _thread_at(run.graph, line, list(anchors.values()))
     paths = {thread.index: thread.path for thread in run.threads}
     return {anchor: paths.get(index, "?") for anchor, index in anchors.items()}
-
-
-def _edge_threads(graph: Graph, edge: tuple[int, int, int, int]) -> tuple[int, int]:
-    """Who was source and sink of an edge, the latest time that it happened."""
-    edges = graph.edges
-    source_point, source_context, sink_point, sink_context = edge
-    rows = edges[
-        (edges["source_point"] == source_point)
-        & (edges["source_context"] == source_context)
-        & (edges["sink_point"] == sink_point)
-        & (edges["sink_context"] == sink_context)
-    ]
-    if not len(rows):
-        return -1, -1
-    latest = rows[rows["sink_time"].argmax()]
-    return int(latest["source_thread"]), int(latest["sink_thread"])
 
 
 def _thread_at(graph: Graph, line: Line, taken: Sequence[int]) -> int:

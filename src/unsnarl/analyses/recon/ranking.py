@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -44,7 +45,7 @@ def rank(
     if not failing:
         return []
     ranked = [
-        one
+        one._replace(reconstruction=replace(one.reconstruction, context_size=size))
         for size in options.context_sizes
         for one in _ranked_at(
             [shortened(graph, size) for graph in failing],

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unsnarl.model.finding import Region
+from unsnarl.model.graph import Graph
 
 REGIONS: tuple[Region, ...] = ("prefix", "source", "body", "sink", "suffix")
 # The moment at which a region starts on the axis of `Node.time`; source and sink are moments.
@@ -79,6 +80,7 @@ class Reconstruction:
     regions: dict[Region, tuple[Node, ...]]
     runs: tuple[int, ...]
     body_size: int
+    context_size: int = 8
 
     @property
     def source(self) -> Node:
@@ -94,6 +96,18 @@ class Reconstruction:
     def edge(self) -> tuple[int, int, int, int]:
         """Source point and context, sink point and context."""
         return (self.source.point, self.source.context, self.sink.point, self.sink.context)
+
+    def occurrence(self, graph: Graph) -> np.void | None:
+        """The row of a graph in which the edge happened last, or None."""
+        edges = graph.edges
+        mask = (1 << 2 * self.context_size) - 1
+        rows = np.flatnonzero(
+            (edges["source_point"] == self.source.point)
+            & (edges["sink_point"] == self.sink.point)
+            & (edges["source_context"] & mask == self.source.context)
+            & (edges["sink_context"] & mask == self.sink.context)
+        )
+        return edges[rows[edges["sink_time"][rows].argmax()]] if len(rows) else None
 
 
 def time_of(region: Region, node: Node) -> float:

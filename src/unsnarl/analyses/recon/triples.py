@@ -36,7 +36,7 @@ def companions(failing: Sequence[Graph], reconstruction: Reconstruction) -> list
     after: Counter[int] = Counter()
     for run in reconstruction.runs:
         edges = failing[run].edges
-        edge = _occurrence(edges, reconstruction)
+        edge = reconstruction.occurrence(failing[run])
         if edge is None or edge["source_thread"] == edge["sink_thread"]:
             continue
         before.update(_nearest(edges, edge, before=True))
@@ -45,14 +45,6 @@ def companions(failing: Sequence[Graph], reconstruction: Reconstruction) -> list
     found = [Companion(p, "prefix", SINK_ANCHOR, n / runs) for p, n in before.most_common(1)]
     found += [Companion(p, "suffix", SOURCE_ANCHOR, n / runs) for p, n in after.most_common(1)]
     return found
-
-
-def _occurrence(edges: Edges, reconstruction: Reconstruction) -> np.void | None:
-    rows = np.flatnonzero(
-        (edges["source_point"] == reconstruction.source.point)
-        & (edges["sink_point"] == reconstruction.sink.point)
-    )
-    return edges[rows[np.argmax(edges["sink_time"][rows])]] if len(rows) else None
 
 
 def _nearest(edges: Edges, edge: np.void, *, before: bool) -> list[int]:
