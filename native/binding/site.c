@@ -151,7 +151,7 @@ static void probe_item(Site *site, PyObject *container, PyObject *key) {
 static void probe_method(Site *site, PyObject *receiver) {
     enum uns_treatment how = treatment(site, receiver);
     if (how == TREAT_SHAPE_READ || how == TREAT_SHAPE_WRITE)
-        plain(site, receiver, site->name, uns_shape_cell(receiver), how == TREAT_SHAPE_WRITE);
+        plain(site, receiver, Py_None, uns_shape_cell(receiver), how == TREAT_SHAPE_WRITE);
     else if (how == TREAT_LIBRARY)
         library_call(site, receiver);
 }

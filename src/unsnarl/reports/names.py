@@ -22,9 +22,9 @@ def variable_name(point: Point, sources: Sources) -> str:
     site = point.site
     if site.variable:
         return site.variable
-    segment = sources.segment(site)
-    if segment.startswith("with "):
-        segment = _managed(segment)
+    line = sources.line(site.file, site.line)
+    entered = point.op.is_sync and line.startswith(("with ", "async with "))
+    segment = _managed(line) if entered else sources.segment(site)
     written = _written_name(site, segment)
     return written if 0 < len(written) <= LONGEST_NAME else site.name
 
@@ -42,7 +42,7 @@ def _written_name(site: Site, segment: str) -> str:
 def _managed(statement: str) -> str:
     """What a with statement enters first."""
     try:
-        tree = ast.parse(statement.splitlines()[0].strip() + " pass")
+        tree = ast.parse(statement.removeprefix("async ") + " pass")
     except (SyntaxError, ValueError):
         return ""
     match tree.body:
@@ -54,8 +54,8 @@ def _managed(statement: str) -> str:
 def _operand(expression: ast.expr) -> ast.expr:
     """The object that a call, a membership test or an iteration works on."""
     match expression:
-        case ast.Call(func=ast.Attribute(value=receiver)):
-            return receiver
+        case ast.Call(func=ast.Attribute(value=receiver)) | ast.Attribute(value=receiver):
+            return receiver  # of a method, called or looked up
         case ast.Call(func=ast.Name(), args=[first, *_]):
             return first
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[container]):

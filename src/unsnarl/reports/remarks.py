@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from unsnarl.model.finding import FailureReport, Finding, FindingPoint, RunCounts
 from unsnarl.reports.details import thread_label
-from unsnarl.reports.patterns import WAIT, is_data
+from unsnarl.reports.patterns import ACQUIRE, WAIT, is_data
 from unsnarl.reports.steps import Step, clean, core_steps
 
 KINDS = {
@@ -48,12 +48,23 @@ def cycle_lines(failure: FailureReport, finding: Finding) -> list[tuple[str, str
     lines = []
     for point in finding.points:
         if point.op == WAIT:
-            holds = f"holds {' and '.join(point.locks)}, " if point.locks else ""
+            taken = _taken_at(finding, point)
+            holds = f"holds {' and '.join(point.locks)}{taken}, " if point.locks else ""
             who = thread_label(failure, point.thread)
             sentence = f"{who} {holds}waits for {point.variable or 'an event'}"
             place = f"at {point.file}:{point.line}  {clean(point.text)}".rstrip()
             lines.append((sentence, place))
     return lines
+
+
+def _taken_at(finding: Finding, wait: FindingPoint) -> str:
+    """Where a waiting thread took what it holds."""
+    places = [
+        f"{point.file}:{point.line}"
+        for point in finding.points
+        if point.op == ACQUIRE and point.thread == wait.thread
+    ]
+    return f" (taken at {', '.join(places)})" if places else ""
 
 
 def cycle_note(finding: Finding) -> str:

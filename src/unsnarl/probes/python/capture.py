@@ -115,7 +115,7 @@ def _contents(obj: object, key: object) -> object:
             return obj.cell_contents
         except ValueError:
             return _MISSING
-    if key is None and kind in (*_SEQUENCES, dict, set, frozenset):
+    if (key is None or type(key) is slice) and kind in (*_SEQUENCES, dict, set, frozenset):
         return obj
     if kind is dict:
         return dict.get(obj, key, _MISSING) if type(key) in _KEYS else _MISSING  # type: ignore[call-overload]

@@ -106,9 +106,10 @@ def note_deadlock(waits: list[tuple[str, int, str, str]]) -> None:
     """Note who waits for whom; `frames` has the site of each wait, in the order of `waits`."""
     with quiet():
         sites = [_site_frame(site) for _, site, _, _ in waits]
-        message = "; ".join(
-            _wait_text(wait, frame) for wait, frame in zip(waits, sites, strict=True)
-        )
+        told = list(zip(waits, sites, strict=True))
+        # threads that only wait for others to end are not why nobody goes on
+        told = [one for one in told if one[0][3] != "join"] or told
+        message = "; ".join(_wait_text(wait, frame) for wait, frame in told)
         frames = [frame for frame in sites if frame is not None]
         path = waits[0][0] if waits else ""
         _note(_failure("deadlock", "Deadlock", message, path, frames=frames, text=_stacks()))
