@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import math
 import sys
 import time
+import traceback
+from collections.abc import Iterator
 
 from benchmarks.figures import Figure, save, table
 
@@ -36,10 +39,19 @@ def measure(names: list[str] | tuple[str, ...], quick: bool) -> list[Figure]:
     """All figures of the named benchmarks, said on standard error as they come."""
     measured = []
     for name in names:
-        for figure in importlib.import_module(f"benchmarks.{name}").figures(quick):
+        for figure in _figures(name, quick):
             print("  ".join(cell for cell in figure.row() if cell), file=sys.stderr, flush=True)
             measured.append(figure)
     return measured
+
+
+def _figures(name: str, quick: bool) -> Iterator[Figure]:
+    """The figures of one benchmark; what breaks it off must not cost the others theirs."""
+    try:
+        yield from importlib.import_module(f"benchmarks.{name}").figures(quick)
+    except Exception:
+        traceback.print_exc()
+        yield Figure(f"{name}: broken off", math.inf, math.inf, math.inf, unit="", bar=0)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import statistics
@@ -99,6 +100,6 @@ def save(figures: Sequence[Figure], quick: bool, seconds: float) -> Path:
 
 
 def _text(value: float) -> str:
-    if value == int(value):
-        return str(int(value))
+    if math.isinf(value) or value == int(value):
+        return f"{value:.0f}"
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}" if value >= 20 else f"{value:.2f}"

@@ -69,9 +69,31 @@ PyObject *uns_iterated(PyObject *iterator);
 int uns_is_container(PyTypeObject *type);
 
 /* cells.c */
-uint64_t uns_attribute_cell(PyObject *object, uint64_t name_hash);
-uint64_t uns_shape_cell(PyObject *container);
-uint64_t uns_element_cell(PyObject *container, uint64_t key_hash);
+#define UNS_GENERATIONS (1u << 16)
+#define UNS_SHAPE_SALT  0xD6E8FEB86659FD93ull
+extern uint16_t uns_generations[UNS_GENERATIONS];
+
+static inline uint16_t *uns_generation_of(const PyObject *object) {
+    return &uns_generations[(uintptr_t)object >> 4 & (UNS_GENERATIONS - 1)];
+}
+
+/* Salts are well mixed; one multiplication spreads the address. */
+static inline uint64_t uns_cell_key(const void *address, uint64_t salt) {
+    return uns_mix((uint64_t)(uintptr_t)address ^ salt) | 1;
+}
+
+static inline uint64_t uns_attribute_cell(const PyObject *object, uint64_t name_hash) {
+    return uns_cell_key(object, name_hash);
+}
+
+static inline uint64_t uns_shape_cell(const PyObject *container) {
+    return uns_cell_key(container, UNS_SHAPE_SALT ^ (uint64_t)*uns_generation_of(container) << 40);
+}
+
+static inline uint64_t uns_element_cell(const PyObject *container, uint64_t key_hash) {
+    return uns_cell_key(container, key_hash ^ (uint64_t)*uns_generation_of(container) << 48);
+}
+
 int uns_key_hash(PyObject *container, PyObject *key, uint64_t *hash);
 PyObject *uns_holder(Site *site, PyObject *object);
 void uns_created(PyObject *container);

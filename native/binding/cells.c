@@ -5,33 +5,10 @@
  */
 #include "binding.h"
 
-#define GENERATIONS (1u << 16)
-#define SHAPE_SALT  0xD6E8FEB86659FD93ull
-
-static uint16_t generation[GENERATIONS];
-
-static uint16_t *generation_of(const PyObject *object) {
-    return &generation[(uintptr_t)object >> 4 & (GENERATIONS - 1)];
-}
+uint16_t uns_generations[UNS_GENERATIONS];
 
 void uns_created(PyObject *container) {
-    ++*generation_of(container);
-}
-
-static uint64_t cell(const void *address, uint64_t salt) {
-    return uns_mix((uint64_t)(uintptr_t)address * 0x9E3779B97F4A7C15ull ^ salt) | 1;
-}
-
-uint64_t uns_attribute_cell(PyObject *object, uint64_t name_hash) {
-    return cell(object, name_hash);
-}
-
-uint64_t uns_shape_cell(PyObject *container) {
-    return cell(container, SHAPE_SALT + *generation_of(container));
-}
-
-uint64_t uns_element_cell(PyObject *container, uint64_t key_hash) {
-    return cell(container, key_hash ^ (uint64_t)*generation_of(container) << 48);
+    ++*uns_generation_of(container);
 }
 
 static int is_plain(PyObject *key) {

@@ -247,14 +247,28 @@ static void probe(Site *site, PyObject *operand) {
     }
 }
 
-static int site_slot(PyObject *self, PyObject *key, PyObject *value) {
-    if (UNS_UNLIKELY(!uns_rt.active))
+/* In free runs nearly every access tells nothing new; this finds out in a few loads. */
+static inline int is_old_attribute(const Site *site, const PyObject *object) {
+    const struct uns_thread *t = uns_self;
+    uint64_t cell = uns_attribute_cell(object, site->name_hash);
+    if (UNS_UNLIKELY(!t))
         return 0;
+    return site->kind == PROBE_ATTR_READ ? uns_read_is_old(&uns_rt.tracker, &t->tracked, cell)
+                                         : uns_write_is_old(&uns_rt.tracker, &t->tracked, cell);
+}
+
+static int site_slot(PyObject *self, PyObject *key, PyObject *value) {
     Site *site = (Site *)self;
+    PyObject *object = value ? value : key;
+    if (UNS_LIKELY(uns_rt.fast && site->type == Py_TYPE(object))) {
+        if (site->treatment == TREAT_SKIP ||
+            (site->treatment == TREAT_ATTRIBUTE && is_old_attribute(site, object)))
+            return 0;
+    } else if (!uns_rt.active) {
+        return 0;
+    }
     if (value)
         probe_item(site, value, key);
-    else if (UNS_LIKELY(site->kind <= PROBE_ATTR_WRITE))
-        probe_attribute(site, key);
     else
         probe(site, key);
     return 0;

@@ -101,18 +101,20 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_self->state = UNS_RUNNING;
     watch_signals();
     uns_rt.active = 1;
+    uns_rt.fast = !uns_rt.held && plan->tracker.racy_lookup;
     return plan->time_limit > 0 || gated ? uns_watch_begin(plan->time_limit) : 0;
 }
 
 /* Idempotent, callable from any thread and from a signal handler: the first call writes. */
 int uns_run_finish(void) {
+    uns_rt.fast = 0;
     if (!__atomic_exchange_n(&uns_rt.active, 0, __ATOMIC_SEQ_CST))
         return 0;
     return uns_write_run_file();
 }
 
 void uns_run_abandon(void) {
-    uns_rt.active = 0;
+    uns_rt.active = uns_rt.fast = 0;
     uns_rt.held = 0;
     uns_rt.gated = 0;
 }

@@ -113,21 +113,27 @@ static inline struct uns_cell *uns_cell_at(const struct uns_tracker *tracker, ui
 }
 
 /* The two fast paths: this thread has nothing new to tell about this cell. */
+static inline int uns_read_is_old(const struct uns_tracker *tracker, const struct uns_tracked *t,
+                                  uint64_t key) {
+    const struct uns_cell *cell = uns_cell_at(tracker, key);
+    return cell->key == key && (cell->writer == t->own_id || (cell->sharers & t->read_bit));
+}
+
+static inline int uns_write_is_old(const struct uns_tracker *tracker, const struct uns_tracked *t,
+                                   uint64_t key) {
+    const struct uns_cell *cell = uns_cell_at(tracker, key);
+    return cell->key == key && cell->writer == t->write_id && !(cell->sharers & t->write_mask);
+}
+
 static inline void uns_read(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                             uint64_t key) {
-    const struct uns_cell *cell = uns_cell_at(tracker, key);
-    if (UNS_LIKELY(cell->key == key &&
-                   (cell->writer == t->own_id || (cell->sharers & t->read_bit))))
-        return;
-    uns_read_slow(tracker, t, point, key);
+    if (!UNS_LIKELY(uns_read_is_old(tracker, t, key)))
+        uns_read_slow(tracker, t, point, key);
 }
 
 static inline void uns_write(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                              uint64_t key) {
-    const struct uns_cell *cell = uns_cell_at(tracker, key);
-    if (UNS_LIKELY(cell->key == key && cell->writer == t->write_id &&
-                   !(cell->sharers & t->write_mask)))
-        return;
-    uns_write_slow(tracker, t, point, key);
+    if (!UNS_LIKELY(uns_write_is_old(tracker, t, key)))
+        uns_write_slow(tracker, t, point, key);
 }
 #endif

@@ -113,6 +113,7 @@ struct uns_plan {
 struct uns_runtime {
     struct uns_tracker tracker;
     int active; /* a run is under way: probes deliver */
+    int fast;   /* ... and nothing but the tracker listens: the fast paths may decide */
     int held;   /* events stop at the gate first: gated or noise */
     int gated;  /* a token is handed round */
     int noise;

@@ -23,9 +23,10 @@ def variable_name(point: Point, sources: Sources) -> str:
     if site.variable:
         return site.variable
     line = sources.line(site.file, site.line)
-    entered = point.op.is_sync and line.startswith(("with ", "async with "))
-    segment = _managed(line) if entered else sources.segment(site)
-    written = _written_name(site, segment)
+    if point.op.is_sync and line.startswith(("with ", "async with ")):
+        written = _without_self(_managed(line), site.function)
+    else:
+        written = _written_name(site, sources.segment(site))
     return written if 0 < len(written) <= LONGEST_NAME else site.name
 
 
