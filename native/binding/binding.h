@@ -50,8 +50,8 @@ enum uns_treatment {
 
 typedef struct Site {
     PyObject_HEAD uint32_t id;
-    uint8_t kind, flags, treatment;
-    PyTypeObject *type; /* the type that `treatment` is for */
+    uint8_t kind, flags, treatment, other_treatment;
+    PyTypeObject *type, *other_type; /* the types that the treatments are for, latest first */
     PyObject *name;
     uint64_t name_hash;
     PyTypeObject *owner; /* first type seen here: names the variable in reports */
@@ -59,6 +59,16 @@ typedef struct Site {
 } Site;
 
 PyObject *uns_variables(PyObject *module, PyObject *unused);
+/* Sites that see two types in turn are common (a class and its subclass). */
+static inline void uns_swap_types(Site *site) {
+    PyTypeObject *type = site->type;
+    uint8_t treatment = site->treatment;
+    site->type = site->other_type;
+    site->treatment = site->other_treatment;
+    site->other_type = type;
+    site->other_treatment = treatment;
+}
+
 extern PyTypeObject SiteType, LockType, RLockType;
 extern PyObject *uns_capture_hook;
 
@@ -77,24 +87,28 @@ static inline uint16_t *uns_generation_of(const PyObject *object) {
     return &uns_generations[(uintptr_t)object >> 4 & (UNS_GENERATIONS - 1)];
 }
 
-/* Salts are well mixed; one multiplication spreads the address. */
-static inline uint64_t uns_cell_key(const void *address, uint64_t salt) {
-    return uns_mix((uint64_t)(uintptr_t)address ^ salt) | 1;
+/* One multiplication spreads the address; what belongs to one object lies side by side. */
+static inline uint64_t uns_place(const PyObject *object) {
+    return (uint64_t)(uintptr_t)object * 0x9E3779B97F4A7C15ull >> 40;
 }
 
 static inline uint64_t uns_attribute_cell(const PyObject *object, uint64_t name_hash) {
-    return uns_cell_key(object, name_hash);
+    return uns_cell_key((uintptr_t)object ^ name_hash, uns_place(object) + (name_hash >> 60));
 }
 
 static inline uint64_t uns_shape_cell(const PyObject *container) {
-    return uns_cell_key(container, UNS_SHAPE_SALT ^ (uint64_t)*uns_generation_of(container) << 40);
+    uint64_t salt = UNS_SHAPE_SALT ^ (uint64_t)*uns_generation_of(container) << 40;
+    return uns_cell_key((uintptr_t)container ^ salt, uns_place(container));
 }
 
-static inline uint64_t uns_element_cell(const PyObject *container, uint64_t key_hash) {
-    return uns_cell_key(container, key_hash ^ (uint64_t)*uns_generation_of(container) << 48);
+/* `offset` is the index in a sequence: neighbours lie side by side, too. */
+static inline uint64_t uns_element_cell(const PyObject *container, uint64_t key_hash,
+                                        uint64_t offset) {
+    uint64_t salt = key_hash ^ (uint64_t)*uns_generation_of(container) << 40;
+    return uns_cell_key((uintptr_t)container ^ salt, uns_place(container) + 1 + offset);
 }
 
-int uns_key_hash(PyObject *container, PyObject *key, uint64_t *hash);
+int uns_element(PyObject *container, PyObject *key, uint64_t *cell);
 PyObject *uns_holder(Site *site, PyObject *object);
 void uns_created(PyObject *container);
 

@@ -28,27 +28,30 @@ static int hashes_quietly(PyObject *key) {
     return 1;
 }
 
-static int index_hash(PyObject *container, PyObject *key, uint64_t *hash) {
+static int element_by_index(PyObject *container, PyObject *key, uint64_t *cell) {
     Py_ssize_t index = PyLong_AsSsize_t(key);
     if (index == -1 && PyErr_Occurred()) {
         PyErr_Clear();
         return 0;
     }
     if (index < 0)
-        index += PyObject_Size(container);
+        index +=
+            PyList_CheckExact(container) ? PyList_GET_SIZE(container) : PyObject_Size(container);
     if (PyErr_Occurred())
         PyErr_Clear();
-    *hash = ((uint64_t)index + 1) * 0xA24BAED4963EE407ull;
+    *cell =
+        uns_element_cell(container, ((uint64_t)index + 1) * 0xA24BAED4963EE407ull, (uint64_t)index);
     return 1;
 }
 
-/* Returns 0 where only the container as a whole can be told. */
-int uns_key_hash(PyObject *container, PyObject *key, uint64_t *hash) {
+/* The cell of an element; 0 where only the container as a whole can be told. */
+int uns_element(PyObject *container, PyObject *key, uint64_t *cell) {
     if (!PyDict_Check(container))
-        return PyLong_CheckExact(key) && index_hash(container, key, hash);
+        return PyLong_CheckExact(key) && element_by_index(container, key, cell);
     if (!hashes_quietly(key))
         return 0;
-    *hash = (uint64_t)PyObject_Hash(key) * 0xA24BAED4963EE407ull + 1;
+    uint64_t hash = uns_mix((uint64_t)PyObject_Hash(key) + 1);
+    *cell = uns_element_cell(container, hash, hash >> 44);
     return 1;
 }
 

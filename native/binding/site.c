@@ -129,11 +129,11 @@ static void probe_element(Site *site, PyObject *container, PyObject *key, enum u
                           .op = write ? UNS_WRITE : UNS_READ,
                           .object = container,
                           .key = key};
-    uint64_t hash;
-    if (uns_key_hash(container, key, &hash)) {
+    uint64_t element;
+    if (uns_element(container, key, &element)) {
         o.shape = o.cell;
         o.shape_write = removes;
-        o.cell = uns_element_cell(container, hash);
+        o.cell = element;
         if (write && !removes && how == TREAT_DICT)
             o.shape_write = PyDict_Contains(container, key) != 1; /* a new key */
     }
@@ -247,31 +247,69 @@ static void probe(Site *site, PyObject *operand) {
     }
 }
 
-/* In free runs nearly every access tells nothing new; this finds out in a few loads. */
-static inline int is_old_attribute(const Site *site, const PyObject *object) {
-    const struct uns_thread *t = uns_self;
-    uint64_t cell = uns_attribute_cell(object, site->name_hash);
-    if (UNS_UNLIKELY(!t))
-        return 0;
-    return site->kind == PROBE_ATTR_READ ? uns_read_is_old(&uns_rt.tracker, &t->tracked, cell)
-                                         : uns_write_is_old(&uns_rt.tracker, &t->tracked, cell);
+/* In free runs nearly every access tells nothing new; these find out in a few loads. */
+static inline int is_old(const struct uns_thread *t, uint64_t cell, int write) {
+    return write ? uns_write_is_old(&uns_rt.tracker, &t->tracked, cell)
+                 : uns_read_is_old(&uns_rt.tracker, &t->tracked, cell);
 }
 
-static int site_slot(PyObject *self, PyObject *key, PyObject *value) {
-    Site *site = (Site *)self;
-    PyObject *object = value ? value : key;
-    if (UNS_LIKELY(uns_rt.fast && site->type == Py_TYPE(object))) {
-        if (site->treatment == TREAT_SKIP ||
-            (site->treatment == TREAT_ATTRIBUTE && is_old_attribute(site, object)))
-            return 0;
-    } else if (!uns_rt.active) {
+static inline int is_old_attribute(const Site *site, const PyObject *object) {
+    const struct uns_thread *t = uns_self;
+    return t &&
+           is_old(t, uns_attribute_cell(object, site->name_hash), site->kind == PROBE_ATTR_WRITE);
+}
+
+static inline int is_old_item(const Site *site, PyObject *container, PyObject *key) {
+    const struct uns_thread *t = uns_self;
+    int write = site->kind != PROBE_ITEM_READ;
+    uint64_t element, shape = uns_shape_cell(container);
+    if (!t || site->kind == PROBE_ITEM_DELETE || !uns_element(container, key, &element) ||
+        !is_old(t, element, write))
         return 0;
-    }
+    if (!write || site->treatment != TREAT_DICT)
+        return is_old(t, shape, 0);
+    /* A new key would change the shape. */
+    return is_old(t, shape, 1) || (is_old(t, shape, 0) && PyDict_Contains(container, key) == 1);
+}
+
+static __attribute__((noinline)) int site_slow(Site *site, PyObject *key, PyObject *value) {
+    if (!uns_rt.active)
+        return 0;
     if (value)
         probe_item(site, value, key);
     else
         probe(site, key);
     return 0;
+}
+
+/* site[key] = container, apart: the attribute's path below must need no stack of its own. */
+static __attribute__((noinline)) int item_slot(Site *site, PyObject *key, PyObject *container) {
+    if (UNS_LIKELY(uns_rt.fast && site->type == Py_TYPE(container)) &&
+        (site->treatment == TREAT_SKIP || is_old_item(site, container, key)))
+        return 0;
+    return site_slow(site, key, container);
+}
+
+static __attribute__((noinline)) int other_type_slot(Site *site, PyObject *object) {
+    if (!uns_rt.fast || site->other_type != Py_TYPE(object))
+        return site_slow(site, object, NULL);
+    uns_swap_types(site);
+    if (site->treatment == TREAT_SKIP ||
+        (site->treatment == TREAT_ATTRIBUTE && is_old_attribute(site, object)))
+        return 0;
+    return site_slow(site, object, NULL);
+}
+
+static int site_slot(PyObject *self, PyObject *key, PyObject *value) {
+    Site *site = (Site *)self;
+    if (value)
+        return item_slot(site, key, value);
+    if (UNS_UNLIKELY(!uns_rt.fast || site->type != Py_TYPE(key)))
+        return other_type_slot(site, key);
+    if (site->treatment == TREAT_SKIP ||
+        (site->treatment == TREAT_ATTRIBUTE && is_old_attribute(site, key)))
+        return 0;
+    return site_slow(site, key, NULL);
 }
 
 static Site *newest;

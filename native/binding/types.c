@@ -250,6 +250,7 @@ enum uns_treatment uns_treatment_of(Site *site, PyObject *object) {
         if (!site->owner && cache[slot].treatment != TREAT_SKIP)
             site->owner = (PyTypeObject *)Py_NewRef(type);
     }
+    uns_swap_types(site);
     site->type = type;
     site->treatment = cache[slot].treatment;
     return (enum uns_treatment)site->treatment;

@@ -9,7 +9,8 @@
 #include <time.h>
 
 static uint64_t lock_cell(const struct uns_lock *lock) {
-    return uns_mix((uint64_t)(uintptr_t)lock) | 1;
+    uint64_t hash = uns_mix((uint64_t)(uintptr_t)lock);
+    return uns_cell_key(hash, hash >> 32);
 }
 
 /* Locks are made and dropped all the time (a Condition makes one per wait): what was known of the

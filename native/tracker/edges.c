@@ -14,9 +14,13 @@ void *uns_pages(size_t bytes) {
 }
 
 void uns_tracker_free(struct uns_tracker *tracker) {
+    size_t count = tracker->cell_mask + 1 + UNS_CELL_WAYS;
     if (tracker->cells)
-        munmap(tracker->cells, (tracker->cell_mask + 1 + UNS_CELL_WAYS) * sizeof(struct uns_cell));
+        munmap(tracker->cells, count * sizeof *tracker->cells);
+    if (tracker->histories)
+        munmap(tracker->histories, count * sizeof *tracker->histories);
     tracker->cells = NULL;
+    tracker->histories = NULL;
 }
 
 void uns_edges_free(struct uns_edge_table *table) {

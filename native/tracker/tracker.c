@@ -6,7 +6,9 @@ int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_optio
                      uint64_t (*now)(void)) {
     memset(tracker, 0, sizeof *tracker);
     tracker->cell_mask = (1u << UNS_CELL_BITS) - 1;
-    tracker->cells = uns_pages((tracker->cell_mask + 1 + UNS_CELL_WAYS) * sizeof(struct uns_cell));
+    size_t count = tracker->cell_mask + 1 + UNS_CELL_WAYS;
+    tracker->cells = uns_pages(count * sizeof *tracker->cells);
+    tracker->histories = uns_pages(count * sizeof *tracker->histories);
     tracker->context_mask = (1u << 2 * options->context_size) - 1;
     tracker->first_read = options->first_read;
     tracker->first_write = options->first_write;
@@ -14,7 +16,7 @@ int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_optio
     tracker->anti_edges = options->anti_edges;
     tracker->own_reads = options->own_reads && options->anti_edges;
     tracker->now = now;
-    return tracker->cells ? 0 : -1;
+    return tracker->cells && tracker->histories ? 0 : -1;
 }
 
 void uns_tracked_init(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t id,
@@ -65,46 +67,28 @@ static struct uns_cell *find(struct uns_tracker *tracker, uint64_t key) {
     return free_slot;
 }
 
-/* From the latest read to the write that ends what it saw. "Used before it was assigned" is such a
- * pair, and no other edge has its second half. */
-static void add_anti_edge(struct uns_tracked *t, const struct uns_cell *cell, uint32_t point,
-                          uint64_t now) {
-    const struct uns_edge_record edge = {
-        .source_point = cell->reader_point,
-        .sink_point = point,
-        .source_context = cell->reader_context,
-        .sink_context = (uint16_t)t->context,
-        .source_thread = cell->reader_index,
-        .sink_thread = (uint16_t)t->index,
-        .source_time = cell->reader_time,
-        .sink_time = now,
-        .cell = cell->key,
-        .count = 1,
-    };
-    uns_edges_add(&t->edges, &edge);
+static struct uns_history *history(const struct uns_tracker *tracker, const struct uns_cell *cell) {
+    return &tracker->histories[cell - tracker->cells];
 }
 
-static void note_reader(struct uns_cell *cell, const struct uns_tracked *t, uint32_t point,
-                        uint64_t now) {
-    cell->reader_point = point;
-    cell->reader_context = (uint16_t)t->context;
-    cell->reader_index = (uint16_t)t->index;
-    cell->reader_time = now;
-    cell->has_reader = 1;
+static struct uns_access_record access_now(const struct uns_tracked *t, uint32_t point,
+                                           uint64_t now) {
+    return (struct uns_access_record){
+        .time = now, .point = point, .context = (uint16_t)t->context, .index = (uint16_t)t->index};
 }
 
-static void add_edge(struct uns_tracked *t, const struct uns_cell *cell, uint32_t point,
-                     uint64_t now) {
+static void add_edge(struct uns_tracked *t, uint64_t cell, const struct uns_access_record *source,
+                     const struct uns_access_record *sink) {
     const struct uns_edge_record edge = {
-        .source_point = cell->point,
-        .sink_point = point,
-        .source_context = cell->context,
-        .sink_context = (uint16_t)t->context,
-        .source_thread = cell->writer_index,
-        .sink_thread = (uint16_t)t->index,
-        .source_time = cell->time,
-        .sink_time = now,
-        .cell = cell->key,
+        .source_point = source->point,
+        .sink_point = sink->point,
+        .source_context = source->context,
+        .sink_context = sink->context,
+        .source_thread = source->index,
+        .sink_thread = sink->index,
+        .source_time = source->time,
+        .sink_time = sink->time,
+        .cell = cell,
         .count = 1,
     };
     uns_edges_add(&t->edges, &edge);
@@ -114,13 +98,16 @@ void uns_read_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t 
                    uint64_t key) {
     lock_cell(tracker, key);
     struct uns_cell *cell = find(tracker, key);
+    struct uns_history *past = history(tracker, cell);
     int foreign = cell->writer && cell->writer != t->id;
     int again = (cell->sharers & t->bit) != 0, tells = foreign && !(again && tracker->first_read);
     int own = cell->writer == t->id && tracker->own_reads;
-    if (tells || own || (!cell->writer && !again))
-        note_reader(cell, t, point, tracker->now());
+    if (tells || own || (!cell->writer && !again)) {
+        past->reader = access_now(t, point, tracker->now());
+        cell->has_reader = 1;
+    }
     if (tells) {
-        add_edge(t, cell, point, cell->reader_time);
+        add_edge(t, key, &past->writer, &past->reader);
         push(tracker, t, UNS_LC_RD);
         if (tracker->live[cell->writer])
             push(tracker, tracker->live[cell->writer], UNS_RM_RD);
@@ -142,23 +129,24 @@ static void tell_readers(struct uns_tracker *tracker, struct uns_tracked *t, uin
     }
 }
 
+/* `quiet`: lock operations order threads, but tell nothing about what they share. */
 static void write_cell(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                        struct uns_cell *cell, int quiet) {
-    uint64_t now = tracker->now(), context = t->context;
+    struct uns_history *past = history(tracker, cell);
+    struct uns_access_record write = access_now(t, point, tracker->now());
     uint64_t others = cell->sharers & ~t->bit;
     int foreign = cell->writer && cell->writer != t->id;
     if (foreign)
-        add_edge(t, cell, point, now);
-    if (tracker->anti_edges && cell->has_reader && cell->reader_index != t->index)
-        add_anti_edge(t, cell, point, now);
+        add_edge(t, cell->key, &past->writer, &write);
+    /* From the latest read to the write that ends what it saw: "used before it was assigned" is
+     * such a pair, and no other edge has its second half. */
+    if (tracker->anti_edges && cell->has_reader && past->reader.index != t->index)
+        add_edge(t, cell->key, &past->reader, &write);
     if ((foreign || others) && !quiet)
         tell_readers(tracker, t, others, cell->writer);
-    cell->has_reader = 0;
+    past->writer = write;
     cell->writer = t->id;
-    cell->writer_index = (uint16_t)t->index;
-    cell->point = point;
-    cell->context = (uint16_t)context;
-    cell->time = now;
+    cell->has_reader = 0;
     cell->sharers = 0;
 }
 
@@ -189,8 +177,9 @@ void uns_wait_forever(struct uns_tracker *tracker, struct uns_tracked *t, uint32
                       uint64_t key) {
     lock_cell(tracker, key);
     struct uns_cell *cell = find(tracker, key);
+    struct uns_access_record wait = access_now(t, point, tracker->now());
     if (cell->writer)
-        add_edge(t, cell, point, tracker->now());
+        add_edge(t, key, &history(tracker, cell)->writer, &wait);
     unlock_cell(tracker, key);
 }
 

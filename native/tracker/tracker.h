@@ -29,21 +29,27 @@ enum uns_context_event { UNS_LC_RD = 0, UNS_LC_WR = 1, UNS_RM_RD = 2, UNS_RM_WR 
  * reader; "shared" skips only while nobody else has read since, at the same cost. */
 enum uns_first_write { UNS_FIRST_WRITE_OFF, UNS_FIRST_WRITE_PAPER, UNS_FIRST_WRITE_SHARED };
 
-/* One cache line per cell. */
+/* What the fast paths look at: two cells to a cache line. */
 struct uns_cell {
     uint64_t key;     /* 0: free */
     uint64_t sharers; /* bits of the live ids that read since the last write */
-    uint64_t time;
-    uint32_t writer; /* live id, 0: none */
-    uint32_t point;
-    uint16_t context, writer_index;
-    uint16_t reader_context, reader_index; /* the latest communicating read since that write */
-    uint32_t reader_point;
+    uint32_t writer;  /* live id, 0: none */
+    uint16_t shared;  /* two threads touched it */
+    uint16_t has_reader;
     uint32_t last_id, last_site; /* who touched it last */
-    uint16_t shared, has_reader; /* two threads touched it; the reader's fields are filled */
-    uint64_t reader_time;
 };
-_Static_assert(sizeof(struct uns_cell) == 64, "a cell is one cache line");
+_Static_assert(sizeof(struct uns_cell) == 32, "two cells are one cache line");
+
+/* What only communication needs: the last write, and the latest communicating read since. */
+struct uns_access_record {
+    uint64_t time;
+    uint32_t point;
+    uint16_t context, index;
+};
+struct uns_history {
+    struct uns_access_record writer, reader;
+};
+_Static_assert(sizeof(struct uns_history) == 32, "history");
 
 struct uns_edge_table {
     struct uns_edge_record *rows;
@@ -62,6 +68,7 @@ struct uns_tracked {
 
 struct uns_tracker {
     struct uns_cell *cells;
+    struct uns_history *histories; /* same index */
     uint64_t cell_mask, context_mask, evicted;
     int first_read, first_write, racy_lookup, anti_edges, own_reads;
     struct uns_tracked *live[UNS_LIVE_IDS];
@@ -106,6 +113,18 @@ UNS_API void *uns_pages(size_t bytes);
 static inline uint64_t uns_mix(uint64_t x) {
     x *= 0x9E3779B97F4A7C15ull;
     return x ^ x >> 32;
+}
+
+/* A cell's key says where it lies, so that what is used together can lie together:
+ *
+ *    63                      25 24            8 7        0
+ *   +--------------------------+---------------+----------+
+ *   |          hash            |     index     |   hash   |
+ *   +--------------------------+---------------+----------+
+ */
+static inline uint64_t uns_cell_key(uint64_t hash, uint64_t index) {
+    const uint64_t bits = ((1ull << UNS_CELL_BITS) - 1) << 8;
+    return (hash & ~bits) | (index << 8 & bits) | 1;
 }
 
 static inline struct uns_cell *uns_cell_at(const struct uns_tracker *tracker, uint64_t key) {
