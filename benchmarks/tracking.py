@@ -20,7 +20,7 @@ class Case:
     name: str
     size: int
     threads: int
-    bar: float
+    bar: float | None = None
 
 
 CASES = (
@@ -30,6 +30,7 @@ CASES = (
     Case("variables", "global and closure counters", 1_800_000, 1, 2.0),
     Case("operating_system", "operating system (richards-like), 4 threads", 9_000, 4, 1.6),
     Case("constraints", "constraint solver (deltablue-like), 4 threads", 20, 4, 1.9),
+    Case("large_heap", "constraint solver, 20 times as large, 4 threads", 2_000, 4),
     Case("pipeline", "producers and consumers, 2+2 threads", 10_000, 4, 1.5),
 )
 

@@ -30,6 +30,8 @@ enum uns_probe_kind {
 };
 #define SITE_BREAKER 1 /* the interpreter could switch threads since the previous site */
 #define SITE_INIT    2 /* a store on self inside __init__ */
+#define SITE_LOOP    8 /* ... unless the thread has just come into the loop that begins here */
+#define SITE_OFFSET  8 /* above the flags: distance from the first site of the code */
 #define SITE_KEYED   4 /* the operand of a METHOD_CALL is the key */
 
 /* What a probe does with an object of some type. */
@@ -49,7 +51,7 @@ enum uns_treatment {
 };
 
 typedef struct Site {
-    PyObject_HEAD uint32_t id;
+    PyObject_HEAD uint32_t id, base; /* base: first id of its code */
     uint8_t kind, flags, treatment, other_treatment;
     PyTypeObject *type, *other_type; /* the types that the treatments are for, latest first */
     PyObject *name;

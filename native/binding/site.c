@@ -59,12 +59,20 @@ struct operation {
     PyObject *object, *key;
 };
 
+/* At the head of a loop: did the thread come from before it, or round again? */
+static inline int could_switch(const Site *site, const struct uns_thread *t) {
+    if (!(site->flags & SITE_LOOP))
+        return site->flags & SITE_BREAKER;
+    return t->last_site < site->base || t->last_site >= site->id;
+}
+
 static void deliver_at_gate(Site *site, struct uns_thread *t, const struct operation *o) {
     uint32_t point = UNS_POINT(site->id, o->op);
     if (o->shape)
         uns_gate_touch(t, site->id, o->shape);
-    int may_switch = t->may_switch || site->flags & SITE_BREAKER;
+    int may_switch = t->may_switch || could_switch(site, t);
     t->may_switch = 0;
+    t->last_site = site->id;
     uns_gate_access(t, point, o->cell, o->write, may_switch);
     if (UNS_UNLIKELY(uns_capture_hook != NULL))
         uns_capture(site, t, point, o->object, o->key, o->write);
@@ -90,7 +98,7 @@ static inline enum uns_treatment treatment(Site *site, PyObject *object) {
                                  ? (enum uns_treatment)site->treatment
                                  : uns_treatment_of(site, object);
     /* A switch that was possible here stays possible until the next event. */
-    if (how == TREAT_SKIP && UNS_UNLIKELY(uns_rt.held) && site->flags & SITE_BREAKER)
+    if (how == TREAT_SKIP && UNS_UNLIKELY(uns_rt.held) && could_switch(site, uns_current()))
         uns_current()->may_switch = 1;
     return how;
 }
@@ -327,6 +335,7 @@ static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     site->kind = (uint8_t)kind;
     site->id = id;
     site->flags = (uint8_t)flags;
+    site->base = id - (flags >> SITE_OFFSET);
     site->name = Py_NewRef(name);
     PyUnicode_InternInPlace(&site->name);
     site->name_hash = uns_mix((uint64_t)PyObject_Hash(site->name)) | 1;

@@ -17,7 +17,7 @@ from benchmarks.tracking import CASES as TRACKING  # noqa: E402
 
 from unsnarl.runfile import read_run  # noqa: E402
 
-SIZES = {"operating_system": 60, "constraints": 1, "pipeline": 40}
+SIZES = {"operating_system": 60, "constraints": 1, "large_heap": 20, "pipeline": 40}
 KERNELS = sorted({case.kernel for case in (*TRACKING, *CONTROLLED)})
 THREADS = {case.kernel: case.threads for case in (*TRACKING, *CONTROLLED)}
 

@@ -10,7 +10,7 @@ import pytest
 
 from unsnarl.probes.python import registry
 from unsnarl.probes.python.rewriter import ModuleInfo, rewrite
-from unsnarl.probes.python.rewriter.kinds import BREAKER, INIT, KEYED, KIND_NAMES
+from unsnarl.probes.python.rewriter.kinds import BREAKER, INIT, KEYED, KIND_NAMES, LOOP
 
 pytestmark = pytest.mark.core
 
@@ -399,7 +399,8 @@ def test_class_bodies_read_cells() -> None:
 
 def flags_of(body: str, *args: Any, before: str = "") -> list[tuple[str, bool]]:
     log = visits(body, *args, before=before)
-    return [(f"{kind} {name}", bool(flags & BREAKER)) for kind, name, _, flags in log.visits]
+    switch = BREAKER | LOOP
+    return [(f"{kind} {name}", bool(flags & switch)) for kind, name, _, flags in log.visits]
 
 
 def test_augmented_assignment_is_one_piece() -> None:
@@ -432,6 +433,13 @@ def test_the_first_site_of_a_loop_breaks() -> None:
     assert flags == [("attr_read x", True), ("attr_write x", False)] * 2
     flags = flags_of("a.x\nwhile a.x < 3:\n    a.x += 1", thing(x=1))
     assert ("attr_read x", True) in flags[2:]
+
+
+def test_the_way_into_a_loop_is_told_from_the_ways_back() -> None:
+    log = visits("a.x\nwhile a.x < 3:\n    a.x += 1", thing(x=1))
+    assert {flags & (BREAKER | LOOP) for _, _, _, flags in log.visits[2:]} <= {0, LOOP}
+    log = visits("while a.x < 3:\n    a.x += 1", thing(x=1))
+    assert log.visits[0][3] & (BREAKER | LOOP) == BREAKER
 
 
 def test_a_waiting_loop_can_always_be_left() -> None:

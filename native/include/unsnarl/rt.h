@@ -45,6 +45,7 @@ struct uns_thread {
     uint64_t events;            /* events begun so far: the thread's own clock */
     uint32_t last_sync_site;    /* of its latest lock operation */
     uint32_t may_switch;        /* the interpreter could have switched since its last event */
+    uint32_t last_site;         /* of its latest access */
     uint32_t muted;             /* our own code runs, or a probe is under way */
     uint32_t index, parent, children, flags;
     int32_t os_id;

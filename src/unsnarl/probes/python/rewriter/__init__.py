@@ -19,7 +19,7 @@ from unsnarl.probes.python.rewriter import (  # the first two for the handlers t
 from unsnarl.probes.python.rewriter.assemble import probe_code
 from unsnarl.probes.python.rewriter.breakers import mark
 from unsnarl.probes.python.rewriter.closures import find_rebound
-from unsnarl.probes.python.rewriter.kinds import KIND_NAMES, SILENT, Probe
+from unsnarl.probes.python.rewriter.kinds import KIND_NAMES, OFFSET_SHIFT, SILENT, Probe
 from unsnarl.probes.python.rewriter.module import Body, Facts, ModuleInfo, survey
 from unsnarl.probes.python.rewriter.tags import DEFINED
 from unsnarl.probes.python.rewriter.walk import Walk
@@ -109,7 +109,8 @@ def _assemble(body: Body, walks: dict[int, Walk], factory: SiteFactory) -> CodeT
     inserts: list[tuple[int, bytes, bool]] = []
     for probe in probes:
         code = probe_code(len(consts), probe.operand)
-        consts.append(factory(probe.kind, base + probe.unit, probe.name, probe.flags))
+        flags = probe.flags | probe.unit << OFFSET_SHIFT
+        consts.append(factory(probe.kind, base + probe.unit, probe.name, flags))
         inserts.append((walk.firsts[probe.at], code, probe.behind))
     core = registry.core()
     new_code, origin = core.splice(body.code, inserts, tuple(consts))

@@ -2,15 +2,15 @@
 """Marks the sites where the interpreter itself could have switched threads.
 
 A site is marked if on every path from the thread's previous site to it the interpreter looks at
-its eval breaker: a forward MUST analysis over the control flow. One departure: at the head of a
-loop only the ways back count, not the way in. A loop would otherwise lose the mark of its first
-site, and with it every switch that a waiting loop needs, because of what stands before it. What
-this can wrongly allow is a switch between the last site before a loop and the first one in it.
+its eval breaker: a forward MUST analysis over the control flow. The first site of a loop would lose
+its mark, and with it every switch that a waiting loop needs, because of what stands before the
+loop: where only the ways back bring a breaker it is marked LOOP, and the probe itself sees whether
+the thread came in or round again.
 """
 
 from unsnarl.probes.python.rewriter import opcodes
 from unsnarl.probes.python.rewriter.flow import jump_target, loop_heads, read_exception_table
-from unsnarl.probes.python.rewriter.kinds import BREAKER, SILENT, Probe
+from unsnarl.probes.python.rewriter.kinds import BREAKER, LOOP, SILENT, Probe
 from unsnarl.probes.python.rewriter.walk import Walk
 
 _FLOW = [
@@ -19,28 +19,41 @@ _FLOW = [
 
 
 def mark(walk: Walk, probes: list[Probe]) -> list[Probe]:
-    """The probes, sorted by instruction, with BREAKER set where it holds."""
+    """The probes, sorted by instruction, with BREAKER or LOOP set where it holds."""
     table = read_exception_table(walk.body.code.co_exceptiontable)
     # What ran before an exception is not known, so a handler starts without a breaker.
     without = {target for _, _, target in table}
     heads = loop_heads(walk, table)
+    always = _settled(walk, probes, heads, without, strict=True)
+    if not heads:
+        return always
+    round_again = _settled(walk, probes, heads, without, strict=False)
+    return [
+        one._replace(flags=one.flags | LOOP) if one.flags != other.flags else one
+        for one, other in zip(always, round_again, strict=True)
+    ]
+
+
+def _settled(
+    walk: Walk, probes: list[Probe], heads: set[int], without: set[int], *, strict: bool
+) -> list[Probe]:
     while True:
-        sweep = _Sweep(walk, heads, without)
+        sweep = _Sweep(walk, heads, without, strict=strict)
         marked = sweep.run(probes)
         if sweep.lowered <= without:
             return marked
-        without |= sweep.lowered
+        without = without | sweep.lowered
 
 
 class _Sweep:
     """One pass in bytecode order."""
 
-    def __init__(self, walk: Walk, heads: set[int], without: set[int]) -> None:
+    def __init__(self, walk: Walk, heads: set[int], without: set[int], *, strict: bool) -> None:
         self.walk = walk
         # First unit of an instruction -> whether all jumps to it bring a breaker.
         self.incoming: dict[int, bool] = dict.fromkeys(heads, True)
         self.incoming.update(dict.fromkeys(without, False))
-        self.fixed = frozenset(self.incoming)
+        self.fixed = frozenset(without if strict else self.incoming)
         self.lowered: set[int] = set()  # targets of jumps back that bring none
 
     def run(self, probes: list[Probe]) -> list[Probe]:

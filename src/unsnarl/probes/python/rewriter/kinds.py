@@ -46,6 +46,10 @@ SILENT = frozenset({STASH, CREATE})
 BREAKER = 1
 INIT = 2
 KEYED = 4
+# A breaker lies on the ways back of the loop that begins here, but not on the way in.
+LOOP = 8
+# Above the flags: how far the site is from the first one of its code.
+OFFSET_SHIFT = 8
 
 # Operands of a probe: how deep the value lies on the stack (1 is the top), or one of these.
 ITSELF = 0
