@@ -35,7 +35,9 @@ def _written_name(site: Site, segment: str) -> str:
         expression = ast.parse(segment, mode="eval").body
     except (SyntaxError, ValueError):
         return ""
-    if not site.kind.lower().startswith(PLAIN_KINDS):
+    if site.kind.startswith("method") and isinstance(expression, ast.Attribute):
+        expression = expression.value  # of `self.items.append`, looked up before its call
+    elif not site.kind.lower().startswith(PLAIN_KINDS):
         expression = _operand(expression)
     return _without_self(ast.unparse(expression), site.function)
 
@@ -55,8 +57,8 @@ def _managed(statement: str) -> str:
 def _operand(expression: ast.expr) -> ast.expr:
     """The object that a call, a membership test or an iteration works on."""
     match expression:
-        case ast.Call(func=ast.Attribute(value=receiver)) | ast.Attribute(value=receiver):
-            return receiver  # of a method, called or looked up
+        case ast.Call(func=ast.Attribute(value=receiver)):
+            return receiver
         case ast.Call(func=ast.Name(), args=[first, *_]):
             return first
         case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[container]):

@@ -86,7 +86,9 @@ def lock_remark(finding: Finding, steps: Sequence[Step], *, known: bool) -> str:
     held = [_locks(step.points) for step in core]
     common = set.intersection(*(set(locks) for locks in held))
     if common:
-        return _common_lock(min(common, key=held[0].index), core)
+        others = len([step for step in steps if any(map(is_data, step.points))]) - len(core)
+        who = _numbers(core) + " hold" if others else "Every access holds"
+        return _common_lock(f"{who} {min(common, key=held[0].index)}", core)
     if not any(held):
         return "No lock is held at these accesses."
     parts = [
@@ -102,10 +104,16 @@ def _locks(points: Sequence[FindingPoint]) -> tuple[str, ...]:
     return tuple(lock for lock in first if all(lock in locks for locks in rest))
 
 
-def _common_lock(lock: str, core: Sequence[Step]) -> str:
+def _numbers(steps: Sequence[Step]) -> str:
+    """`Steps 1, 2 and 4`."""
+    numbers = [str(step.number) for step in steps]
+    return f"Steps {', '.join(numbers[:-1])} and {numbers[-1]}"
+
+
+def _common_lock(held: str, core: Sequence[Step]) -> str:
     """Two steps of one thread with a remote step between, all under one lock: it was let go."""
     first, last = core[0], core[-1]
     if first.thread == last.thread and first is not last:
         apart = f"steps {first.number} and {last.number} are in different critical sections"
-        return f"Every access holds {lock}, but {apart}."
-    return f"Every access holds {lock}, which does not say who comes first."
+        return f"{held}, but {apart}."
+    return f"{held}, which does not say who comes first."
