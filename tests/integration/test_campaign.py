@@ -194,7 +194,7 @@ def test_rank_and_show_work_on_what_was_stored(weblech):
 def test_the_demo_finds_its_bug(tmp_path):
     process = start(tmp_path, "demo")
     out, err = process.communicate(timeout=120)
-    assert process.returncode == 1, err
+    assert process.returncode == 0, err
     assert "AttributeError" in out and "Queue.length" in out
 
 

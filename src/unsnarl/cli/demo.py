@@ -10,6 +10,7 @@ import click
 
 import unsnarl
 from unsnarl.cli.shared import check_json_file, json_option
+from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE, EXIT_OK
 
 PROGRAM = "spider.py"
 
@@ -19,7 +20,7 @@ PROGRAM = "spider.py"
 def demo(json_file: str | None) -> int:
     """Hunt a shipped bug: two workers drain one queue, and the last item is taken twice.
 
-    Exits with 1, because the hunt finds the failure.
+    Exits with 0 if the hunt finds the failure, which is what a demo is for.
     """
     check_json_file(json_file)
     from unsnarl.campaigns.store import FOLDER, storing  # noqa: PLC0415  heavy; not for --help
@@ -34,4 +35,5 @@ def demo(json_file: str | None) -> int:
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes(text)
     print(f"the program: {copy}", file=sys.stderr)
-    return Session.fresh((sys.executable, str(copy)), {}).hunt(json_file)
+    status = Session.fresh((sys.executable, str(copy)), {}).hunt(json_file)
+    return EXIT_OK if status == EXIT_FAILURE_FOUND else status or EXIT_INCONCLUSIVE
