@@ -44,11 +44,13 @@ static int parse_timeout(PyObject *args, PyObject *kwargs, int64_t *timeout_ns) 
         PyErr_SetString(PyExc_ValueError, "timeout value must be a non-negative number");
         return -1;
     }
-    if (timeout > 9.2e9) {
+    if (timeout > (double)(PY_TIMEOUT_MAX / 1000000)) {
         PyErr_SetString(PyExc_OverflowError, "timeout value is too large");
         return -1;
     }
-    *timeout_ns = !blocking ? 0 : timeout < 0 ? UNS_FOREVER : (int64_t)(timeout * 1e9);
+    /* Centuries from now and never are the same; only one of them overflows. */
+    int endless = timeout < 0 || timeout > 4e9;
+    *timeout_ns = !blocking ? 0 : endless ? UNS_FOREVER : (int64_t)(timeout * 1e9);
     return 0;
 }
 

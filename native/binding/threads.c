@@ -68,10 +68,10 @@ static PyObject *sleep_seconds(PyObject *module, PyObject *argument) {
         return NULL;
     }
     int64_t deadline = uns_clock_ns() + (int64_t)(seconds * 1e9);
-    int inside;
+    int inside = 0;
     uint32_t site = uns_rt.active ? uns_python_site(&inside) : 0;
     for (int64_t left = deadline - uns_clock_ns();; left = deadline - uns_clock_ns()) {
-        enum uns_grant outcome = uns_sleep(site, left > 0 ? left : 0);
+        enum uns_grant outcome = uns_sleep(site, left > 0 ? left : 0, inside);
         if (outcome == UNS_DEADLOCKED)
             uns_verdict();
         if (outcome != UNS_INTERRUPTED)

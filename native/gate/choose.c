@@ -25,12 +25,14 @@ static uint32_t add_sleepers(uint32_t count) {
     return count;
 }
 
-/* Nothing can run: time advances to the first deadline (sleeps and timed waits alike). */
+/* Nothing can run: time advances to the first deadline (sleeps and timed waits alike). But while a
+ * thread is blocked in the real world, time is real: what it waits for may come before that. */
 static struct uns_thread *first_deadline(void) {
     struct uns_thread *first = NULL, *wanted = uns_gate.replaying ? uns_replay_wanted() : NULL;
+    int64_t latest = uns_gate_anyone_outside() ? uns_clock_ns() : UNS_FOREVER - 1;
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         struct uns_thread *t = uns_gate.live[i];
-        if (t->state != UNS_READY || t->pending.deadline == UNS_FOREVER)
+        if (t->state != UNS_READY || t->pending.deadline > latest)
             continue;
         if (t == wanted)
             return t;

@@ -161,6 +161,20 @@ static void remove_live(const struct uns_thread *t) {
         }
 }
 
+/* The thread is about to block where the gate cannot see; others go on meanwhile. */
+void uns_gate_go_outside(struct uns_thread *t) {
+    uns_gate_lock();
+    struct uns_thread *next = NULL;
+    t->state = UNS_OUTSIDE;
+    if (uns_gate.holder == t) {
+        next = uns_gate_choose(NULL);
+        uns_gate_hand_over(t, next);
+    }
+    uns_gate_unlock();
+    if (next)
+        uns_futex_wake(&next->granted, 1);
+}
+
 void uns_gate_forget(struct uns_thread *t) {
     uns_gate_lock();
     remove_live(t);

@@ -45,6 +45,7 @@ void uns_gate_unlock(void);
 struct uns_thread *uns_gate_choose(struct uns_thread *current);
 void uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to);
 int uns_gate_anyone_outside(void);
+void uns_gate_go_outside(struct uns_thread *t);
 void uns_gate_close_segment(const struct uns_thread *t);
 struct uns_thread *uns_replay_wanted(void);
 static inline uint64_t uns_gate_draw(uint64_t below) {

@@ -134,18 +134,25 @@ void uns_lock_release(struct uns_lock *lock, uint32_t site) {
         uns_futex_wake(&lock->word, 1);
 }
 
-enum uns_grant uns_sleep(uint32_t site, int64_t ns) {
+enum uns_grant uns_sleep(uint32_t site, int64_t ns, int real) {
     struct uns_thread *t = uns_rt.active ? uns_current() : NULL;
-    if (t && uns_rt.gated && !t->muted) {
+    int gated = t && uns_rt.gated && !t->muted;
+    if (gated && !real) {
         struct uns_pending pending = {.point = UNS_POINT(site, UNS_SLEEP),
                                       .deadline = uns_clock_ns() + ns};
         return uns_gate_wait(t, &pending);
     }
+    if (gated)
+        uns_gate_go_outside(t);
     void *parked = uns_rt.hooks.park ? uns_rt.hooks.park() : NULL;
     struct timespec span = uns_span(ns);
     int r = nanosleep(&span, NULL);
     if (uns_rt.hooks.unpark)
         uns_rt.hooks.unpark(parked);
+    if (gated) {
+        struct uns_pending back = {.point = UNS_POINT(site, UNS_SLEEP), .deadline = UNS_FOREVER};
+        uns_gate_wait(t, &back);
+    }
     return r ? UNS_INTERRUPTED : UNS_GO;
 }
 

@@ -75,7 +75,9 @@ const struct uns_strategy uns_strategy_pct = {"pct", pct_begin, pct_enter, pct_p
 static int conflicts(const struct uns_pending *a, const struct uns_pending *b) {
     if (a->lock || b->lock)
         return a->lock == b->lock;
-    return a->cell && a->cell == b->cell && (a->write | b->write);
+    /* In the gil mode a pending access stands for all up to the next switch point: the read of
+     * `v += 1` is followed by the write before anybody else can run. */
+    return a->cell && a->cell == b->cell && (a->write | b->write | !uns_rt.any_access);
 }
 
 static struct uns_thread *pos_pick(struct uns_thread **enabled, uint32_t count,

@@ -48,11 +48,24 @@ static void pass_on(struct uns_thread *stalled) {
         uns_futex_wake(&next->granted, 1);
 }
 
+/* Nobody holds the token: has the time come for a thread that waits for it? */
+static void wake_late(void) {
+    uns_gate_lock();
+    struct uns_thread *next = uns_gate.holder ? NULL : uns_gate_choose(NULL);
+    if (next)
+        uns_gate_hand_over(NULL, next);
+    uns_gate_unlock();
+    if (next)
+        uns_futex_wake(&next->granted, 1);
+}
+
 /* Blocked on two looks in a row without a step between: stalled. */
 static void look(void) {
     static struct uns_thread *suspect;
     static uint64_t suspect_steps;
     struct uns_thread *holder = uns_gate.holder;
+    if (!holder)
+        wake_late();
     if (!holder || holder->granted || !holder->os_id) {
         suspect = NULL;
         return;

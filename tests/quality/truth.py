@@ -1,167 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The known truth about the bugs of the zoo, and how well a finding tells it.
+"""The judge of findings, where tests look for it; its home is the evaluation."""
 
-A cause is a list of points in the order that makes the bug bite. A finding tells it if its own
-points, taken in order, contain them all in that order and in matching threads; it tells it
-concisely if it has at most twice as many points as are needed.
-"""
+from evaluation.truth import (
+    REGIONS,
+    Bug,
+    Cause,
+    TruePoint,
+    Verdict,
+    judge,
+    load_bug,
+    load_zoo,
+    rank_of_truth,
+)
 
-from __future__ import annotations
-
-import tomllib
-from collections.abc import Sequence
-from pathlib import Path, PurePath
-from typing import Literal
-
-import msgspec
-
-from unsnarl.model.finding import Finding, FindingPoint
-
-REGIONS = ("prefix", "source", "body", "sink", "suffix")
-BugType = Literal["atomicity", "order", "deadlock", "race", "lost-wakeup", "multi-variable"]
-
-
-class TruePoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One point of a cause; `text` is part of its source line, role 0 is any thread."""
-
-    file: str
-    function: str
-    text: str
-    op: str
-    role: int = 0
-
-
-class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What makes runs fail with a signature that contains `signature`."""
-
-    signature: str
-    points: tuple[TruePoint, ...]
-
-
-class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One specimen: the content of its bug.toml, and its folder."""
-
-    name: str
-    title: str
-    type: BugType
-    switch: Literal["gil", "free"]
-    command: tuple[str, ...]
-    fixed: tuple[str, ...]
-    source: str
-    causes: tuple[Cause, ...] = msgspec.field(name="cause")
-    folder: str = ""
-
-    def cause_of(self, signature: str) -> Cause | None:
-        """The cause of failures with this signature."""
-        matching = (cause for cause in self.causes if cause.signature in signature)
-        return next(matching, None)
-
-
-class Verdict(msgspec.Struct, frozen=True):
-    """How well one finding tells one cause."""
-
-    missing: tuple[TruePoint, ...]
-    ordered: bool
-    roles: bool
-    points: int
-    needed: int
-
-    @property
-    def tells(self) -> bool:
-        """All true points, in the true order, in matching threads."""
-        return self.ordered and self.roles
-
-    @property
-    def concise(self) -> bool:
-        """At most twice as many points as are needed."""
-        return self.points <= 2 * self.needed
-
-
-def load_bug(folder: Path) -> Bug:
-    """Reads the bug.toml of a specimen; raises ValueError for one that is not well formed."""
-    content = tomllib.loads((folder / "bug.toml").read_text(encoding="utf-8"))
-    try:
-        return msgspec.convert({**content, "folder": str(folder)}, Bug)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"{folder / 'bug.toml'}: {error}") from error
-
-
-def load_zoo(root: Path) -> list[Bug]:
-    """All specimens under a folder, by name."""
-    return [load_bug(path.parent) for path in sorted(root.glob("*/bug.toml"))]
-
-
-def judge(cause: Cause, points: Sequence[FindingPoint], folder: Path | str) -> Verdict:
-    """Compares the points of a finding with a cause; `folder` holds the specimen's sources."""
-    in_order = sorted(points, key=lambda point: (REGIONS.index(point.region), point.time))
-    matches = [
-        [place for place, point in enumerate(in_order) if _matches(true, point, Path(folder))]
-        for true in cause.points
-    ]
-    missing = [true for true, found in zip(cause.points, matches, strict=True) if not found]
-    any_roles = [0] * len(in_order)
-    roles = [point.role for point in in_order]
-    true_roles = [true.role for true in cause.points]
-    return Verdict(
-        missing=tuple(missing),
-        ordered=_assignable(matches, [0] * len(matches), any_roles),
-        roles=_assignable(matches, true_roles, roles),
-        points=len(points),
-        needed=len(cause.points),
-    )
-
-
-def rank_of_truth(bug: Bug, signature: str, findings: Sequence[Finding]) -> int | None:
-    """The rank of the first finding that tells the cause concisely, if any does."""
-    cause = bug.cause_of(signature)
-    if cause is None:
-        return None
-    for finding in sorted(findings, key=lambda finding: finding.rank):
-        verdict = judge(cause, finding.points, bug.folder)
-        if verdict.tells and verdict.concise:
-            return finding.rank
-    return None
-
-
-def _matches(true: TruePoint, point: FindingPoint, folder: Path) -> bool:
-    return (
-        PurePath(point.file).name == PurePath(true.file).name
-        and point.function == true.function
-        and point.op == true.op
-        and true.text.strip() in (point.text or _source_line(folder / true.file, point.line))
-    )
-
-
-def _source_line(path: Path, line: int) -> str:
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return lines[line - 1] if 1 <= line <= len(lines) else ""
-
-
-def _assignable(
-    matches: Sequence[Sequence[int]],
-    true_roles: Sequence[int],
-    roles: Sequence[int],
-    start: int = 0,
-    threads: dict[int, int] | None = None,
-) -> bool:
-    """Whether every true point finds a place after the one before, in its own role's thread."""
-    threads = threads or {}
-    if not matches:
-        return True
-    role = true_roles[0]
-    for place in matches[0]:
-        if place < start or not _agrees(role, roles[place], threads):
-            continue
-        known = threads | ({role: roles[place]} if role else {})
-        if _assignable(matches[1:], true_roles[1:], roles, place + 1, known):
-            return True
-    return False
-
-
-def _agrees(role: int, thread: int, threads: dict[int, int]) -> bool:
-    """Equal roles are equal threads, different roles are different threads."""
-    if role == 0:
-        return True
-    if role in threads:
-        return threads[role] == thread
-    return thread not in threads.values()
+__all__ = [
+    "REGIONS",
+    "Bug",
+    "Cause",
+    "TruePoint",
+    "Verdict",
+    "judge",
+    "load_bug",
+    "load_zoo",
+    "rank_of_truth",
+]

@@ -161,7 +161,8 @@ UNS_API void uns_lock_made(struct uns_lock *lock, uint32_t flags);
 UNS_API enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t timeout_ns,
                                         int inside);
 UNS_API void uns_lock_release(struct uns_lock *lock, uint32_t site);
-UNS_API enum uns_grant uns_sleep(uint32_t site, int64_t ns);
+/* `real`: a library polls for something outside of the process, whose time is not ours. */
+UNS_API enum uns_grant uns_sleep(uint32_t site, int64_t ns, int real);
 UNS_API void uns_gate_deadlock_edges(void);
 UNS_API uint32_t uns_gate_waits(struct uns_wait_record *out, uint32_t room);
 

@@ -9,6 +9,7 @@ follow by themselves.
 from __future__ import annotations
 
 import _thread
+import itertools
 import os
 import queue
 import sys
@@ -110,7 +111,20 @@ def _keep_affinity() -> None:
         os.process_cpu_count = lambda: len(cores)
 
 
+_hashes = itertools.count(1)
+
+
+def _hash_thread(thread: threading.Thread) -> int:
+    """A hash that is the same in every run, unlike an address.
+
+    Executors keep their threads in a set and join them in its order: a replay must find the same.
+    """
+    number: int = thread.__dict__.setdefault("_unsnarl_hash", next(_hashes))
+    return number
+
+
 def _replace_threads() -> None:
+    threading.Thread.__hash__ = _hash_thread  # type: ignore[assignment]
     starts: dict[str, Callable[..., Any]]
     starts = {"start_new_thread": _start_new_thread, "start_new": _start_new_thread}
     if _JOINABLE:
