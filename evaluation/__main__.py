@@ -71,7 +71,8 @@ def _page(rows: list[Row], draws: int, seconds: float) -> str:
         "[its README](../evaluation/README.md) says what they mean.\n\n"
         f"Each bug of the [zoo](../zoo/README.md) was hunted {draws} times with different seeds, "
         "25 failing and 25 passing runs each. "
-        "Runs and seconds are medians of the draws.\n\n" + table.markdown(rows)
+        "Runs and seconds are medians of the draws; points are those of the finding against those "
+        "needed, without the mark of the place where the program failed.\n\n" + table.markdown(rows)
     )
 
 

@@ -53,12 +53,11 @@ class Draw(msgspec.Struct, frozen=True):
         return self.runs.passed >= WANTED and self.runs.fail + self.runs.hang >= WANTED
 
 
-def draw(bug: Bug, seed: int) -> Draw:
+def draw(bug: Bug, seed: int, *options: str) -> Draw:
     """Hunt a bug with the default budget in its own switching mode."""
-    options = ("--seed", str(seed), "--switch", bug.switch)
     begin = time.perf_counter()
     try:
-        report = hunt(bug, bug.command, *options)
+        report = hunt(bug, bug.command, "--seed", str(seed), "--switch", bug.switch, *options)
     except RuntimeError as error:
         nothing = (None,) * len(bug.causes)
         return Draw(bug.name, seed, RunCounts(0, 0, 0, 0), 0.0, nothing, str(error))

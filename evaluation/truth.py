@@ -3,8 +3,9 @@
 
 A cause is a list of points in the order that makes the bug bite. A finding tells it if its own
 points, taken in order, contain them all in that order and in matching threads; it tells it
-concisely if it has at most twice as many points as are needed. Waits that end a deadlock have no
-order among themselves: nothing happens between them.
+concisely if it has at most twice as many points as are needed. The mark of the place where the
+program failed is in every finding and is no access: it does not count as a point. Waits that end a
+deadlock have no order among themselves: nothing happens between them.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import Literal
 import msgspec
 
 from unsnarl.model.finding import Finding, FindingPoint
+from unsnarl.reports.patterns import FAIL
 
 REGIONS = ("prefix", "source", "body", "sink", "suffix")
 BugType = Literal["atomicity", "order", "deadlock", "race", "lost-wakeup", "multi-variable"]
@@ -95,7 +97,8 @@ def load_zoo(root: Path) -> list[Bug]:
 
 def judge(cause: Cause, points: Sequence[FindingPoint], folder: Path | str) -> Verdict:
     """Compares the points of a finding with a cause; `folder` holds the specimen's sources."""
-    in_order = sorted(points, key=lambda point: (REGIONS.index(point.region), point.time))
+    told = [point for point in points if point.op != FAIL]
+    in_order = sorted(told, key=lambda point: (REGIONS.index(point.region), point.time))
     matches = [
         [place for place, point in enumerate(in_order) if _matches(true, point, Path(folder))]
         for true in cause.points
@@ -115,7 +118,7 @@ def judge(cause: Cause, points: Sequence[FindingPoint], folder: Path | str) -> V
         missing=tuple(missing),
         ordered=assignable(any_role),
         roles=assignable(true_roles),
-        points=len(points),
+        points=len(told),
         needed=len(cause.points),
     )
 

@@ -25,8 +25,8 @@ static void feed(struct uns_tracker *tracker, struct uns_tracked *threads, const
         uns_read(tracker, t, e->point, key);
         break;
     case EVENT_INIT:
-        uns_forget(tracker, key);
-        /* fall through */
+        uns_write_new(tracker, t, e->point, key);
+        break;
     case EVENT_WRITE:
         uns_write(tracker, t, e->point, key);
         break;

@@ -44,6 +44,12 @@ static PyObject *stash_pop(uint32_t site) {
     return NULL;
 }
 
+/* In free runs nearly every access tells nothing new; these find out in a few loads. */
+static inline int is_old(const struct uns_thread *t, uint64_t cell, int write) {
+    return write ? uns_write_is_old(&uns_rt.tracker, &t->tracked, cell)
+                 : uns_read_is_old(&uns_rt.tracker, &t->tracked, cell);
+}
+
 static inline void track(struct uns_thread *t, uint32_t point, uint64_t cell, int write) {
     if (write)
         uns_write(&uns_rt.tracker, &t->tracked, point, cell);
@@ -85,10 +91,10 @@ static inline void deliver(Site *site, const struct operation *o) {
     uint32_t point = UNS_POINT(site->id, o->op);
     if (UNS_UNLIKELY(uns_rt.held))
         deliver_at_gate(site, t, o);
-    if (UNS_UNLIKELY(site->flags & SITE_INIT) &&
-        uns_cell_at(&uns_rt.tracker, o->cell)->writer != t->tracked.id)
-        uns_forget(&uns_rt.tracker, o->cell); /* the object is new: its address may not be */
-    track(t, point, o->cell, o->write);
+    if (UNS_UNLIKELY(site->flags & SITE_INIT) && !is_old(t, o->cell, 1))
+        uns_write_new(&uns_rt.tracker, &t->tracked, point, o->cell);
+    else
+        track(t, point, o->cell, o->write);
     if (o->shape)
         track(t, point, o->shape, o->shape_write);
 }
@@ -253,12 +259,6 @@ static void probe(Site *site, PyObject *operand) {
     case PROBE_KINDS:
         break; /* two operands */
     }
-}
-
-/* In free runs nearly every access tells nothing new; these find out in a few loads. */
-static inline int is_old(const struct uns_thread *t, uint64_t cell, int write) {
-    return write ? uns_write_is_old(&uns_rt.tracker, &t->tracked, cell)
-                 : uns_read_is_old(&uns_rt.tracker, &t->tracked, cell);
 }
 
 static inline int is_old_attribute(const Site *site, const PyObject *object) {

@@ -173,6 +173,17 @@ void uns_write_forced(struct uns_tracker *tracker, struct uns_tracked *t, uint32
     unlock_cell(tracker, key);
 }
 
+void uns_write_new(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                   uint64_t key) {
+    lock_cell(tracker, key);
+    struct uns_cell *cell = find(tracker, key);
+    cell->writer = 0;
+    cell->sharers = 0;
+    cell->has_reader = 0;
+    write_cell(tracker, t, point, cell, 1);
+    unlock_cell(tracker, key);
+}
+
 void uns_wait_forever(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                       uint64_t key) {
     lock_cell(tracker, key);

@@ -99,6 +99,9 @@ UNS_API void uns_write_forced(struct uns_tracker *tracker, struct uns_tracked *t
 /* An acquire that never came back: an edge from the cell's last writer, whoever that was. */
 UNS_API void uns_wait_forever(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                               uint64_t key);
+/* The first write to a cell whose object was just made: what was known of it is void. */
+UNS_API void uns_write_new(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                           uint64_t key);
 /* The object behind the cell was made anew: what was known of its address is void. */
 UNS_API void uns_forget(struct uns_tracker *tracker, uint64_t key);
 /* Notes who touched the cell; returns whether two threads have. Marks sites in `shared_sites`. */
