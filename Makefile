@@ -25,12 +25,8 @@ test: build lint
 	$(BIN)/python -m pytest
 	$(MAKE) --no-print-directory test-others
 
-test-others: $(OTHERS:%=test-on-%)
-
-test-on-%:
-	tools/make-venv $* .venv-others/$(notdir $*) build test
-	PATH="$(CURDIR)/.venv-others/$(notdir $*)/bin:$$PATH" \
-		.venv-others/$(notdir $*)/bin/python -m pytest -m core
+test-others:
+	@for python in $(OTHERS); do tools/test-on $$python || exit 1; done
 
 bench: build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks
