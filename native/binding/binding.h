@@ -94,8 +94,15 @@ static inline uint64_t uns_place(const PyObject *object) {
     return (uint64_t)(uintptr_t)object * 0x9E3779B97F4A7C15ull >> 40;
 }
 
-static inline uint64_t uns_attribute_cell(const PyObject *object, uint64_t name_hash) {
-    return uns_cell_key((uintptr_t)object ^ name_hash, uns_place(object) + (name_hash >> 60));
+/* Salts of attributes have the index bits clear and the lowest bit set. */
+#define UNS_SALT(hash) (((hash) & ~UNS_INDEX_BITS) | 1)
+
+static inline uint64_t uns_attribute_index(const PyObject *object, uint64_t salt) {
+    return (uns_place(object) + (salt >> 60)) & UNS_CELL_MASK;
+}
+
+static inline uint64_t uns_attribute_cell(const PyObject *object, uint64_t salt) {
+    return (((uintptr_t)object & ~UNS_INDEX_BITS) ^ salt) | uns_attribute_index(object, salt) << 8;
 }
 
 static inline uint64_t uns_shape_cell(const PyObject *container) {

@@ -119,7 +119,7 @@ static inline void plain(Site *site, PyObject *object, PyObject *key, uint64_t c
 }
 
 static void library_call(Site *site, PyObject *object) {
-    const struct operation o = {.cell = uns_attribute_cell(object, 0x11B),
+    const struct operation o = {.cell = uns_attribute_cell(object, UNS_SALT(0x11B0000000000000ull)),
                                 .write = 1,
                                 .op = UNS_CALL,
                                 .object = object,
@@ -230,7 +230,7 @@ static void probe(Site *site, PyObject *operand) {
         break;
     case PROBE_CELL_READ:
     case PROBE_CELL_WRITE:
-        plain(site, operand, site->name, uns_attribute_cell(operand, 0xCE11),
+        plain(site, operand, site->name, uns_attribute_cell(operand, UNS_SALT(0xCE11000000000000ull)),
               site->kind == PROBE_CELL_WRITE);
         break;
     case PROBE_SHAPE_READ:
@@ -263,8 +263,13 @@ static void probe(Site *site, PyObject *operand) {
 
 static inline int is_old_attribute(const Site *site, const PyObject *object) {
     const struct uns_thread *t = uns_self;
-    return t &&
-           is_old(t, uns_attribute_cell(object, site->name_hash), site->kind == PROBE_ATTR_WRITE);
+    uint64_t index = uns_attribute_index(object, site->name_hash);
+    uint64_t key = (((uintptr_t)object & ~UNS_INDEX_BITS) ^ site->name_hash) | index << 8;
+    const struct uns_cell *cell = &uns_rt.tracker.cells[index];
+    if (UNS_UNLIKELY(!t))
+        return 0;
+    return site->kind == PROBE_ATTR_READ ? uns_knows_read(cell, &t->tracked, key)
+                                         : uns_knows_write(cell, &t->tracked, key);
 }
 
 static inline int is_old_item(const Site *site, PyObject *container, PyObject *key) {
@@ -308,7 +313,7 @@ static __attribute__((noinline)) int other_type_slot(Site *site, PyObject *objec
     return site_slow(site, object, NULL);
 }
 
-static int site_slot(PyObject *self, PyObject *key, PyObject *value) {
+static __attribute__((aligned(64))) int site_slot(PyObject *self, PyObject *key, PyObject *value) {
     Site *site = (Site *)self;
     if (value)
         return item_slot(site, key, value);
@@ -338,7 +343,7 @@ static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     site->base = id - (flags >> SITE_OFFSET);
     site->name = Py_NewRef(name);
     PyUnicode_InternInPlace(&site->name);
-    site->name_hash = uns_mix((uint64_t)PyObject_Hash(site->name)) | 1;
+    site->name_hash = UNS_SALT(uns_mix((uint64_t)PyObject_Hash(site->name)));
     site->next = newest;
     newest = (Site *)Py_NewRef(site); /* sites live as long as the process: caches hold them */
     return (PyObject *)site;

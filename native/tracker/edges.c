@@ -14,7 +14,7 @@ void *uns_pages(size_t bytes) {
 }
 
 void uns_tracker_free(struct uns_tracker *tracker) {
-    size_t count = tracker->cell_mask + 1 + UNS_CELL_WAYS;
+    size_t count = UNS_CELL_MASK + 1 + UNS_CELL_WAYS;
     if (tracker->cells)
         munmap(tracker->cells, count * sizeof *tracker->cells);
     if (tracker->histories)

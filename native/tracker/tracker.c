@@ -5,8 +5,7 @@
 int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_options *options,
                      uint64_t (*now)(void)) {
     memset(tracker, 0, sizeof *tracker);
-    tracker->cell_mask = (1u << UNS_CELL_BITS) - 1;
-    size_t count = tracker->cell_mask + 1 + UNS_CELL_WAYS;
+    size_t count = UNS_CELL_MASK + 1 + UNS_CELL_WAYS;
     tracker->cells = uns_pages(count * sizeof *tracker->cells);
     tracker->histories = uns_pages(count * sizeof *tracker->histories);
     tracker->context_mask = (1u << 2 * options->context_size) - 1;

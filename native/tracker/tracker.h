@@ -69,7 +69,7 @@ struct uns_tracked {
 struct uns_tracker {
     struct uns_cell *cells;
     struct uns_history *histories; /* same index */
-    uint64_t cell_mask, context_mask, evicted;
+    uint64_t context_mask, evicted;
     int first_read, first_write, racy_lookup, anti_edges, own_reads;
     struct uns_tracked *live[UNS_LIVE_IDS];
     uint64_t (*now)(void);
@@ -125,26 +125,36 @@ static inline uint64_t uns_mix(uint64_t x) {
  *   |          hash            |     index     |   hash   |
  *   +--------------------------+---------------+----------+
  */
+#define UNS_CELL_MASK  ((1ull << UNS_CELL_BITS) - 1)
+#define UNS_INDEX_BITS (UNS_CELL_MASK << 8)
+
 static inline uint64_t uns_cell_key(uint64_t hash, uint64_t index) {
-    const uint64_t bits = ((1ull << UNS_CELL_BITS) - 1) << 8;
-    return (hash & ~bits) | (index << 8 & bits) | 1;
+    return (hash & ~UNS_INDEX_BITS) | (index & UNS_CELL_MASK) << 8 | 1;
 }
 
 static inline struct uns_cell *uns_cell_at(const struct uns_tracker *tracker, uint64_t key) {
-    return &tracker->cells[key >> 8 & tracker->cell_mask];
+    return &tracker->cells[key >> 8 & UNS_CELL_MASK];
 }
 
 /* The two fast paths: this thread has nothing new to tell about this cell. */
+static inline int uns_knows_read(const struct uns_cell *cell, const struct uns_tracked *t,
+                                 uint64_t key) {
+    return cell->key == key && (cell->writer == t->own_id || (cell->sharers & t->read_bit));
+}
+
+static inline int uns_knows_write(const struct uns_cell *cell, const struct uns_tracked *t,
+                                  uint64_t key) {
+    return cell->key == key && cell->writer == t->write_id && !(cell->sharers & t->write_mask);
+}
+
 static inline int uns_read_is_old(const struct uns_tracker *tracker, const struct uns_tracked *t,
                                   uint64_t key) {
-    const struct uns_cell *cell = uns_cell_at(tracker, key);
-    return cell->key == key && (cell->writer == t->own_id || (cell->sharers & t->read_bit));
+    return uns_knows_read(uns_cell_at(tracker, key), t, key);
 }
 
 static inline int uns_write_is_old(const struct uns_tracker *tracker, const struct uns_tracked *t,
                                    uint64_t key) {
-    const struct uns_cell *cell = uns_cell_at(tracker, key);
-    return cell->key == key && cell->writer == t->write_id && !(cell->sharers & t->write_mask);
+    return uns_knows_write(uns_cell_at(tracker, key), t, key);
 }
 
 static inline void uns_read(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
