@@ -52,8 +52,8 @@ enum uns_treatment {
 
 typedef struct Site {
     PyObject_HEAD uint32_t id, base; /* base: first id of its code */
-    uint8_t kind, flags, treatment, other_treatment;
-    PyTypeObject *type, *other_type; /* the types that the treatments are for, latest first */
+    uint8_t kind, flags, treatment;
+    PyTypeObject *type; /* the type that `treatment` is for, the latest one */
     PyObject *name;
     uint64_t name_hash;
     PyTypeObject *owner; /* first type seen here: names the variable in reports */
@@ -61,20 +61,23 @@ typedef struct Site {
 } Site;
 
 PyObject *uns_variables(PyObject *module, PyObject *unused);
-/* Sites that see two types in turn are common (a class and its subclass). */
-static inline void uns_swap_types(Site *site) {
-    PyTypeObject *type = site->type;
-    uint8_t treatment = site->treatment;
-    site->type = site->other_type;
-    site->treatment = site->other_treatment;
-    site->other_type = type;
-    site->other_treatment = treatment;
-}
-
 extern PyTypeObject SiteType, LockType, RLockType;
 extern PyObject *uns_capture_hook;
 
-/* types.c */
+/* types.c: what was decided for a type at a site. Sites in a base class see many types. */
+#define UNS_DECISIONS 4096
+struct uns_decision {
+    PyTypeObject *type;
+    const Site *site;
+    uint8_t treatment;
+};
+extern struct uns_decision uns_decisions[UNS_DECISIONS];
+
+static inline struct uns_decision *uns_decision_for(const Site *site, const PyTypeObject *type) {
+    uint64_t hash = ((uintptr_t)type >> 4) * 0x9E3779B97F4A7C15ull + site->id * 0x9E3779B1ull;
+    return &uns_decisions[hash >> 20 & (UNS_DECISIONS - 1)];
+}
+
 int uns_types_init(void);
 enum uns_treatment uns_treatment_of(Site *site, PyObject *object);
 PyObject *uns_iterated(PyObject *iterator);
@@ -125,6 +128,7 @@ void uns_created(PyObject *container);
 PyObject *uns_register_code(PyObject *module, PyObject *args);
 int uns_code_is_registered(PyObject *code);
 uint32_t uns_python_site(int *inside);
+PyObject *uns_list_behind(PyObject *iterator);
 
 /* capture.c */
 void uns_capture(Site *site, struct uns_thread *t, uint32_t point, PyObject *object, PyObject *key,

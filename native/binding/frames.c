@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which site of the target's own code is a thread at? Lock operations happen inside library code
+ * Everything that looks inside the interpreter. First of all: which site of the target's own code
+ * is a thread at? Lock operations happen inside library code
  * (threading, queue); what the user wants to read is the line of theirs that led there.
  */
 #ifndef Py_BUILD_CORE
@@ -9,6 +10,7 @@
 #include "binding.h"
 #include "plan.h"
 #include <internal/pycore_frame.h>
+#include <internal/pycore_list.h>
 
 struct code_entry {
     PyObject *code;
@@ -93,6 +95,19 @@ uint32_t uns_python_site(int *inside) {
     }
     *inside = 1;
     return 0;
+}
+
+#if PY_VERSION_HEX < 0x030C0000
+typedef struct { /* private to listobject.c until 3.12 */
+    PyObject_HEAD
+    Py_ssize_t it_index;
+    PyListObject *it_seq;
+} _PyListIterObject;
+#endif
+
+/* The list behind its iterator, NULL once that is exhausted (borrowed). */
+PyObject *uns_list_behind(PyObject *iterator) {
+    return (PyObject *)((_PyListIterObject *)iterator)->it_seq;
 }
 
 /* The first id that no registered code owns. */

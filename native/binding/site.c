@@ -110,6 +110,8 @@ static inline enum uns_treatment treatment(Site *site, PyObject *object) {
 }
 
 static inline void plain(Site *site, PyObject *object, PyObject *key, uint64_t cell, int write) {
+    if (uns_rt.fast && uns_self && is_old(uns_self, cell, write))
+        return;
     const struct operation o = {.cell = cell,
                                 .write = write,
                                 .op = write ? UNS_WRITE : UNS_READ,
@@ -303,12 +305,21 @@ static __attribute__((noinline)) int item_slot(Site *site, PyObject *key, PyObje
     return site_slow(site, key, container);
 }
 
+/* Loops over lists come by here on every turn. */
+static __attribute__((noinline)) int iterator_slot(Site *site, PyObject *iterator) {
+    if (Py_IS_TYPE(iterator, &PyListIter_Type)) {
+        const PyObject *list = uns_list_behind(iterator);
+        if (!list || (uns_self && is_old(uns_self, uns_shape_cell(list), 0)))
+            return 0;
+    }
+    return site_slow(site, iterator, NULL);
+}
+
 static __attribute__((noinline)) int other_type_slot(Site *site, PyObject *object) {
-    if (!uns_rt.fast || site->other_type != Py_TYPE(object))
-        return site_slow(site, object, NULL);
-    uns_swap_types(site);
-    if (site->treatment == TREAT_SKIP ||
-        (site->treatment == TREAT_ATTRIBUTE && is_old_attribute(site, object)))
+    const struct uns_decision *decision = uns_decision_for(site, Py_TYPE(object));
+    if (uns_rt.fast && decision->type == Py_TYPE(object) && decision->site == site &&
+        (decision->treatment == TREAT_SKIP ||
+         (decision->treatment == TREAT_ATTRIBUTE && is_old_attribute(site, object))))
         return 0;
     return site_slow(site, object, NULL);
 }
@@ -322,7 +333,8 @@ static __attribute__((aligned(64))) int site_slot(PyObject *self, PyObject *key,
     if (site->treatment == TREAT_SKIP ||
         (site->treatment == TREAT_ATTRIBUTE && is_old_attribute(site, key)))
         return 0;
-    return site_slow(site, key, NULL);
+    return site->treatment == TREAT_ITERATOR ? iterator_slot(site, key)
+                                             : site_slow(site, key, NULL);
 }
 
 static Site *newest;

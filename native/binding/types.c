@@ -4,12 +4,7 @@
  */
 #include "binding.h"
 
-#define CACHE_SIZE 4096
-static struct {
-    PyTypeObject *type;
-    const Site *site;
-    uint8_t treatment;
-} cache[CACHE_SIZE];
+struct uns_decision uns_decisions[UNS_DECISIONS];
 
 static PyTypeObject *deque_type, *local_type;
 static PyObject *iterator_types, *shape_methods, *quiet_modules;
@@ -238,21 +233,20 @@ static enum uns_treatment decide(Site *site, PyObject *object) {
 /* A site that sees many types (richards: 27 million misses of a one-entry cache) asks here. */
 enum uns_treatment uns_treatment_of(Site *site, PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
-    uint64_t slot = uns_mix((uintptr_t)type ^ (uintptr_t)site << 7) % CACHE_SIZE;
-    if (cache[slot].type != type || cache[slot].site != site) {
+    struct uns_decision *decision = uns_decision_for(site, type);
+    if (decision->type != type || decision->site != site) {
         PyObject *saved_type, *saved_value, *saved_traceback;
         PyErr_Fetch(&saved_type, &saved_value, &saved_traceback);
-        cache[slot].treatment = decide(site, object);
+        decision->treatment = decide(site, object);
         PyErr_Clear();
         PyErr_Restore(saved_type, saved_value, saved_traceback);
-        cache[slot].type = type;
-        cache[slot].site = site;
-        if (!site->owner && cache[slot].treatment != TREAT_SKIP)
+        decision->type = type;
+        decision->site = site;
+        if (!site->owner && decision->treatment != TREAT_SKIP)
             site->owner = (PyTypeObject *)Py_NewRef(type);
     }
-    uns_swap_types(site);
     site->type = type;
-    site->treatment = cache[slot].treatment;
+    site->treatment = decision->treatment;
     return (enum uns_treatment)site->treatment;
 }
 
@@ -267,6 +261,8 @@ static int first_container(PyObject *referent, void *found) {
 
 /* The container behind an iterator (borrowed), found the way the garbage collector would. */
 PyObject *uns_iterated(PyObject *iterator) {
+    if (Py_IS_TYPE(iterator, &PyListIter_Type))
+        return uns_list_behind(iterator);
     PyObject *found = NULL;
     for (int depth = 0; depth < 2 && iterator; depth++) {
         traverseproc traverse = Py_TYPE(iterator)->tp_traverse;
