@@ -339,6 +339,20 @@ static __attribute__((aligned(64))) int site_slot(PyObject *self, PyObject *key,
 
 static Site *newest;
 
+/* The salt of a name. Its top four bits place the attribute beside its object's others: names get
+ * them in turn, so that those of one class, which come one after the other, do not meet. */
+static uint64_t salt_of(PyObject *name) {
+    static PyObject *ordinals;
+    if (!ordinals && !(ordinals = PyDict_New()))
+        return 1;
+    PyObject *next = PyLong_FromSsize_t(PyDict_GET_SIZE(ordinals));
+    PyObject *ordinal = next ? PyDict_SetDefault(ordinals, name, next) : NULL;
+    uint64_t place = ordinal ? PyLong_AsUnsignedLongLong(ordinal) : 0;
+    Py_XDECREF(next);
+    uint64_t hash = uns_mix((uint64_t)PyObject_Hash(name));
+    return UNS_SALT(hash >> 4 | place << 60);
+}
+
 static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     unsigned kind, id, flags;
     PyObject *name;
@@ -355,7 +369,7 @@ static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     site->base = id - (flags >> SITE_OFFSET);
     site->name = Py_NewRef(name);
     PyUnicode_InternInPlace(&site->name);
-    site->name_hash = UNS_SALT(uns_mix((uint64_t)PyObject_Hash(site->name)));
+    site->name_hash = salt_of(site->name);
     site->next = newest;
     newest = (Site *)Py_NewRef(site); /* sites live as long as the process: caches hold them */
     return (PyObject *)site;
