@@ -50,6 +50,16 @@ static inline int is_old(const struct uns_thread *t, uint64_t cell, int write) {
                  : uns_read_is_old(&uns_rt.tracker, &t->tracked, cell);
 }
 
+/* The same for a cell that had to give way to another and lies beside its place. */
+static inline int is_old_anywhere(const struct uns_thread *t, uint64_t key, int write) {
+    const struct uns_cell *cell = uns_cell_at(&uns_rt.tracker, key);
+    for (int way = 0; way < UNS_CELL_WAYS; way++)
+        if (cell[way].key == key)
+            return write ? uns_knows_write(&cell[way], &t->tracked, key)
+                         : uns_knows_read(&cell[way], &t->tracked, key);
+    return 0;
+}
+
 static inline void track(struct uns_thread *t, uint32_t point, uint64_t cell, int write) {
     if (write)
         uns_write(&uns_rt.tracker, &t->tracked, point, cell);
@@ -110,7 +120,7 @@ static inline enum uns_treatment treatment(Site *site, PyObject *object) {
 }
 
 static inline void plain(Site *site, PyObject *object, PyObject *key, uint64_t cell, int write) {
-    if (uns_rt.fast && uns_self && is_old(uns_self, cell, write))
+    if (uns_rt.fast && uns_self && is_old_anywhere(uns_self, cell, write))
         return;
     const struct operation o = {.cell = cell,
                                 .write = write,
