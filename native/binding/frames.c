@@ -99,8 +99,7 @@ uint32_t uns_python_site(int *inside) {
 
 #if PY_VERSION_HEX < 0x030C0000
 typedef struct { /* private to listobject.c until 3.12 */
-    PyObject_HEAD
-    Py_ssize_t it_index;
+    PyObject_HEAD Py_ssize_t it_index;
     PyListObject *it_seq;
 } _PyListIterObject;
 #endif

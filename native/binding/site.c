@@ -242,7 +242,8 @@ static void probe(Site *site, PyObject *operand) {
         break;
     case PROBE_CELL_READ:
     case PROBE_CELL_WRITE:
-        plain(site, operand, site->name, uns_attribute_cell(operand, UNS_SALT(0xCE11000000000000ull)),
+        plain(site, operand, site->name,
+              uns_attribute_cell(operand, UNS_SALT(0xCE11000000000000ull)),
               site->kind == PROBE_CELL_WRITE);
         break;
     case PROBE_SHAPE_READ:
@@ -325,7 +326,21 @@ static __attribute__((noinline)) int iterator_slot(Site *site, PyObject *iterato
     return site_slow(site, iterator, NULL);
 }
 
+/* Container methods, len, in, the start of a loop: all about the shape. */
+static __attribute__((noinline)) int shape_slot(Site *site, PyObject *container) {
+    int plain_kind = site->kind == PROBE_SHAPE_READ || site->kind == PROBE_SHAPE_WRITE ||
+                     site->kind == PROBE_METHOD;
+    if (plain_kind && uns_self &&
+        is_old_anywhere(uns_self, uns_shape_cell(container), site->treatment == TREAT_SHAPE_WRITE))
+        return 0;
+    return site_slow(site, container, NULL);
+}
+
 static __attribute__((noinline)) int other_type_slot(Site *site, PyObject *object) {
+    if (site->kind == PROBE_CREATE && uns_rt.active) {
+        uns_created(object);
+        return 0;
+    }
     const struct uns_decision *decision = uns_decision_for(site, Py_TYPE(object));
     if (uns_rt.fast && decision->type == Py_TYPE(object) && decision->site == site &&
         (decision->treatment == TREAT_SKIP ||
@@ -343,8 +358,11 @@ static __attribute__((aligned(64))) int site_slot(PyObject *self, PyObject *key,
     if (site->treatment == TREAT_SKIP ||
         (site->treatment == TREAT_ATTRIBUTE && is_old_attribute(site, key)))
         return 0;
-    return site->treatment == TREAT_ITERATOR ? iterator_slot(site, key)
-                                             : site_slow(site, key, NULL);
+    if (site->treatment == TREAT_ITERATOR)
+        return iterator_slot(site, key);
+    if (site->treatment == TREAT_SHAPE_READ || site->treatment == TREAT_SHAPE_WRITE)
+        return shape_slot(site, key);
+    return site_slow(site, key, NULL);
 }
 
 static Site *newest;
