@@ -5,9 +5,8 @@ import pytest
 
 from unsnarl.campaigns.engine import Done
 from unsnarl.campaigns.labels import Labeller, Verdict
-from unsnarl.campaigns.profile import in_cycle
 from unsnarl.errors import UsageError
-from unsnarl.model.run import Failure, Frame, Wait
+from unsnarl.model.run import Failure, Frame, Wait, in_cycle
 
 ROOT = Path("/project")
 ERROR = Failure("exception", "KeyError", "'x'", "0.1", (Frame("/project/a.py", 3, "work"),))
@@ -93,5 +92,5 @@ def test_only_the_threads_of_a_cycle_make_the_signature():
     joins = Wait(0, 1 << 4, 1, 100)
     one, two = Wait(1, 2 << 4, 2, 200), Wait(2, 3 << 4, 1, 300)
     bystander = Wait(3, 4 << 4, 2, 200)
-    assert in_cycle((joins, one, two, bystander)) == [one, two]
-    assert in_cycle((joins, bystander)) == [joins, bystander]
+    assert in_cycle((joins, one, two, bystander)) == (one, two)
+    assert in_cycle((joins, bystander)) == ()

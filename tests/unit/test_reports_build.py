@@ -7,10 +7,9 @@ import pytest
 from unsnarl.analyses.recon import focus, rank
 from unsnarl.model.finding import Instrumented, Notice, RunCounts
 from unsnarl.model.graph import EDGE, Graph
-from unsnarl.model.run import Failure, Frame, Thread, Wait
+from unsnarl.model.run import Failure, Frame, Thread, Wait, in_cycle
 from unsnarl.model.site import Op, Point, Site
 from unsnarl.reports.build import build_report, passing_runs
-from unsnarl.reports.cycle import in_cycle
 from unsnarl.reports.facts import (
     CampaignFacts,
     Captured,

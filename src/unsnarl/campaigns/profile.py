@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from unsnarl.campaigns.rotation import Profile
-from unsnarl.model.run import Frame, Wait
+from unsnarl.model.run import Frame, in_cycle
 from unsnarl.model.site import Op
 from unsnarl.runfile import RunFile, SiteTable
 
@@ -50,20 +50,5 @@ def waiting_frames(run: RunFile, codes: Path, root: Path) -> list[Frame]:
     if not run.waits:
         return []
     table = SiteTable.load(codes, root).for_run(run)
-    sites = [table.site(wait.point >> 4) for wait in in_cycle(run.waits)]
+    sites = [table.site(wait.point >> 4) for wait in in_cycle(run.waits) or run.waits]
     return [Frame(str(root / s.file), s.line, s.function) for s in sites if s.line]
-
-
-def in_cycle(waits: tuple[Wait, ...]) -> list[Wait]:
-    """The waits that lie on a cycle of "waits for the owner"; all of them if there is none."""
-    owners = {wait.thread: wait.owner for wait in waits}
-
-    def on_cycle(thread: int) -> bool:
-        at = owners.get(thread, -1)
-        for _ in owners:
-            if at == thread:
-                return True
-            at = owners.get(at, -1)
-        return False
-
-    return [wait for wait in waits if on_cycle(wait.thread)] or list(waits)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
@@ -64,6 +65,18 @@ class Wait(msgspec.Struct, frozen=True):
     object: int
     taken: int = 0
     taken_time: int = 0
+
+
+def in_cycle(waits: Sequence[Wait]) -> tuple[Wait, ...]:
+    """The waits that form a cycle of owners, in its order, from the lowest thread on."""
+    by_thread = {wait.thread: wait for wait in waits}
+    for start in sorted(by_thread):
+        path = [by_thread[start]]
+        while path[-1].owner in by_thread and len(path) <= len(waits):
+            if path[-1].owner == start:
+                return tuple(path)
+            path.append(by_thread[path[-1].owner])
+    return ()
 
 
 class RunRecord(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from unsnarl.model.finding import FindingPoint, Region
-from unsnarl.model.run import Wait
+from unsnarl.model.run import Wait, in_cycle
 from unsnarl.model.site import Op
 from unsnarl.reports.facts import FailingRun, Points
 from unsnarl.reports.names import variable_name
@@ -86,18 +86,6 @@ def _lost(run: FailingRun, wait: Wait, points: Points) -> list[_Step]:
         )
     ]
     return [*before, _Step(wait.thread, wait.point, "")]
-
-
-def in_cycle(waits: Sequence[Wait]) -> tuple[Wait, ...]:
-    """The waits that form a cycle of owners, in its order, from the lowest thread on."""
-    by_thread = {wait.thread: wait for wait in waits}
-    for start in sorted(by_thread):
-        path = [by_thread[start]]
-        while path[-1].owner in by_thread and len(path) <= len(waits):
-            if path[-1].owner == start:
-                return tuple(path)
-            path.append(by_thread[path[-1].owner])
-    return ()
 
 
 def _object_names(waits: Sequence[Wait], points: Points, sources: Sources) -> dict[int, str]:
