@@ -3,6 +3,7 @@
  * The tracker over a stream of events: the same code as online, for conformance and for traces.
  */
 #include "binding.h"
+#include <sys/mman.h>
 
 struct event {
     uint32_t thread, point;
@@ -34,7 +35,7 @@ static void feed(struct uns_tracker *tracker, struct uns_tracked *threads, const
         uns_write_forced(tracker, t, e->point, key);
         break;
     case EVENT_FORGET:
-        uns_forget(tracker, key);
+        uns_forget(tracker, t, key);
         break;
     }
 }
@@ -44,19 +45,36 @@ static uint64_t unmix(uint64_t key) {
     return (key ^ key >> 32) * 0xF1DE83E19937733Dull;
 }
 
-static PyObject *edges_as_bytes(const struct uns_edge_table *all) {
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)(all->used * sizeof *all->rows));
+static PyObject *as_bytes(const struct uns_table *all) {
+    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)all->used * all->row_size);
     if (!bytes)
         return NULL;
     char *to = PyBytes_AS_STRING(bytes);
-    for (uint32_t i = 0; i < all->capacity; i++)
-        if (all->rows[i].count) {
-            struct uns_edge_record edge = all->rows[i];
-            edge.cell = unmix(edge.cell);
-            memcpy(to, &edge, sizeof edge);
-            to += sizeof *all->rows;
-        }
+    for (uint32_t i = 0; i < all->capacity; i++) {
+        const char *row = all->rows + (size_t)i * all->row_size;
+        if (!uns_row_count(row))
+            continue;
+        memcpy(to, row, all->row_size);
+        struct uns_edge_record *copy = (struct uns_edge_record *)to; /* patterns begin alike */
+        copy->cell = unmix(copy->cell);
+        to += all->row_size;
+    }
     return bytes;
+}
+
+static PyObject *results(struct uns_tracked *threads) {
+    struct uns_table edges = {.row_size = sizeof(struct uns_edge_record)};
+    struct uns_table patterns = {.row_size = sizeof(struct uns_pattern_record)};
+    for (uint32_t i = 0; i + 1 < UNS_LIVE_IDS; i++) {
+        uns_table_merge(&edges, &threads[i].edges);
+        uns_table_free(&threads[i].edges);
+        uns_table_merge(&patterns, &threads[i].patterns);
+        uns_table_free(&threads[i].patterns);
+    }
+    PyObject *both = Py_BuildValue("NN", as_bytes(&edges), as_bytes(&patterns));
+    uns_table_free(&edges);
+    uns_table_free(&patterns);
+    return both;
 }
 
 static PyObject *run(const struct event *events, Py_ssize_t count,
@@ -69,29 +87,25 @@ static PyObject *run(const struct event *events, Py_ssize_t count,
         uns_tracked_init(&tracker, &threads[i], i + 1, i);
     for (event_time = 0; (Py_ssize_t)event_time < count; event_time++)
         feed(&tracker, threads, &events[event_time]);
-    struct uns_edge_table all = {0};
-    for (uint32_t i = 0; i + 1 < UNS_LIVE_IDS; i++) {
-        uns_edges_merge(&all, &threads[i].edges);
-        uns_edges_free(&threads[i].edges);
-    }
-    PyObject *bytes = edges_as_bytes(&all);
-    uns_edges_free(&all);
+    uns_windows_end(&tracker, &threads[0]);
+    PyObject *both = results(threads);
     uns_tracker_free(&tracker);
-    return bytes;
+    munmap(threads, UNS_LIVE_IDS * sizeof *threads);
+    return both;
 }
 
 PyObject *uns_track(PyObject *module, PyObject *args) {
     Py_buffer events;
-    unsigned context_size;
+    unsigned context_size, window_size = 0;
     int first_read, anti_edges = 0, own_reads = 0, racy_lookup = 1;
     const char *rule;
-    if (!PyArg_ParseTuple(args, "y*Ips|ppp:track", &events, &context_size, &first_read, &rule,
-                          &anti_edges, &own_reads, &racy_lookup))
+    if (!PyArg_ParseTuple(args, "y*Ips|pppI:track", &events, &context_size, &first_read, &rule,
+                          &anti_edges, &own_reads, &racy_lookup, &window_size))
         return NULL;
     const struct event *rows = events.buf;
     Py_ssize_t count = events.len / (Py_ssize_t)sizeof *rows;
     PyObject *result = NULL;
-    int good = context_size <= UNS_CONTEXT_MAX;
+    int good = context_size <= UNS_CONTEXT_MAX && window_size <= UNS_WINDOW_MAX && window_size != 1;
     for (Py_ssize_t i = 0; good && i < count; i++)
         good = rows[i].thread + 1 < UNS_LIVE_IDS && rows[i].kind <= EVENT_INIT;
     if (good) {
@@ -101,12 +115,13 @@ PyObject *uns_track(PyObject *module, PyObject *args) {
             .racy_lookup = racy_lookup,
             .anti_edges = anti_edges,
             .own_reads = own_reads,
+            .window_size = window_size,
             .first_write = !strcmp(rule, "off")     ? UNS_FIRST_WRITE_OFF
                            : !strcmp(rule, "paper") ? UNS_FIRST_WRITE_PAPER
                                                     : UNS_FIRST_WRITE_SHARED};
         result = run(rows, count, &options);
     } else {
-        PyErr_SetString(PyExc_ValueError, "a thread, an event kind or the context size is too big");
+        PyErr_SetString(PyExc_ValueError, "a thread, an event kind or a size is out of range");
     }
     PyBuffer_Release(&events);
     return result;

@@ -112,8 +112,9 @@ static enum uns_first_write first_write_of(const char *rule) {
 
 int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
     const char *strategy = text(run, "strategy", "free"), *mode = text(run, "switch", "gil"),
-               *rule = text(run, "first_write", "shared");
-    if (!strategy || !mode || !rule)
+               *rule = text(run, "first_write", "shared"),
+               *granularity = text(run, "granularity", "cell");
+    if (!strategy || !mode || !rule || !granularity)
         return -1;
     *plan = (struct uns_plan){
         .kind = kind_of(strategy),
@@ -125,17 +126,21 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
         .time_limit = number(run, "timeout", 0),
         .core = core_for((long)number(run, "number", 0)),
         .trace = number(run, "trace", 0) != 0,
+        .by_object = !strcmp(granularity, "object"),
         .tracker = {.context_size = (unsigned)number(run, "context_size", 5),
                     .first_read = number(run, "first_read", 1) != 0,
                     .racy_lookup = number(run, "racy_lookup", 1) != 0,
                     .anti_edges = number(run, "anti_edges", 1) != 0,
                     .own_reads = kind_of(strategy) >= UNS_PLAN_CONTROLLED,
+                    .window_size = (unsigned)number(run, "window_size", UNS_WINDOW_DEFAULT),
                     .first_write = first_write_of(rule)},
         .site_limit = uns_site_watermark() + UNS_LATE_SITES,
         .file = text(run, "file", NULL),
     };
-    if (plan->tracker.context_size > UNS_CONTEXT_MAX) {
-        PyErr_SetString(PyExc_ValueError, "context_size must be at most 8");
+    if (plan->tracker.context_size > UNS_CONTEXT_MAX ||
+        plan->tracker.window_size > UNS_WINDOW_MAX || plan->tracker.window_size == 1) {
+        PyErr_SetString(PyExc_ValueError,
+                        "context_size must be at most 8, window_size 0 or from 2 to 64");
         return -1;
     }
     plan->switch_sites = site_map(run, "sites", plan->site_limit, uns_site_watermark());

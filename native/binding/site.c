@@ -45,18 +45,24 @@ static PyObject *stash_pop(uint32_t site) {
 }
 
 /* In free runs nearly every access tells nothing new; these find out in a few loads. */
-static inline int is_old(const struct uns_thread *t, uint64_t cell, int write) {
-    return write ? uns_write_is_old(&uns_rt.tracker, &t->tracked, cell)
-                 : uns_read_is_old(&uns_rt.tracker, &t->tracked, cell);
+static inline int is_old_at(struct uns_cell *cell, uint64_t key, uint32_t site, int write) {
+    const struct uns_tracked *t = &uns_self->tracked;
+    if (!(write ? uns_knows_write(cell, t, key) : uns_knows_read(cell, t, key)))
+        return 0;
+    uns_repeat(cell, t, UNS_POINT(site, write ? UNS_WRITE : UNS_READ), write);
+    return 1;
+}
+
+static inline int is_old(const Site *site, uint64_t key, int write) {
+    return is_old_at(uns_cell_at(&uns_rt.tracker, key), key, site->id, write);
 }
 
 /* The same for a cell that had to give way to another and lies beside its place. */
-static inline int is_old_anywhere(const struct uns_thread *t, uint64_t key, int write) {
-    const struct uns_cell *cell = uns_cell_at(&uns_rt.tracker, key);
+static inline int is_old_anywhere(const Site *site, uint64_t key, int write) {
+    struct uns_cell *cell = uns_cell_at(&uns_rt.tracker, key);
     for (int way = 0; way < UNS_CELL_WAYS; way++)
         if (cell[way].key == key)
-            return write ? uns_knows_write(&cell[way], &t->tracked, key)
-                         : uns_knows_read(&cell[way], &t->tracked, key);
+            return is_old_at(&cell[way], key, site->id, write);
     return 0;
 }
 
@@ -74,6 +80,13 @@ struct operation {
     uint32_t op;
     PyObject *object, *key;
 };
+
+/* Bugaboo 4.1 at a coarser grain: all of an object is one cell. */
+static void widen(struct operation *o) {
+    o->cell = uns_attribute_cell(o->object, UNS_SALT(0x0B1EC70000000000ull));
+    o->write |= o->shape && o->shape_write;
+    o->shape = 0;
+}
 
 /* At the head of a loop: did the thread come from before it, or round again? */
 static inline int could_switch(const Site *site, const struct uns_thread *t) {
@@ -94,19 +107,34 @@ static void deliver_at_gate(Site *site, struct uns_thread *t, const struct opera
         uns_capture(site, t, point, o->object, o->key, o->write);
 }
 
-static inline void deliver(Site *site, const struct operation *o) {
+static inline int is_known_write(const struct uns_thread *t, uint64_t key) {
+    return uns_knows_write(uns_cell_at(&uns_rt.tracker, key), &t->tracked, key);
+}
+
+/* Whose access was last is known to the tracker; who counts is the gate. */
+static void count_remote(const struct uns_thread *t, uint32_t site) {
+    if (uns_rt.gated && site < uns_rt.site_limit)
+        t->counts[site].remote += t->tracked.remote;
+}
+
+static inline void deliver(Site *site, const struct operation *operation) {
     struct uns_thread *t = uns_current();
     if (UNS_UNLIKELY(t->muted))
         return;
-    uint32_t point = UNS_POINT(site->id, o->op);
+    struct operation o = *operation;
+    if (UNS_UNLIKELY(uns_rt.by_object))
+        widen(&o);
+    uint32_t point = UNS_POINT(site->id, o.op);
     if (UNS_UNLIKELY(uns_rt.held))
-        deliver_at_gate(site, t, o);
-    if (UNS_UNLIKELY(site->flags & SITE_INIT) && !is_old(t, o->cell, 1))
-        uns_write_new(&uns_rt.tracker, &t->tracked, point, o->cell);
+        deliver_at_gate(site, t, &o);
+    if (UNS_UNLIKELY(site->flags & SITE_INIT) && !uns_rt.by_object && !is_known_write(t, o.cell))
+        uns_write_new(&uns_rt.tracker, &t->tracked, point, o.cell);
     else
-        track(t, point, o->cell, o->write);
-    if (o->shape)
-        track(t, point, o->shape, o->shape_write);
+        track(t, point, o.cell, o.write);
+    if (UNS_UNLIKELY(uns_rt.held))
+        count_remote(t, site->id);
+    if (o.shape)
+        track(t, point, o.shape, o.shape_write);
 }
 
 static inline enum uns_treatment treatment(Site *site, PyObject *object) {
@@ -120,7 +148,7 @@ static inline enum uns_treatment treatment(Site *site, PyObject *object) {
 }
 
 static inline void plain(Site *site, PyObject *object, PyObject *key, uint64_t cell, int write) {
-    if (uns_rt.fast && uns_self && is_old_anywhere(uns_self, cell, write))
+    if (uns_rt.fast && uns_self && is_old_anywhere(site, cell, write))
         return;
     const struct operation o = {.cell = cell,
                                 .write = write,
@@ -275,27 +303,23 @@ static void probe(Site *site, PyObject *operand) {
 }
 
 static inline int is_old_attribute(const Site *site, const PyObject *object) {
-    const struct uns_thread *t = uns_self;
     uint64_t index = uns_attribute_index(object, site->name_hash);
     uint64_t key = (((uintptr_t)object & ~UNS_INDEX_BITS) ^ site->name_hash) | index << 8;
-    const struct uns_cell *cell = &uns_rt.tracker.cells[index];
-    if (UNS_UNLIKELY(!t))
-        return 0;
-    return site->kind == PROBE_ATTR_READ ? uns_knows_read(cell, &t->tracked, key)
-                                         : uns_knows_write(cell, &t->tracked, key);
+    return UNS_LIKELY(uns_self != NULL) && is_old_at(&uns_rt.tracker.cells[index], key, site->id,
+                                                     site->kind == PROBE_ATTR_WRITE);
 }
 
 static inline int is_old_item(const Site *site, PyObject *container, PyObject *key) {
-    const struct uns_thread *t = uns_self;
     int write = site->kind != PROBE_ITEM_READ;
     uint64_t element, shape = uns_shape_cell(container);
-    if (!t || site->kind == PROBE_ITEM_DELETE || !uns_element(container, key, &element) ||
-        !is_old(t, element, write))
+    if (!uns_self || site->kind == PROBE_ITEM_DELETE || !uns_element(container, key, &element) ||
+        !is_old(site, element, write))
         return 0;
     if (!write || site->treatment != TREAT_DICT)
-        return is_old(t, shape, 0);
+        return is_old(site, shape, 0);
     /* A new key would change the shape. */
-    return is_old(t, shape, 1) || (is_old(t, shape, 0) && PyDict_Contains(container, key) == 1);
+    return is_known_write(uns_self, shape) ||
+           (is_old(site, shape, 0) && PyDict_Contains(container, key) == 1);
 }
 
 static __attribute__((noinline)) int site_slow(Site *site, PyObject *key, PyObject *value) {
@@ -320,7 +344,7 @@ static __attribute__((noinline)) int item_slot(Site *site, PyObject *key, PyObje
 static __attribute__((noinline)) int iterator_slot(Site *site, PyObject *iterator) {
     if (Py_IS_TYPE(iterator, &PyListIter_Type)) {
         const PyObject *list = uns_list_behind(iterator);
-        if (!list || (uns_self && is_old(uns_self, uns_shape_cell(list), 0)))
+        if (!list || (uns_self && is_old(site, uns_shape_cell(list), 0)))
             return 0;
     }
     return site_slow(site, iterator, NULL);
@@ -331,7 +355,7 @@ static __attribute__((noinline)) int shape_slot(Site *site, PyObject *container)
     int plain_kind = site->kind == PROBE_SHAPE_READ || site->kind == PROBE_SHAPE_WRITE ||
                      site->kind == PROBE_METHOD;
     if (plain_kind && uns_self &&
-        is_old_anywhere(uns_self, uns_shape_cell(container), site->treatment == TREAT_SHAPE_WRITE))
+        is_old_anywhere(site, uns_shape_cell(container), site->treatment == TREAT_SHAPE_WRITE))
         return 0;
     return site_slow(site, container, NULL);
 }

@@ -18,7 +18,7 @@ static uint64_t lock_cell(const struct uns_lock *lock) {
 void uns_lock_made(struct uns_lock *lock, uint32_t flags) {
     *lock = (struct uns_lock){.owner = UNS_NO_OWNER, .flags = flags};
     if (uns_rt.active)
-        uns_forget(&uns_rt.tracker, lock_cell(lock));
+        uns_forget(&uns_rt.tracker, NULL, lock_cell(lock));
 }
 
 static uint32_t lock_point(const struct uns_lock *lock, uint32_t site, int acquire) {

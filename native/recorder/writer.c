@@ -75,17 +75,33 @@ static void add_threads(struct uns_array *out) {
     add_array(out, UNS_SECTION_THREADS, sizeof(struct uns_thread_record), &rows);
 }
 
-static void add_edges(struct uns_array *out) {
-    struct uns_edge_table all = {0};
+static void add_table(struct uns_array *out, uint32_t kind, const struct uns_table *all) {
     struct uns_array rows = {0};
+    for (uint32_t i = 0; i < all->capacity; i++) {
+        const char *row = all->rows + (size_t)i * all->row_size;
+        if (uns_row_count(row))
+            uns_array_append(&rows, row, all->row_size);
+    }
+    add_array(out, kind, all->row_size, &rows);
+}
+
+static void add_edges(struct uns_array *out) {
+    struct uns_table all = {.row_size = sizeof(struct uns_edge_record)};
     for (struct uns_thread *t = uns_rt.threads; t; t = t->next)
-        uns_edges_merge(&all, &t->tracked.edges);
-    for (uint32_t i = 0; i < all.capacity; i++)
-        if (all.rows[i].count)
-            uns_array_append(&rows, &all.rows[i], sizeof all.rows[i]);
+        uns_table_merge(&all, &t->tracked.edges);
+    add_table(out, UNS_SECTION_EDGES, &all);
     uns_rt.counters[UNS_COUNT_EDGES_DROPPED] = all.dropped;
-    add_array(out, UNS_SECTION_EDGES, sizeof(struct uns_edge_record), &rows);
-    uns_edges_free(&all);
+    uns_table_free(&all);
+}
+
+static void add_patterns(struct uns_array *out) {
+    struct uns_table all = {.row_size = sizeof(struct uns_pattern_record)};
+    uns_windows_end(&uns_rt.tracker, &uns_rt.threads->tracked);
+    for (struct uns_thread *t = uns_rt.threads; t; t = t->next)
+        uns_table_merge(&all, &t->tracked.patterns);
+    add_table(out, UNS_SECTION_PATTERNS, &all);
+    uns_rt.counters[UNS_COUNT_PATTERNS_DROPPED] = all.dropped;
+    uns_table_free(&all);
 }
 
 static void add_counts(struct uns_array *out) {
@@ -93,8 +109,9 @@ static void add_counts(struct uns_array *out) {
     for (const struct uns_thread *t = uns_rt.threads; t; t = t->next)
         for (uint32_t site = 0; t->counts && site < uns_rt.site_limit; site++)
             if (t->counts[site].count) {
-                struct uns_count_record record = {t->index, site, t->counts[site].count,
-                                                  t->counts[site].head};
+                const struct uns_site_count *here = &t->counts[site];
+                struct uns_count_record record = {t->index,   site,         here->count,
+                                                  here->head, here->remote, 0};
                 uns_array_append(&rows, &record, sizeof record);
             }
     add_array(out, UNS_SECTION_COUNTS, sizeof(struct uns_count_record), &rows);
@@ -154,6 +171,7 @@ int uns_write_run_file(void) {
     add_section(&out, UNS_SECTION_NOTES, 1, uns_notes.data, uns_notes.used);
     add_threads(&out);
     add_edges(&out);
+    add_patterns(&out);
     add_section(&out, UNS_SECTION_SCHEDULE, sizeof(struct uns_segment_record), uns_schedule.data,
                 uns_schedule.used);
     add_counts(&out);

@@ -90,6 +90,7 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_rt.shared_sites = uns_pages(plan->site_limit + 1);
     uns_recorder_reset(plan->file);
     uns_rt.tracing = plan->trace;
+    uns_rt.by_object = plan->by_object;
     if (!uns_rt.shared_sites || (plan->kind != UNS_PLAN_FREE && uns_gate_begin(plan) < 0))
         return -1;
     if (gated && plan->core >= 0)
@@ -101,7 +102,7 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_self->state = UNS_RUNNING;
     watch_signals();
     uns_rt.active = 1;
-    uns_rt.fast = !uns_rt.held && plan->tracker.racy_lookup;
+    uns_rt.fast = !uns_rt.held && plan->tracker.racy_lookup && !plan->by_object;
     return plan->time_limit > 0 || gated ? uns_watch_begin(plan->time_limit) : 0;
 }
 

@@ -14,8 +14,23 @@ int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_optio
     tracker->racy_lookup = options->racy_lookup;
     tracker->anti_edges = options->anti_edges;
     tracker->own_reads = options->own_reads && options->anti_edges;
+    tracker->window_size = options->window_size;
+    if (tracker->window_size)
+        tracker->windows = uns_pages(count * sizeof *tracker->windows);
     tracker->now = now;
-    return tracker->cells && tracker->histories ? 0 : -1;
+    return tracker->cells && tracker->histories && (tracker->windows || !tracker->window_size) ? 0
+                                                                                              : -1;
+}
+
+static void choose_fast_paths(const struct uns_tracker *tracker, struct uns_tracked *t) {
+    if (!tracker->window_size) {
+        t->read_bit = tracker->first_read ? t->bit : 0;
+        t->own_id = tracker->own_reads ? UINT32_MAX : t->id;
+        t->write_id = tracker->first_write ? t->id : UINT32_MAX;
+    } else if (tracker->first_read && tracker->first_write && !tracker->own_reads) {
+        t->slot = t->id | UNS_SLOT_WRITE;
+        t->read_slot = t->id;
+    }
 }
 
 void uns_tracked_init(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t id,
@@ -24,11 +39,14 @@ void uns_tracked_init(struct uns_tracker *tracker, struct uns_tracked *t, uint32
     t->id = id;
     t->index = index;
     t->bit = 1ull << id;
-    /* Without racy look-up every access takes the lock first (Recon 5.4.2): no fast path. */
-    t->read_bit = tracker->first_read && tracker->racy_lookup ? t->bit : 0;
-    t->own_id = tracker->own_reads ? UINT32_MAX : id;
-    t->write_id = tracker->first_write && tracker->racy_lookup ? id : UINT32_MAX;
+    t->edges.row_size = sizeof(struct uns_edge_record);
+    t->patterns.row_size = sizeof(struct uns_pattern_record);
+    t->read_bit = 0;
+    t->own_id = t->write_id = t->slot = t->read_slot = UINT32_MAX;
     t->write_mask = tracker->first_write == UNS_FIRST_WRITE_PAPER ? 0 : ~t->bit;
+    /* Without racy look-up every access takes the lock first (Recon 5.4.2): no fast path. */
+    if (tracker->racy_lookup)
+        choose_fast_paths(tracker, t);
     tracker->live[id] = t;
 }
 
@@ -49,7 +67,7 @@ static void push(const struct uns_tracker *tracker, struct uns_tracked *t,
 
 /* The home slot is tried first (the fast path looks only there), then its neighbours; a full
  * bucket gives up its home slot: lossy like Recon's table (5.1), but counted. */
-static struct uns_cell *find(struct uns_tracker *tracker, uint64_t key) {
+static struct uns_cell *find(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t key) {
     struct uns_cell *home = uns_cell_at(tracker, key), *free_slot = NULL;
     for (int way = 0; way < UNS_CELL_WAYS; way++) {
         if (home[way].key == key)
@@ -60,6 +78,7 @@ static struct uns_cell *find(struct uns_tracker *tracker, uint64_t key) {
     if (!free_slot) {
         free_slot = home;
         tracker->evicted++;
+        uns_window_end(tracker, t, home);
     }
     memset(free_slot, 0, sizeof *free_slot);
     free_slot->key = key;
@@ -90,19 +109,30 @@ static void add_edge(struct uns_tracked *t, uint64_t cell, const struct uns_acce
         .cell = cell,
         .count = 1,
     };
-    uns_edges_add(&t->edges, &edge);
+    uns_table_add(&t->edges, &edge);
+}
+
+static void join_window(struct uns_tracker *tracker, struct uns_tracked *t, struct uns_cell *cell,
+                        uint32_t point, int write, uint64_t now) {
+    if (!tracker->window_size)
+        return;
+    const struct uns_slot access = {
+        .time = now, .point = point, .thread = (uint16_t)t->index, .write = (uint16_t)write};
+    uns_window_add(tracker, t, cell, &access);
 }
 
 void uns_read_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                    uint64_t key) {
     lock_cell(tracker, key);
-    struct uns_cell *cell = find(tracker, key);
+    struct uns_cell *cell = find(tracker, t, key);
     struct uns_history *past = history(tracker, cell);
     int foreign = cell->writer && cell->writer != t->id;
     int again = (cell->sharers & t->bit) != 0, tells = foreign && !(again && tracker->first_read);
     int own = cell->writer == t->id && tracker->own_reads;
-    if (tells || own || (!cell->writer && !again)) {
-        past->reader = access_now(t, point, tracker->now());
+    int noted = tells || own || (!cell->writer && !again);
+    uint64_t now = noted || tracker->window_size ? tracker->now() : 0;
+    if (noted) {
+        past->reader = access_now(t, point, now);
         cell->has_reader = 1;
     }
     if (tells) {
@@ -113,6 +143,7 @@ void uns_read_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t 
     }
     if (foreign || !cell->writer)
         cell->sharers |= t->bit;
+    join_window(tracker, t, cell, point, 0, now);
     unlock_cell(tracker, key);
 }
 
@@ -130,9 +161,9 @@ static void tell_readers(struct uns_tracker *tracker, struct uns_tracked *t, uin
 
 /* `quiet`: lock operations order threads, but tell nothing about what they share. */
 static void write_cell(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
-                       struct uns_cell *cell, int quiet) {
+                       struct uns_cell *cell, uint64_t now, int quiet) {
     struct uns_history *past = history(tracker, cell);
-    struct uns_access_record write = access_now(t, point, tracker->now());
+    struct uns_access_record write = access_now(t, point, now);
     uint64_t others = cell->sharers & ~t->bit;
     int foreign = cell->writer && cell->writer != t->id;
     if (foreign)
@@ -144,7 +175,7 @@ static void write_cell(struct uns_tracker *tracker, struct uns_tracked *t, uint3
     if ((foreign || others) && !quiet)
         tell_readers(tracker, t, others, cell->writer);
     past->writer = write;
-    cell->writer = t->id;
+    cell->writer = (uint8_t)t->id;
     cell->has_reader = 0;
     cell->sharers = 0;
 }
@@ -159,58 +190,68 @@ static int skip_write(const struct uns_tracker *tracker, const struct uns_tracke
 void uns_write_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                     uint64_t key) {
     lock_cell(tracker, key);
-    struct uns_cell *cell = find(tracker, key);
+    struct uns_cell *cell = find(tracker, t, key);
+    uint64_t now = tracker->now();
     if (!skip_write(tracker, t, cell))
-        write_cell(tracker, t, point, cell, 0);
+        write_cell(tracker, t, point, cell, now, 0);
+    join_window(tracker, t, cell, point, 1, now);
     unlock_cell(tracker, key);
 }
 
+/* Lock operations have no windows: which thread had a lock last is what locks are for. */
 void uns_write_forced(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                       uint64_t key) {
     lock_cell(tracker, key);
-    write_cell(tracker, t, point, find(tracker, key), 1);
+    write_cell(tracker, t, point, find(tracker, t, key), tracker->now(), 1);
     unlock_cell(tracker, key);
+}
+
+static void void_cell(struct uns_tracker *tracker, struct uns_tracked *t, struct uns_cell *cell) {
+    uns_window_end(tracker, t, cell);
+    memset(&cell->sharers, 0, sizeof *cell - sizeof cell->key);
 }
 
 void uns_write_new(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                    uint64_t key) {
     lock_cell(tracker, key);
-    struct uns_cell *cell = find(tracker, key);
-    cell->writer = 0;
+    struct uns_cell *cell = find(tracker, t, key);
+    uint64_t now = tracker->now();
+    uns_window_end(tracker, t, cell);
+    cell->writer = cell->slot = cell->has_reader = 0;
     cell->sharers = 0;
-    cell->has_reader = 0;
-    write_cell(tracker, t, point, cell, 1);
+    write_cell(tracker, t, point, cell, now, 1);
+    join_window(tracker, t, cell, point, 1, now);
     unlock_cell(tracker, key);
 }
 
 void uns_wait_forever(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                       uint64_t key) {
     lock_cell(tracker, key);
-    struct uns_cell *cell = find(tracker, key);
+    struct uns_cell *cell = find(tracker, t, key);
     struct uns_access_record wait = access_now(t, point, tracker->now());
     if (cell->writer)
         add_edge(t, key, &history(tracker, cell)->writer, &wait);
     unlock_cell(tracker, key);
 }
 
-void uns_forget(struct uns_tracker *tracker, uint64_t key) {
+void uns_forget(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t key) {
     lock_cell(tracker, key);
     struct uns_cell *home = uns_cell_at(tracker, key);
     for (int way = 0; way < UNS_CELL_WAYS; way++)
         if (home[way].key == key)
-            memset(&home[way].sharers, 0, sizeof home[way] - sizeof home[way].key);
+            void_cell(tracker, t, &home[way]);
     unlock_cell(tracker, key);
 }
 
 int uns_touch(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t site, uint64_t key,
               uint8_t *shared_sites, uint32_t site_limit) {
-    struct uns_cell *cell = find(tracker, key);
+    struct uns_cell *cell = find(tracker, t, key);
     if (cell->last_id && cell->last_id != t->id) {
         cell->shared = 1;
         if (cell->last_site < site_limit)
             shared_sites[cell->last_site] = 1;
     }
-    cell->last_id = t->id;
+    cell->last_id = (uint16_t)t->id;
     cell->last_site = site;
     if (cell->shared && site < site_limit)
         shared_sites[site] = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The tracker turns accesses into a timestamped, context-aware communication graph
- * (Recon 3.1, 5.1, 5.2, 5.4; Bugaboo 4.1). It knows nothing of locks, schedules or Python; the
+ * (Recon 3.1, 5.1, 5.2, 5.4; Bugaboo 4.1) and into access patterns (Falcon 3.1). It knows nothing of locks, schedules or Python; the
  * same code runs online in the target and offline over a stream of events. Its oracle is
  * tests/conformance/tracker_twin.py.
  */
@@ -20,8 +20,10 @@
 #define UNS_CELL_BITS    17
 #define UNS_CELL_WAYS    4
 #define UNS_CONTEXT_MAX  8
-#define UNS_EDGES_START  64
-#define UNS_EDGES_MAX    (1u << 20)
+#define UNS_ROWS_START   64
+#define UNS_ROWS_MAX     (1u << 20)
+#define UNS_WINDOW_MAX     64
+#define UNS_WINDOW_DEFAULT 5 /* Falcon 4.3: larger ones find little more */
 #define UNS_LOCK_STRIPES 256
 
 enum uns_context_event { UNS_LC_RD = 0, UNS_LC_WR = 1, UNS_RM_RD = 2, UNS_RM_WR = 3 };
@@ -33,10 +35,14 @@ enum uns_first_write { UNS_FIRST_WRITE_OFF, UNS_FIRST_WRITE_PAPER, UNS_FIRST_WRI
 struct uns_cell {
     uint64_t key;     /* 0: free */
     uint64_t sharers; /* bits of the live ids that read since the last write */
-    uint32_t writer;  /* live id, 0: none */
-    uint16_t shared;  /* two threads touched it */
-    uint16_t has_reader;
-    uint32_t last_id, last_site; /* who touched it last */
+    uint8_t writer;   /* live id, 0: none */
+    uint8_t slot;     /* the window's latest slot: live id, UNS_SLOT_WRITE if it wrote; 0: none */
+    uint8_t shared;   /* two threads touched it */
+    uint8_t has_reader;
+    uint16_t slot_thread;
+    uint16_t last_id;    /* who asked for it last, at the gate, */
+    uint32_t last_site;  /* ... and where */
+    uint32_t slot_point; /* a thread's accesses in a row are one slot (Falcon 3.1) */
 };
 _Static_assert(sizeof(struct uns_cell) == 32, "two cells are one cache line");
 
@@ -48,12 +54,32 @@ struct uns_access_record {
 };
 struct uns_history {
     struct uns_access_record writer, reader;
+    uint64_t slot_time, early_time, late_time;
+    uint32_t early, late;            /* see struct uns_slot */
+    uint32_t window, early_is_write; /* place in tracker.windows + 1; 0: only one thread so far */
 };
-_Static_assert(sizeof(struct uns_history) == 32, "history");
+_Static_assert(sizeof(struct uns_history) == 72, "history");
 
-struct uns_edge_table {
-    struct uns_edge_record *rows;
-    uint32_t capacity, used;
+/* The slots of a cell before the latest one, oldest first. */
+#define UNS_SLOT_WRITE 0x80u
+struct uns_slot {
+    uint64_t time;
+    uint32_t point;
+    uint16_t thread;
+    uint8_t write, early_is_write;
+    /* What the slot's own rule drops: the thread's first access, and its read after its write. */
+    uint64_t early_time, late_time;
+    uint32_t early, late; /* points, 0: none */
+};
+struct uns_window {
+    uint32_t cell, used;
+    struct uns_slot slots[UNS_WINDOW_MAX];
+};
+
+/* Edges or patterns: both begin with a key of 12 bytes (format.h). */
+struct uns_table {
+    char *rows;
+    uint32_t row_size, capacity, used;
     uint64_t dropped;
 };
 
@@ -61,7 +87,9 @@ struct uns_edge_table {
 struct uns_tracked {
     uint64_t bit, read_bit, write_mask;
     uint32_t id, own_id, write_id, index;
-    struct uns_edge_table edges;
+    uint32_t slot, read_slot; /* what a cell's slot says after our write, our read */
+    uint32_t remote;          /* its latest access found another thread's before it */
+    struct uns_table edges, patterns;
     /* Written by other threads on every communication: a line of its own. */
     _Alignas(64) uint64_t context;
 };
@@ -71,6 +99,8 @@ struct uns_tracker {
     struct uns_history *histories; /* same index */
     uint64_t context_mask, evicted;
     int first_read, first_write, racy_lookup, anti_edges, own_reads;
+    struct uns_window *windows; /* of the cells that two threads touched */
+    uint32_t windows_used, window_size;
     struct uns_tracked *live[UNS_LIVE_IDS];
     uint64_t (*now)(void);
     char locks[UNS_LOCK_STRIPES];
@@ -81,6 +111,7 @@ struct uns_tracker_options {
     int first_read, racy_lookup;
     int anti_edges; /* write-after-read too: beyond the paper (docs/adr/0007) */
     int own_reads;  /* ... also from reads of what the thread wrote itself: no fast path */
+    unsigned window_size; /* slots of Falcon's windows, 0: none */
     enum uns_first_write first_write;
 };
 
@@ -103,14 +134,23 @@ UNS_API void uns_wait_forever(struct uns_tracker *tracker, struct uns_tracked *t
 UNS_API void uns_write_new(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                            uint64_t key);
 /* The object behind the cell was made anew: what was known of its address is void. */
-UNS_API void uns_forget(struct uns_tracker *tracker, uint64_t key);
+UNS_API void uns_forget(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t key);
 /* Notes who touched the cell; returns whether two threads have. Marks sites in `shared_sites`. */
 UNS_API int uns_touch(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t site,
                       uint64_t key, uint8_t *shared_sites, uint32_t site_limit);
 
-UNS_API void uns_edges_add(struct uns_edge_table *table, const struct uns_edge_record *edge);
-UNS_API void uns_edges_merge(struct uns_edge_table *into, const struct uns_edge_table *from);
-UNS_API void uns_edges_free(struct uns_edge_table *table);
+/* windows.c: an access joins its cell's window; a window that is full gives a pattern. */
+UNS_API void uns_window_add(struct uns_tracker *tracker, struct uns_tracked *t,
+                            struct uns_cell *cell, const struct uns_slot *access);
+/* The end of a cell's window: whatever patterns are still in it. */
+UNS_API void uns_window_end(struct uns_tracker *tracker, struct uns_tracked *t,
+                            struct uns_cell *cell);
+UNS_API void uns_windows_end(struct uns_tracker *tracker, struct uns_tracked *t);
+
+UNS_API void uns_table_add(struct uns_table *table, const void *row);
+UNS_API void uns_table_merge(struct uns_table *into, const struct uns_table *from);
+UNS_API void uns_table_free(struct uns_table *table);
+UNS_API uint32_t uns_row_count(const void *row);
 UNS_API void *uns_pages(size_t bytes);
 
 static inline uint64_t uns_mix(uint64_t x) {
@@ -136,36 +176,43 @@ static inline struct uns_cell *uns_cell_at(const struct uns_tracker *tracker, ui
     return &tracker->cells[key >> 8 & UNS_CELL_MASK];
 }
 
-/* The two fast paths: this thread has nothing new to tell about this cell. */
+/* The two fast paths: this thread has nothing new to tell about this cell. With windows, because
+ * it touched the cell last (so the window has its slot); without, because it knows what is there. */
 static inline int uns_knows_read(const struct uns_cell *cell, const struct uns_tracked *t,
                                  uint64_t key) {
-    return cell->key == key && (cell->writer == t->own_id || (cell->sharers & t->read_bit));
+    return cell->key == key && ((cell->slot | UNS_SLOT_WRITE) == t->slot ||
+                                cell->writer == t->own_id || (cell->sharers & t->read_bit));
 }
 
 static inline int uns_knows_write(const struct uns_cell *cell, const struct uns_tracked *t,
                                   uint64_t key) {
-    return cell->key == key && cell->writer == t->write_id && !(cell->sharers & t->write_mask);
+    return cell->key == key &&
+           (cell->slot == t->slot ||
+            (cell->writer == t->write_id && !(cell->sharers & t->write_mask)));
 }
 
-static inline int uns_read_is_old(const struct uns_tracker *tracker, const struct uns_tracked *t,
-                                  uint64_t key) {
-    return uns_knows_read(uns_cell_at(tracker, key), t, key);
-}
-
-static inline int uns_write_is_old(const struct uns_tracker *tracker, const struct uns_tracked *t,
-                                   uint64_t key) {
-    return uns_knows_write(uns_cell_at(tracker, key), t, key);
+/* ... but for the place: a slot is where its thread was last, and a read leaves a write alone. */
+static inline void uns_repeat(struct uns_cell *cell, const struct uns_tracked *t, uint32_t point,
+                              int write) {
+    if (write || cell->slot == t->read_slot)
+        cell->slot_point = point;
 }
 
 static inline void uns_read(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                             uint64_t key) {
-    if (!UNS_LIKELY(uns_read_is_old(tracker, t, key)))
+    struct uns_cell *cell = uns_cell_at(tracker, key);
+    if (UNS_LIKELY(uns_knows_read(cell, t, key)))
+        uns_repeat(cell, t, point, 0);
+    else
         uns_read_slow(tracker, t, point, key);
 }
 
 static inline void uns_write(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                              uint64_t key) {
-    if (!UNS_LIKELY(uns_write_is_old(tracker, t, key)))
+    struct uns_cell *cell = uns_cell_at(tracker, key);
+    if (UNS_LIKELY(uns_knows_write(cell, t, key)))
+        uns_repeat(cell, t, point, 1);
+    else
         uns_write_slow(tracker, t, point, key);
 }
 #endif

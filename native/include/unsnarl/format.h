@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define UNS_MAGIC          "UNSNARL\x1a"
-#define UNS_FORMAT_VERSION 1
+#define UNS_FORMAT_VERSION 2
 
 enum uns_section {
     UNS_SECTION_NOTES = 1,    /* JSON texts, one a line: failure, variables, codes loaded late */
@@ -34,6 +34,7 @@ enum uns_section {
     UNS_SECTION_COUNTERS = 7, /* uint64_t[UNS_COUNTERS], see enum uns_counter */
     UNS_SECTION_WAITS = 8,    /* struct uns_wait_record: who waits for whom, at a deadlock */
     UNS_SECTION_TRACE = 9,    /* struct uns_trace_record: every event, where asked for */
+    UNS_SECTION_PATTERNS = 10, /* struct uns_pattern_record */
 };
 
 /* A point is what a node of the graph stands for: a site and what was done there.
@@ -91,6 +92,29 @@ struct uns_edge_record {
     uint32_t count, reserved;
 };
 
+/* Falcon's tables 1 (conflicting pairs) and 2 (unserialisable triples): reads and writes, the first
+ * and the last by one thread. */
+enum uns_pattern_kind {
+    UNS_PATTERN_RW = 1,
+    UNS_PATTERN_WR,
+    UNS_PATTERN_WW,
+    UNS_PATTERN_RWR,
+    UNS_PATTERN_WWR,
+    UNS_PATTERN_WRW,
+    UNS_PATTERN_RWW,
+    UNS_PATTERN_WWW,
+    UNS_PATTERN_FINE = 16, /* added to a kind: not a pattern of Falcon's windows, see windows.c */
+};
+/* Begins as an edge does, so that one table holds either: a key of 12 bytes, times, cell, count. */
+struct uns_pattern_record {
+    uint32_t first_point, other_point, last_point; /* a pair has no last: 0 */
+    uint16_t first_thread, other_thread;
+    uint64_t first_time, other_time, cell;
+    uint32_t count;
+    uint16_t kind, span; /* span: the smallest window that would have shown it */
+    uint64_t last_time;
+};
+
 /* "thread ran, from point, until its event counter stood at until" */
 struct uns_segment_record {
     uint32_t thread, point;
@@ -100,6 +124,7 @@ struct uns_segment_record {
  * accesses follow one switch point, and only the first of them is known to the gate beforehand */
 struct uns_count_record {
     uint32_t thread, site, count, head;
+    uint32_t remote, reserved; /* remote: another thread had touched the cell last */
 };
 struct uns_wait_record {
     uint32_t thread, point, owner, taken; /* owner: UINT32_MAX if nobody will release it */
@@ -124,6 +149,7 @@ enum uns_counter {
     UNS_COUNT_ALIASED,
     UNS_COUNT_TRACE_DROPPED,
     UNS_COUNT_SCHEDULE_DROPPED,
+    UNS_COUNT_PATTERNS_DROPPED,
     UNS_COUNTERS = 16
 };
 
@@ -132,7 +158,8 @@ _Static_assert(sizeof(struct uns_section_header) == 16, "section header");
 _Static_assert(sizeof(struct uns_thread_record) == 136, "thread record");
 _Static_assert(sizeof(struct uns_edge_record) == 48, "edge record");
 _Static_assert(sizeof(struct uns_segment_record) == 16, "segment record");
-_Static_assert(sizeof(struct uns_count_record) == 16, "count record");
+_Static_assert(sizeof(struct uns_count_record) == 24, "count record");
+_Static_assert(sizeof(struct uns_pattern_record) == 56, "pattern record");
 _Static_assert(sizeof(struct uns_wait_record) == 32, "wait record");
 _Static_assert(sizeof(struct uns_trace_record) == 24, "trace record");
 #endif

@@ -37,7 +37,7 @@ enum uns_state {
 enum uns_grant { UNS_GO, UNS_TIMED_OUT, UNS_INTERRUPTED, UNS_DEADLOCKED };
 
 struct uns_site_count {
-    uint32_t count, head;
+    uint32_t count, head, remote;
 };
 
 struct uns_thread {
@@ -101,6 +101,7 @@ struct uns_plan {
     double time_limit; /* seconds, 0: none */
     int core;          /* pin gated threads to this core, -1: do not */
     int trace;
+    int by_object;
     struct uns_tracker_options tracker;
     uint32_t site_limit;
     const uint8_t *switch_sites, *interest_sites; /* byte maps of site_limit entries, or NULL */
@@ -120,6 +121,7 @@ struct uns_runtime {
     int noise;
     int tracing; /* keep every event, not only the graph */
     int any_access;
+    int by_object; /* one cell per object, not per attribute or element */
     uint64_t logical_time;
     int64_t clock_offset; /* virtual ns that waiting threads were spared */
     uint32_t site_limit;

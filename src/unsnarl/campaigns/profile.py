@@ -19,7 +19,7 @@ def profile_of(run: RunFile) -> Profile:
     """The profile that the rotation learns from."""
     counts: dict[str, dict[int, int]] = {thread.path: {} for thread in run.threads}
     heads: dict[int, int] = {}
-    for thread, site, count, head in run.counts.tolist():
+    for thread, site, count, head, *_ in run.counts.tolist():
         counts[run.threads[thread].path][site] = count
         heads[site] = head
     shared = frozenset(run.shared.tolist())

@@ -9,9 +9,10 @@ import struct
 import numpy as np
 
 from unsnarl.model.graph import EDGE
+from unsnarl.model.pattern import PATTERN
 
 MAGIC = b"UNSNARL\x1a"
-VERSION = 1
+VERSION = 2
 
 # magic, version, sections, size of file, reserved
 FILE_HEADER = struct.Struct("<8sIIQQ")
@@ -34,6 +35,7 @@ class Section(enum.IntEnum):
     COUNTERS = 7
     WAITS = 8
     TRACE = 9
+    PATTERNS = 10
 
 
 class ThreadFlag(enum.IntFlag):
@@ -57,7 +59,16 @@ THREAD = np.dtype(
     ]
 )
 SEGMENT = np.dtype([("thread", "<u4"), ("point", "<u4"), ("until", "<u8")])
-COUNT = np.dtype([("thread", "<u4"), ("site", "<u4"), ("count", "<u4"), ("head", "<u4")])
+COUNT = np.dtype(
+    [
+        ("thread", "<u4"),
+        ("site", "<u4"),
+        ("count", "<u4"),
+        ("head", "<u4"),
+        ("remote", "<u4"),
+        ("reserved", "<u4"),
+    ]
+)
 WAIT = np.dtype(
     [
         ("thread", "<u4"),
@@ -82,6 +93,7 @@ RECORDS = {
     Section.COUNTERS: np.dtype("<u8"),
     Section.WAITS: WAIT,
     Section.TRACE: TRACE,
+    Section.PATTERNS: PATTERN,
 }
 
 # Names of the counters, in the order of enum uns_counter.
@@ -98,4 +110,5 @@ COUNTERS = (
     "aliased",
     "trace_dropped",
     "schedule_dropped",
+    "patterns_dropped",
 )

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unsnarl.model.pattern import FINE, PatternKind
 from unsnarl.model.run import Failure, Segment, Thread, Wait
 from unsnarl.model.site import Op
 from unsnarl.runfile import layout
@@ -50,13 +51,15 @@ def parse_run(data: bytes, path: Path | str = "<memory>") -> RunFile:
 
 
 class RunFile:
-    """One run. Edges, counts, shared sites and trace are arrays with raw points and site ids."""
+    """One run. Its arrays (edges, patterns, counts, …) have raw points and site ids."""
 
     def __init__(self, path: Path, payloads: dict[int, bytes | memoryview]) -> None:
         self.path = path
         self._notes = bytes(payloads.get(Section.NOTES, b""))
         self.threads = _threads(_records(payloads, Section.THREADS))
         self.edges = self._checked(payloads, Section.EDGES, "source_thread", "sink_thread")
+        self.patterns = self._checked(payloads, Section.PATTERNS, "first_thread", "other_thread")
+        _require(_are_kinds(self.patterns["kind"]), "patterns: no such kind")
         self.counts = self._checked(payloads, Section.COUNTS, "thread")
         self.trace = self._checked(payloads, Section.TRACE, "thread")
         self.shared = _records(payloads, Section.SHARED)
@@ -74,8 +77,8 @@ class RunFile:
             _require(
                 int(records[field].max()) < len(self.threads), f"{_word(kind)}: no such thread"
             )
-        for field in ("point", "source_point", "sink_point"):
-            if field in (records.dtype.names or ()):
+        for field in records.dtype.names or ():
+            if field.endswith("point"):
                 ops = records[field] & 15
                 _require(int(ops.max()) <= _MAX_OP, f"{_word(kind)}: no such operation")
         return records
@@ -119,6 +122,15 @@ class _DamagedError(Exception):
 def _require(condition: bool, reason: str) -> None:
     if not condition:
         raise _DamagedError(reason)
+
+
+def _are_kinds(kinds: Records) -> bool:
+    plain = kinds % FINE
+    return not len(kinds) or bool(
+        plain.min() >= min(PatternKind)
+        and plain.max() <= max(PatternKind)
+        and kinds.max() < 2 * FINE
+    )
 
 
 def _word(kind: int) -> str:

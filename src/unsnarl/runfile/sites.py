@@ -11,7 +11,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from unsnarl.model.evidence import COUNT, Counts, Evidence, Places
 from unsnarl.model.graph import Edges, Graph
+from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
 from unsnarl.model.site import UNKNOWN_SITE, Op, Point, Site
 from unsnarl.runfile.codes import Code, CodesFile, SiteEntry
 from unsnarl.runfile.errors import RunFileError
@@ -20,7 +22,8 @@ from unsnarl.runfile.reader import RunFile
 CODES_VERSION = 1
 
 # What makes two points the same in two runs: all that is said of the site but its names.
-_Identity = tuple[str, str, int, int, int, str, int]
+_Place = tuple[str, str, int, int, int, str]
+_Identity = tuple[_Place, int]
 
 
 class SiteTable:
@@ -103,6 +106,8 @@ class Interner:
         self._points: list[Point] = []
         self._raws: list[set[int]] = []
         self._by_identity: dict[_Identity, int] = {}
+        self._sites: dict[_Place, int] = {}
+        self._site_of: list[int] = []
         self._by_raw: dict[int, int] = {}  # only ids below the watermark mean the same everywhere
 
     def __len__(self) -> int:
@@ -124,6 +129,17 @@ class Interner:
         ops = [point.op for point in self._points]
         return np.array([op.is_sync and op is not Op.WAIT for op in ops], dtype=bool)
 
+    def places(self) -> Places:
+        """What analyses need to know of all points met so far."""
+        functions: dict[tuple[str, str], int] = {}
+        numbers = [functions.setdefault(place[:2], len(functions)) for place in self._sites]
+        return Places(
+            sync=self.sync_mask(),
+            order=self.site_order(),
+            site=np.array(self._site_of, dtype=np.intp),
+            function=np.array(numbers, dtype=np.intp),
+        )
+
     def site_order(self) -> npt.NDArray[np.intp]:
         """The place of every index in the order of sites, which no order of runs can change."""
         order = sorted(range(len(self._points)), key=lambda index: self._points[index])
@@ -139,6 +155,37 @@ class Interner:
         edges["source_point"] = indexes[: len(edges)]
         edges["sink_point"] = indexes[len(edges) :]
         return Graph(_merged(edges))
+
+    def evidence(self, run: RunFile) -> Evidence:
+        """All that analyses look at in a run."""
+        return Evidence(self.graph(run), self._patterns(run), self._counts(run))
+
+    def _patterns(self, run: RunFile) -> Patterns:
+        patterns = run.patterns.copy()
+        points = [patterns[f"{which}_point"] for which in ("first", "other", "last")]
+        indexes = self.indexes(np.concatenate(points), run).reshape(3, -1)
+        triple = kinds_of(patterns) >= PatternKind.RWR
+        patterns["first_point"], patterns["other_point"] = indexes[:2]
+        patterns["last_point"] = np.where(triple, indexes[2], 0)
+        return patterns
+
+    def _counts(self, run: RunFile) -> Counts:
+        sites = self._site_indexes(run)
+        counts = np.zeros(len(self._sites), dtype=COUNT)
+        counts["site"] = np.arange(len(counts))
+        np.add.at(counts["executed"], sites, run.counts["count"])
+        np.add.at(counts["remote"], sites, run.counts["remote"])
+        return counts[counts["executed"] > 0]
+
+    def _site_indexes(self, run: RunFile) -> npt.NDArray[np.intp]:
+        """The campaign-wide site of every row of a run's counts."""
+        table = self._table.for_run(run)
+        unique, inverse = np.unique(run.counts["site"], return_inverse=True)
+        known = [self._site_index(_place(table.site(site))) for site in unique.tolist()]
+        return np.array(known, dtype=np.intp)[inverse]
+
+    def _site_index(self, place: _Place) -> int:
+        return self._sites.setdefault(place, len(self._sites))
 
     def indexes(self, raw: npt.NDArray[np.uint32], run: RunFile) -> npt.NDArray[np.uint32]:
         """Maps raw points of a run to campaign-wide indexes."""
@@ -161,23 +208,20 @@ class Interner:
 
     def _learn(self, raw: int, site: Site) -> int:
         op = Op(raw & 15)
-        identity = (
-            site.file,
-            site.function,
-            site.line,
-            site.column,
-            site.end_column,
-            site.kind,
-            int(op),
-        )
-        index = self._by_identity.setdefault(identity, len(self._points))
+        place = _place(site)
+        index = self._by_identity.setdefault((place, int(op)), len(self._points))
         if index == len(self._points):
             self._points.append(Point(site, op))
+            self._site_of.append(self._site_index(place))
             self._raws.append(set())
         if raw >> 4 < self._table.watermark:
             self._by_raw[raw] = index
             self._raws[index].add(raw)
         return index
+
+
+def _place(site: Site) -> _Place:
+    return (site.file, site.function, site.line, site.column, site.end_column, site.kind)
 
 
 def _merged(edges: Edges) -> Edges:

@@ -11,7 +11,8 @@ around data edges (`Options.sync`); what is shown is trimmed after ranking (`foc
 the paper's.
 """
 
-from unsnarl.analyses.recon.focus import Focus, Focused, Line, focus
+from unsnarl.analyses.answer import Line
+from unsnarl.analyses.recon.focus import Focus, Focused, focus
 from unsnarl.analyses.recon.ranking import rank
 from unsnarl.analyses.recon.reconstruction import Node, Options, Reconstruction
 

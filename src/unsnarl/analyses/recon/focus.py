@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from unsnarl.analyses.answer import Line
 from unsnarl.analyses.recon.aggregate import WINDOWS, anchors, gather, mask_of, shares
 from unsnarl.analyses.recon.keys import Keys, NodeKeys
 from unsnarl.analyses.recon.reconstruction import (
@@ -67,30 +68,6 @@ class Focus:
     minimum: int = 4
     limit: int = 6
     occurrences: int = 4
-
-
-@dataclass(frozen=True)
-class Line:
-    """One line of a finding. `time` puts the lines of all regions in order."""
-
-    point: int
-    region: Region
-    role: int
-    confidence: float
-    time: float
-    separation: float
-    same_cell: float
-    anchor: int
-
-    @property
-    def is_end(self) -> bool:
-        """Whether this is the source or the sink."""
-        return self.region in ("source", "sink")
-
-    @property
-    def relevance(self) -> float:
-        """How much a line says about the failure, for filling up and cutting."""
-        return self.confidence * (self.same_cell + max(self.separation, 0.0))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Falcon's windows (3.1, algorithm 1): per cell, the latest accesses by alternating threads. The
+ * latest slot lies in the cell itself, so that a thread which goes on alone touches nothing else;
+ * the slots before it come into being when a second thread arrives. All is called with the cell
+ * locked.
+ *
+ * A slot stands for all that a thread did in a row, and Falcon keeps one access of it. What broke is
+ * often another one: the check after the thread's own earlier write, or the first read after the
+ * other's write, before the thread wrote itself. In gated runs, where every access comes by, a slot
+ * keeps these two as well, and they make further patterns, marked UNS_PATTERN_FINE.
+ */
+#include <string.h>
+#include "tracker/tracker.h"
+
+static struct uns_history *history(const struct uns_tracker *tracker, const struct uns_cell *cell) {
+    return &tracker->histories[cell - tracker->cells];
+}
+
+static struct uns_window *window_of(struct uns_tracker *tracker, const struct uns_cell *cell) {
+    struct uns_history *past = history(tracker, cell);
+    if (!past->window) {
+        past->window = __atomic_add_fetch(&tracker->windows_used, 1, __ATOMIC_RELAXED);
+        tracker->windows[past->window - 1].cell = (uint32_t)(cell - tracker->cells);
+    }
+    return &tracker->windows[past->window - 1];
+}
+
+static struct uns_slot latest(const struct uns_tracker *tracker, const struct uns_cell *cell) {
+    const struct uns_history *past = history(tracker, cell);
+    return (struct uns_slot){.time = past->slot_time,
+                             .point = cell->slot_point,
+                             .thread = cell->slot_thread,
+                             .write = (cell->slot & UNS_SLOT_WRITE) != 0,
+                             .early_is_write = past->early_is_write != 0,
+                             .early_time = past->early_time,
+                             .late_time = past->late_time,
+                             .early = past->early,
+                             .late = past->late};
+}
+
+/* The same streak of accesses, told by its first one, or by its read after the write. */
+static struct uns_slot early(struct uns_slot slot) {
+    slot.time = slot.early_time;
+    slot.point = slot.early;
+    slot.write = slot.early_is_write;
+    return slot;
+}
+
+static struct uns_slot late(struct uns_slot slot) {
+    slot.time = slot.late_time;
+    slot.point = slot.late;
+    slot.write = 0;
+    return slot;
+}
+
+/* Reads and writes as bits, the first access highest; 0: serialisable, or no conflict. */
+static uint32_t triple_kind(const struct uns_slot *a, const struct uns_slot *b,
+                            const struct uns_slot *c) {
+    static const uint8_t kinds[8] = {[2] = UNS_PATTERN_RWR,
+                                     [6] = UNS_PATTERN_WWR,
+                                     [5] = UNS_PATTERN_WRW,
+                                     [3] = UNS_PATTERN_RWW,
+                                     [7] = UNS_PATTERN_WWW};
+    return kinds[a->write << 2 | b->write << 1 | c->write];
+}
+
+static uint32_t pair_kind(const struct uns_slot *a, const struct uns_slot *b) {
+    static const uint8_t kinds[4] = {0, UNS_PATTERN_RW, UNS_PATTERN_WR, UNS_PATTERN_WW};
+    return kinds[a->write << 1 | b->write];
+}
+
+static int add(struct uns_tracked *t, uint64_t key, uint32_t kind, uint32_t span,
+               const struct uns_slot *a, const struct uns_slot *b, const struct uns_slot *c) {
+    if (!(kind & ~UNS_PATTERN_FINE))
+        return 0;
+    const struct uns_pattern_record pattern = {.first_point = a->point,
+                                               .other_point = b->point,
+                                               .last_point = c ? c->point : 0,
+                                               .first_thread = a->thread,
+                                               .other_thread = b->thread,
+                                               .first_time = a->time,
+                                               .other_time = b->time,
+                                               .last_time = c ? c->time : 0,
+                                               .cell = key,
+                                               .count = 1,
+                                               .kind = (uint16_t)kind,
+                                               .span = (uint16_t)span};
+    uns_table_add(&t->patterns, &pattern);
+    return 1;
+}
+
+static int add_triple(struct uns_tracked *t, uint64_t key, const struct uns_slot *slots,
+                      uint32_t other, uint32_t last) {
+    const struct uns_slot *b = &slots[other], firsts[] = {slots[0], late(slots[0])},
+                          lasts[] = {slots[last], early(slots[last])};
+    int found = 0;
+    for (uint32_t variant = 0; variant < 4; variant++) {
+        const struct uns_slot *a = &firsts[variant & 1], *c = &lasts[variant >> 1];
+        if (!a->point || !c->point)
+            continue;
+        uint32_t fine = variant ? UNS_PATTERN_FINE : 0;
+        found |= add(t, key, triple_kind(a, b, c) | fine, last + 1, a, b, c);
+    }
+    return found;
+}
+
+static void add_pair(struct uns_tracked *t, uint64_t key, const struct uns_slot *slots) {
+    const struct uns_slot firsts[] = {slots[0], late(slots[0])},
+                          seconds[] = {slots[1], early(slots[1])};
+    for (uint32_t variant = 0; variant < 4; variant++) {
+        const struct uns_slot *a = &firsts[variant & 1], *b = &seconds[variant >> 1];
+        if (a->point && b->point)
+            add(t, key, pair_kind(a, b) | (variant ? UNS_PATTERN_FINE : 0), 2, a, b, NULL);
+    }
+}
+
+/* The patterns that begin at the oldest slot: triples, and only if there is none a pair. */
+static void extract(struct uns_tracked *t, uint64_t key, const struct uns_slot *slots,
+                    uint32_t count) {
+    int found = 0;
+    for (uint32_t last = 2; last < count; last++)
+        for (uint32_t other = 1; slots[last].thread == slots[0].thread && other < last; other++)
+            if (slots[other].thread != slots[0].thread)
+                found |= add_triple(t, key, slots, other, last);
+    if (!found && count > 1)
+        add_pair(t, key, slots);
+}
+
+static void slide(struct uns_window *window) {
+    memmove(window->slots, window->slots + 1, --window->used * sizeof *window->slots);
+}
+
+static void set_slot(struct uns_tracker *tracker, const struct uns_tracked *t,
+                     struct uns_cell *cell, const struct uns_slot *access) {
+    cell->slot = (uint8_t)(t->id | (access->write ? UNS_SLOT_WRITE : 0));
+    cell->slot_thread = access->thread;
+    cell->slot_point = access->point;
+    history(tracker, cell)->slot_time = access->time;
+    history(tracker, cell)->late = 0;
+}
+
+static void begin_slot(struct uns_tracker *tracker, const struct uns_tracked *t,
+                       struct uns_cell *cell, const struct uns_slot *access) {
+    struct uns_history *past = history(tracker, cell);
+    set_slot(tracker, t, cell, access);
+    past->early = 0;
+}
+
+/* Before the slot's access is replaced for the first time, it was the first one. */
+static void keep_early(const struct uns_tracker *tracker, const struct uns_cell *cell) {
+    struct uns_history *past = history(tracker, cell);
+    if (!tracker->own_reads || past->early)
+        return;
+    past->early = cell->slot_point;
+    past->early_time = past->slot_time;
+    past->early_is_write = (cell->slot & UNS_SLOT_WRITE) != 0;
+}
+
+static void keep_late(const struct uns_tracker *tracker, const struct uns_cell *cell,
+                      const struct uns_slot *access) {
+    if (!tracker->own_reads)
+        return;
+    history(tracker, cell)->late = access->point;
+    history(tracker, cell)->late_time = access->time;
+}
+
+static void leave_slot(struct uns_tracker *tracker, struct uns_tracked *t, struct uns_cell *cell) {
+    struct uns_window *window = window_of(tracker, cell);
+    window->slots[window->used++] = latest(tracker, cell);
+    if (window->used == tracker->window_size) {
+        extract(t, cell->key, window->slots, window->used);
+        slide(window);
+    }
+}
+
+void uns_window_add(struct uns_tracker *tracker, struct uns_tracked *t, struct uns_cell *cell,
+                    const struct uns_slot *access) {
+    t->remote = cell->slot && cell->slot_thread != access->thread;
+    if (t->remote)
+        leave_slot(tracker, t, cell);
+    if (t->remote || !cell->slot) {
+        begin_slot(tracker, t, cell, access);
+    } else if (cell->slot & UNS_SLOT_WRITE && !access->write) {
+        /* Both kinds of violation need a write: a read does not replace one. */
+        keep_late(tracker, cell, access);
+    } else {
+        keep_early(tracker, cell);
+        set_slot(tracker, t, cell, access);
+    }
+}
+
+void uns_window_end(struct uns_tracker *tracker, struct uns_tracked *t, struct uns_cell *cell) {
+    uint32_t place = tracker->window_size && cell->slot ? history(tracker, cell)->window : 0;
+    struct uns_window *window = place ? &tracker->windows[place - 1] : NULL;
+    if (!window || !window->used)
+        return;
+    window->slots[window->used++] = latest(tracker, cell);
+    for (; window->used > 1; slide(window))
+        extract(t, cell->key, window->slots, window->used);
+    window->used = 0;
+    cell->slot = 0;
+}
+
+void uns_windows_end(struct uns_tracker *tracker, struct uns_tracked *t) {
+    for (uint32_t i = 0; i < tracker->windows_used; i++)
+        uns_window_end(tracker, t, &tracker->cells[tracker->windows[i].cell]);
+}

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every analysis returns: ranked answers, made of lines that name points by index."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from unsnarl.model.finding import Region
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of an answer.
+
+    Attributes:
+        role: Number of its thread, by first appearance among the lines.
+        confidence: Share of the answer's runs that have the line.
+        time: Puts the lines of all regions in order.
+        separation: How much more failing than passing runs have it.
+        same_cell: Share of its appearances that touched the cell the answer is about.
+        anchor: Which thread: 0 that of the source, 1 that of the sink, higher for others.
+    """
+
+    point: int
+    region: Region
+    role: int
+    confidence: float
+    time: float
+    separation: float
+    same_cell: float
+    anchor: int
+
+    @property
+    def is_end(self) -> bool:
+        """Whether this is the source or the sink."""
+        return self.region in ("source", "sink")
+
+    @property
+    def relevance(self) -> float:
+        """How much a line says about the failure, for filling up and cutting."""
+        return self.confidence * (self.same_cell + max(self.separation, 0.0))
+
+
+@dataclass(frozen=True)
+class Support:
+    """That another method says the same: its rank there, its score, and what tells it."""
+
+    method: str
+    rank: int
+    score: float
+    features: Mapping[str, float] = field(default_factory=dict)
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One ranked answer of one method.
+
+    Attributes:
+        runs: Indexes of the failing runs that have it.
+        passing: How many passing runs have it.
+        threads: By failing run: the thread's index in that run behind each anchor.
+        support: What single methods say of the same accesses, in the joined ranking.
+    """
+
+    method: str
+    score: float
+    features: Mapping[str, float]
+    lines: tuple[Line, ...]
+    runs: tuple[int, ...]
+    passing: int
+    threads: Mapping[int, Mapping[int, int]]
+    support: tuple[Support, ...] = ()
