@@ -8,7 +8,8 @@
  * A slot stands for all that a thread did in a row, and Falcon keeps one access of it. What broke is
  * often another one: the check after the thread's own earlier write, or the first read after the
  * other's write, before the thread wrote itself. In gated runs, where every access comes by, a slot
- * keeps these two as well, and they make further patterns, marked UNS_PATTERN_FINE.
+ * keeps these two as well; they and all pairs that depend on each other make further patterns,
+ * marked UNS_PATTERN_FINE.
  */
 #include <string.h>
 #include "tracker/tracker.h"
@@ -105,26 +106,40 @@ static int add_triple(struct uns_tracked *t, uint64_t key, const struct uns_slot
     return found;
 }
 
-static void add_pair(struct uns_tracked *t, uint64_t key, const struct uns_slot *slots) {
-    const struct uns_slot firsts[] = {slots[0], late(slots[0])},
-                          seconds[] = {slots[1], early(slots[1])};
+static void add_pair(struct uns_tracked *t, uint64_t key, const struct uns_slot *first,
+                     const struct uns_slot *second, uint32_t span, int fine) {
+    const struct uns_slot firsts[] = {*first, late(*first)}, seconds[] = {*second, early(*second)};
     for (uint32_t variant = 0; variant < 4; variant++) {
         const struct uns_slot *a = &firsts[variant & 1], *b = &seconds[variant >> 1];
         if (a->point && b->point)
-            add(t, key, pair_kind(a, b) | (variant ? UNS_PATTERN_FINE : 0), 2, a, b, NULL);
+            add(t, key, pair_kind(a, b) | (variant || fine ? UNS_PATTERN_FINE : 0), span, a, b,
+                NULL);
+    }
+}
+
+/* Every access that depends on the oldest slot: nobody wrote between. */
+static void add_dependents(struct uns_tracked *t, uint64_t key, const struct uns_slot *slots,
+                           uint32_t count) {
+    for (uint32_t at = 1; at < count; at++) {
+        if (slots[at].thread != slots[0].thread)
+            add_pair(t, key, &slots[0], &slots[at], at + 1, 1);
+        if (slots[at].write)
+            return;
     }
 }
 
 /* The patterns that begin at the oldest slot: triples, and only if there is none a pair. */
-static void extract(struct uns_tracked *t, uint64_t key, const struct uns_slot *slots,
-                    uint32_t count) {
+static void extract(const struct uns_tracker *tracker, struct uns_tracked *t, uint64_t key,
+                    const struct uns_slot *slots, uint32_t count) {
     int found = 0;
     for (uint32_t last = 2; last < count; last++)
         for (uint32_t other = 1; slots[last].thread == slots[0].thread && other < last; other++)
             if (slots[other].thread != slots[0].thread)
                 found |= add_triple(t, key, slots, other, last);
     if (!found && count > 1)
-        add_pair(t, key, slots);
+        add_pair(t, key, &slots[0], &slots[1], 2, 0);
+    if (tracker->own_reads)
+        add_dependents(t, key, slots, count);
 }
 
 static void slide(struct uns_window *window) {
@@ -169,7 +184,7 @@ static void leave_slot(struct uns_tracker *tracker, struct uns_tracked *t, struc
     struct uns_window *window = window_of(tracker, cell);
     window->slots[window->used++] = latest(tracker, cell);
     if (window->used == tracker->window_size) {
-        extract(t, cell->key, window->slots, window->used);
+        extract(tracker, t, cell->key, window->slots, window->used);
         slide(window);
     }
 }
@@ -197,7 +212,7 @@ void uns_window_end(struct uns_tracker *tracker, struct uns_tracked *t, struct u
         return;
     window->slots[window->used++] = latest(tracker, cell);
     for (; window->used > 1; slide(window))
-        extract(t, cell->key, window->slots, window->used);
+        extract(tracker, t, cell->key, window->slots, window->used);
     window->used = 0;
     cell->slot = 0;
 }

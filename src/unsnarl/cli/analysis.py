@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a stored campaign to its report: read the kept runs, rank them, name things."""
+"""From a stored campaign to its report: compare the kept runs, rank, name things."""
 
 from __future__ import annotations
 
@@ -8,26 +8,23 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unsnarl import config
-from unsnarl.analyses.recon import Focused, Options, focus, rank
+from unsnarl.analyses.answer import Answer
+from unsnarl.analyses.methods import DEFAULT, rank_with
 from unsnarl.campaigns import store as stores
+from unsnarl.campaigns.comparisons import Compared, Comparisons
 from unsnarl.campaigns.replays import Replays
-from unsnarl.campaigns.store import Store, Stored, storing
-from unsnarl.campaigns.tally import HUNT, Tally
+from unsnarl.campaigns.store import Store, storing
+from unsnarl.campaigns.tally import Tally
 from unsnarl.cli import values
 from unsnarl.errors import ToolError, UsageError
 from unsnarl.model.finding import Instrumented, Notice, RunCounts
-from unsnarl.model.graph import Graph
-from unsnarl.model.run import RunRecord
 from unsnarl.reports import json
 from unsnarl.reports.build import build_report
 from unsnarl.reports.details import DetailedReport
 from unsnarl.reports.facts import CampaignFacts, FailingRun, SignatureFacts
-from unsnarl.runfile import Interner, RunFile, RunFileError, SiteTable, read_run
+from unsnarl.runfile import Interner, RunFile, RunFileError
 
-MOST_SIGNATURES = 10
 REPORT = "report.json"
-CONTEXT_SIZES = (5, 2, 0)
-TELLING = 2.0  # an edge twice as frequent in failing runs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,15 +38,15 @@ class Figures:
     seconds: float
 
 
-def make_report(store: Store, figures: Figures, replays: Replays) -> DetailedReport:
+def make_report(
+    store: Store, figures: Figures, replays: Replays, method: str = DEFAULT
+) -> DetailedReport:
     """Rank every signature of the campaign; the most frequent first."""
-    root = Path(store.description.root)
     tally = figures.tally
     try:
-        codes = store.folder / "codes.json"
-        table = SiteTable.load(codes, root) if tally.failing else SiteTable((), root)
-        interner = Interner(table)
-        signatures = _Ranker(store, interner, tally, replays).signatures()
+        comparisons = Comparisons(store, tally)
+        teller = _Teller(comparisons.interner, tally, replays, method)
+        signatures = [teller.tell(compared) for compared in comparisons.all()]
     except RunFileError as error:
         raise ToolError("damaged-run-file", str(error)) from None
     facts = CampaignFacts(
@@ -63,82 +60,46 @@ def make_report(store: Store, figures: Figures, replays: Replays) -> DetailedRep
         warnings=figures.warnings,
         signatures=signatures,
     )
-    return build_report(facts, interner, root)
+    return build_report(facts, comparisons.interner, Path(store.description.root))
 
 
-class _Ranker:
-    """Compares the kept failing runs of each signature with passing runs of the same mode."""
+class _Teller:
+    """Ranks comparisons and gathers what a report tells of them."""
 
-    def __init__(self, store: Store, interner: Interner, tally: Tally, replays: Replays) -> None:
-        self._store = store
+    def __init__(self, interner: Interner, tally: Tally, replays: Replays, method: str) -> None:
         self._interner = interner
         self._tally = tally
         self._replays = replays
-        self._kept = [run for run in store.runs() if run.kept and run.phase == HUNT]
-        self._passing: dict[str, list[Graph]] = {}
+        self._method = method
 
-    def signatures(self) -> list[SignatureFacts]:
-        tally = self._tally
-        switches = {signature: tally.basis(signature) for _, signature in tally.failing}
-        counts = {sig: tally.failing[switch, sig] for sig, switch in switches.items()}
-        best = sorted(counts, key=lambda sig: (-counts[sig], sig))[:MOST_SIGNATURES]
-        return [self._signature(switches[sig], sig, counts[sig]) for sig in best if counts[sig]]
-
-    def _signature(self, switch: str, signature: str, count: int) -> SignatureFacts:
-        key = (switch, signature)
-        kept = [run for run in self._kept if (run.record.switch, run.record.signature) == key]
-        pairs = [(stored.record, run) for stored in kept if (run := self._read(stored))]
-        failing = [FailingRun.of(run, self._interner) for _, run in pairs]
-        passing = self._passing_graphs(switch)
-        findings = self._findings([r.graph for r in failing], passing)
-        exemplar = _exemplar(findings, [run for _, run in pairs])
+    def tell(self, compared: Compared) -> SignatureFacts:
+        """One signature, its findings ranked and told with the values of one run."""
+        failing = [FailingRun.of(run, self._interner) for run in compared.runs]
+        findings = rank_with(self._method, compared.comparison)
+        exemplar = _exemplar(findings, compared.runs)
         if findings:
-            failing[exemplar] = self._with_values(
-                failing[exemplar], *pairs[exemplar], findings, exemplar
-            )
-        failure = kept[0].record.failure if kept else None
+            failing[exemplar] = self._with_values(failing[exemplar], compared, findings, exemplar)
+        failure = compared.records[0].failure if compared.records else None
         return SignatureFacts(
-            signature=signature,
+            signature=compared.signature,
             kind=failure.kind if failure else "exit",
-            switch=switch,
-            latent=self._tally.latent(signature),
-            count=count,
-            rate=count / max(1, self._tally.runs[switch]),
+            switch=compared.switch,
+            latent=self._tally.latent(compared.signature),
+            count=compared.count,
+            rate=compared.count / max(1, self._tally.runs[compared.switch]),
             failing=failing,
-            passing=len(passing),
+            passing=len(compared.comparison.passing),
             findings=findings,
             exemplar=exemplar,
+            method=self._method,
         )
-
-    def _findings(self, failing: list[Graph], passing: list[Graph]) -> list[Focused]:
-        """Data first: the order of lock operations mostly repeats, less tellingly, what it guards.
-
-        Only where no data separates the runs do edges between lock operations come first.
-        """
-        options = Options(
-            sync_points=self._interner.sync_mask(),
-            site_order=self._interner.site_order(),
-            timeline="all",
-            context_sizes=CONTEXT_SIZES,
-        )
-        data = dataclasses.replace(options, sync="drop")
-        first = focus(rank(failing, passing, data), passing, data, failing=failing)
-        both = focus(rank(failing, passing, options), passing, options, failing=failing)
-        if not first or first[0].reconstruction.features["B"] < TELLING:
-            return both
-        shown = {one.lines for one in first}
-        return (first + [one for one in both if one.lines not in shown])[: len(both)]
 
     def _with_values(
-        self,
-        failing: FailingRun,
-        record: RunRecord,
-        run: RunFile,
-        findings: Sequence[Focused],
-        index: int,
+        self, failing: FailingRun, compared: Compared, findings: Sequence[Answer], index: int
     ) -> FailingRun:
         """The run with the values of its replay, where that worked."""
-        replay = self._replays.of(record, run, values.raw_points(findings, index, self._interner))
+        wanted = values.raw_points(findings, index, self._interner)
+        replay = self._replays.of(compared.records[index], compared.runs[index], wanted)
         if replay is None:
             return failing
         seen = values.moments(replay, self._interner)
@@ -146,35 +107,18 @@ class _Ranker:
         captured = values.assign(seen, findings, failing, index) or None
         return dataclasses.replace(failing, captured=captured)
 
-    def _passing_graphs(self, switch: str) -> list[Graph]:
-        if switch not in self._passing:
-            wanted = [
-                r for r in self._kept if r.record.label == "pass" and r.record.switch == switch
-            ]
-            runs = [run for run in map(self._read, wanted) if run is not None]
-            self._passing[switch] = [self._interner.graph(run) for run in runs]
-        return self._passing[switch]
 
-    def _read(self, stored: Stored) -> RunFile | None:
-        """A run that was readable when it was stored; one that is not any more is left out."""
-        try:
-            run = read_run(self._store.run_file(stored.record.number))
-            _ = run.notes
-            return run
-        except RunFileError:
-            return None
-
-
-def _exemplar(findings: Sequence[Focused], runs: Sequence[RunFile]) -> int:
+def _exemplar(findings: Sequence[Answer], runs: Sequence[RunFile]) -> int:
     """The run to show: one with the best finding, and of those the one with fewest switches."""
-    candidates = findings[0].reconstruction.runs if findings else range(len(runs))
+    candidates = findings[0].runs if findings else range(len(runs))
     return min(candidates, key=lambda at: (len(runs[at].schedule), at), default=0)
 
 
 def save_report(store: Store, report: DetailedReport) -> None:
     """Keep the report and its findings for `show` and `rank`."""
     for failure in report.failures:
-        store.save_findings("recon", failure.signature, failure.findings)
+        method = failure.findings[0].method if failure.findings else DEFAULT
+        store.save_findings(method, failure.signature, failure.findings)
     with storing(store.folder):
         (store.folder / REPORT).write_bytes(json.encode(report))
 
@@ -190,8 +134,8 @@ def stored_report(name: str) -> DetailedReport:
         store.close()
 
 
-def ranked(name: str) -> DetailedReport:
-    """Rank a stored campaign anew."""
+def ranked(name: str, method: str = DEFAULT) -> DetailedReport:
+    """Rank a stored campaign anew; only the default ranking becomes its report."""
     store = Store.open(stores.find(Path.cwd(), name))
     settings = config.override(store.description.options, {})
     tally = Tally(settings.fail, settings.passed, settings.seed)
@@ -201,8 +145,9 @@ def ranked(name: str) -> DetailedReport:
         raise UsageError(
             "nothing-to-rank", f"no run of campaign {store.name} failed", "hunt with more runs"
         )
-    report = make_report(store, _stored_figures(store, tally), Replays(store))
-    save_report(store, report)
+    report = make_report(store, _stored_figures(store, tally), Replays(store), method)
+    if method == DEFAULT:
+        save_report(store, report)
     store.close()
     return report
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unsnarl.analyses.recon import Focused, Line
+from unsnarl.analyses.answer import Answer, Line
 from unsnarl.reports.facts import Captured, FailingRun
 from unsnarl.runfile import Interner, RunFile
 
@@ -27,12 +27,12 @@ class Moment(NamedTuple):
     captured: Captured
 
 
-def raw_points(findings: Sequence[Focused], index: int, interner: Interner) -> list[int]:
+def raw_points(findings: Sequence[Answer], index: int, interner: Interner) -> list[int]:
     """What to capture: the points of the findings that run `index` has."""
     shown = {
         line.point
         for finding in findings
-        if index in finding.reconstruction.runs
+        if index in finding.runs
         for line in finding.lines
     }
     return sorted({raw for point in shown for raw in interner.raw_points(point)})
@@ -50,31 +50,32 @@ def moments(replay: RunFile, interner: Interner) -> list[Moment]:
 
 
 def assign(
-    seen: Sequence[Moment], findings: Sequence[Focused], run: FailingRun, index: int
+    seen: Sequence[Moment], findings: Sequence[Answer], run: FailingRun, index: int
 ) -> dict[Key, Captured]:
     """Values for the findings that run `index` has; the best finding chooses first."""
     captured: dict[Key, Captured] = {}
     for finding in findings:
-        if index in finding.reconstruction.runs:
-            for key, value in _assign(seen, finding, _ends(finding, run)).items():
+        if index in finding.runs:
+            for key, value in _assign(seen, finding, _ends(finding, run, index)).items():
                 captured.setdefault(key, value)
     return captured
 
 
-def _ends(finding: Focused, run: FailingRun) -> tuple[Key, Key] | None:
-    """Thread and point of the edge's ends, at its latest occurrence in the run."""
-    row = finding.reconstruction.occurrence(run.graph)
-    if row is None:
-        return None
+def _ends(finding: Answer, run: FailingRun, index: int) -> tuple[Key, Key] | None:
+    """Thread and point of the source and the sink in the run, if the finding has both."""
     paths = {thread.index: thread.path for thread in run.threads}
-    return (
-        (paths[int(row["source_thread"])], int(row["source_point"])),
-        (paths[int(row["sink_thread"])], int(row["sink_point"])),
-    )
+    threads = finding.threads.get(index, {})
+    ends = [
+        (paths[threads[line.anchor]], line.point)
+        for region in ("source", "sink")
+        for line in finding.lines
+        if line.region == region and threads.get(line.anchor) in paths
+    ]
+    return (ends[0], ends[1]) if len(ends) == 2 else None
 
 
 def _assign(
-    seen: Sequence[Moment], finding: Focused, ends: tuple[Key, Key] | None
+    seen: Sequence[Moment], finding: Answer, ends: tuple[Key, Key] | None
 ) -> dict[Key, Captured]:
     if ends is None:
         return {}

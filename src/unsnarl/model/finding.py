@@ -30,8 +30,18 @@ class FindingPoint(msgspec.Struct, frozen=True, omit_defaults=True):
     time: float = 0.0
 
 
+class Evidence(msgspec.Struct, frozen=True):
+    """What one method says of a finding of the joined ranking: its rank and score there."""
+
+    method: str
+    rank: int
+    score: float
+    features: dict[str, float]
+    note: str = ""
+
+
 class Finding(msgspec.Struct, frozen=True):
-    """A ranked answer of one method."""
+    """A ranked answer of one method, or of several joined."""
 
     rank: int
     method: str
@@ -42,6 +52,7 @@ class Finding(msgspec.Struct, frozen=True):
     points: tuple[FindingPoint, ...]
     runs: int
     status: Status = "untested"
+    evidence: tuple[Evidence, ...] = ()
 
 
 class FailureReport(msgspec.Struct, frozen=True):

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from unsnarl.analyses.recon import Focused, Line
-from unsnarl.model.finding import FindingPoint, Region
-from unsnarl.model.graph import Graph
+from unsnarl.analyses.answer import Answer, Line
+from unsnarl.model.finding import Evidence, FindingPoint, Region
 from unsnarl.model.run import Failure, Frame
 from unsnarl.reports.cycle import deadlock_points
 from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
@@ -41,16 +40,6 @@ def build_report(facts: CampaignFacts, points: Points, root: Path) -> DetailedRe
     )
 
 
-def passing_runs(frequency: float, failing_share: float, passing: int) -> int:
-    """How many passing runs have an edge, from its B.
-
-    B is the ratio of shares, with 1/(passing + 1) for the share of an edge that none has; that is
-    less than one run, and every other share is a whole number of runs.
-    """
-    runs = passing * failing_share / frequency
-    return 0 if runs < 1 - 0.5 / (passing + 1) else round(runs)
-
-
 def _failure(facts: SignatureFacts, points: Points, sources: Sources) -> NamedFailure:
     exemplar = facts.failing[facts.exemplar] if facts.failing else None
     failure = exemplar.failure if exemplar else None
@@ -76,8 +65,8 @@ def _findings(
 ) -> tuple[CountedFinding, ...]:
     cycle = deadlock_points(exemplar, points, sources) if exemplar else ()
     findings = [_cycle_finding(facts, cycle)] if cycle else []
-    for focused in facts.findings:
-        findings.append(_finding(focused, len(findings) + 1, facts, points, sources))
+    for answer in facts.findings:
+        findings.append(_finding(answer, len(findings) + 1, facts, points, sources))
     return tuple(findings)
 
 
@@ -86,7 +75,7 @@ def _cycle_finding(facts: SignatureFacts, cycle: tuple[FindingPoint, ...]) -> Co
     score = facts.passing + 1.0
     return CountedFinding(
         rank=1,
-        method="recon",
+        method=facts.method,
         score=score,
         features={"B": score},
         kind="deadlock",
@@ -99,38 +88,40 @@ def _cycle_finding(facts: SignatureFacts, cycle: tuple[FindingPoint, ...]) -> Co
 
 
 def _finding(
-    focused: Focused, rank: int, facts: SignatureFacts, points: Points, sources: Sources
+    answer: Answer, rank: int, facts: SignatureFacts, points: Points, sources: Sources
 ) -> CountedFinding:
-    reconstruction = focused.reconstruction
-    chosen = facts.exemplar if facts.exemplar in reconstruction.runs else reconstruction.runs[0]
+    chosen = facts.exemplar if facts.exemplar in answer.runs else answer.runs[0]
     run = facts.failing[chosen]
-    told = _points(focused, run, points, sources)
-    share = len(reconstruction.runs) / len(facts.failing)
+    told = _points(answer, chosen, run, points, sources)
     return CountedFinding(
         rank=rank,
-        method="recon",
-        score=reconstruction.score,
-        features=dict(reconstruction.features),
+        method=answer.method,
+        score=answer.score,
+        features=dict(answer.features),
         kind=classify(told),
         variables=tuple(dict.fromkeys(told[i].variable for i in core(told) if told[i].variable)),
         points=tuple(_with_failing_line(told, run.failure, sources)),
-        runs=len(reconstruction.runs),
-        passing=passing_runs(reconstruction.features["B"], share, facts.passing),
+        runs=len(answer.runs),
+        passing=answer.passing,
         locks_known=run.captured is not None,
+        evidence=tuple(
+            Evidence(one.method, one.rank, one.score, dict(one.features), one.note)
+            for one in answer.support
+        ),
     )
 
 
 def _points(
-    focused: Focused, run: FailingRun, points: Points, sources: Sources
+    answer: Answer, index: int, run: FailingRun, points: Points, sources: Sources
 ) -> list[FindingPoint]:
-    paths = _paths(focused, run)
+    paths = _paths(answer, index, run)
     seen = {
         line: (run.captured or {}).get((paths[line.anchor], line.point), NOTHING)
-        for line in focused.lines
+        for line in answer.lines
     }
     names = _variables(seen, points, sources)
     told = []
-    for line in focused.lines:
+    for line in answer.lines:
         point = points.point(line.point)
         told.append(
             FindingPoint(
@@ -161,24 +152,11 @@ def _variables(seen: Mapping[Line, Captured], points: Points, sources: Sources) 
     return {line: shared if line.same_cell >= SAME_CELL else name for line, name in names.items()}
 
 
-def _paths(focused: Focused, run: FailingRun) -> dict[int, str]:
+def _paths(answer: Answer, index: int, run: FailingRun) -> dict[int, str]:
     """The path of the thread behind each anchor, in one run."""
-    edge = focused.reconstruction.occurrence(run.graph)
-    anchors = {} if edge is None else {0: int(edge["source_thread"]), 1: int(edge["sink_thread"])}
-    for line in focused.lines:
-        if line.anchor not in anchors:
-            anchors[line.anchor] = _thread_at(run.graph, line, list(anchors.values()))
     paths = {thread.index: thread.path for thread in run.threads}
-    return {anchor: paths.get(index, "?") for anchor, index in anchors.items()}
-
-
-def _thread_at(graph: Graph, line: Line, taken: Sequence[int]) -> int:
-    """A thread that passed the line's point and has no other part in the finding."""
-    passed = [
-        graph.edges[f"{end}_thread"][graph.edges[f"{end}_point"] == line.point].tolist()
-        for end in ("source", "sink")
-    ]
-    return min((thread for some in passed for thread in some if thread not in taken), default=-1)
+    anchors = answer.threads.get(index, {})
+    return {line.anchor: paths.get(anchors.get(line.anchor, -1), "?") for line in answer.lines}
 
 
 def _with_failing_line(

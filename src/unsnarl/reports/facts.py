@@ -10,7 +10,7 @@ from typing import Protocol
 import msgspec
 import numpy as np
 
-from unsnarl.analyses.recon import Focused
+from unsnarl.analyses.answer import Answer
 from unsnarl.model.finding import Instrumented, Notice, RunCounts
 from unsnarl.model.graph import Graph
 from unsnarl.model.run import Failure, Thread, Wait
@@ -104,7 +104,7 @@ class SignatureFacts:
         count: Runs with this signature; `rate` is their share.
         failing: The runs whose graphs were ranked, in the order in which `rank` got them.
         passing: How many passing runs they were compared with.
-        findings: What `focus` made of them, best first.
+        findings: The answers of the ranking, best first.
         exemplar: Index into `failing` of the run to show where a finding has the choice.
     """
 
@@ -116,7 +116,8 @@ class SignatureFacts:
     rate: float
     failing: Sequence[FailingRun]
     passing: int
-    findings: Sequence[Focused] = ()
+    findings: Sequence[Answer] = ()
+    method: str = "joined"
     exemplar: int = 0
 
 

@@ -20,7 +20,7 @@ class Shop:
 
     def take(self):
         with self.delivery:
-            while len(self.shelf) == 0:
+            while not self.shelf:
                 self.delivery.wait()
             return self.shelf.pop()
 

@@ -20,7 +20,7 @@ class Shop:
 
     def take(self):
         with self.delivery:
-            if len(self.shelf) == 0:
+            if not self.shelf:
                 self.delivery.wait()
             return self.shelf.pop()
 

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ranking of patterns (Falcon 3.2), and patterns as answers, which AVIO makes as well."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from unsnarl.analyses.answer import Answer, Line
+from unsnarl.analyses.falcon.scores import Formula, Scores, suspiciousness
+from unsnarl.analyses.falcon.table import Indexes, Table, table, top
+from unsnarl.analyses.recon.keys import Keys
+from unsnarl.analyses.recon.timelines import find_keys
+from unsnarl.model.evidence import Comparison, Evidence
+from unsnarl.model.finding import Region
+from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
+
+SOURCE_ANCHOR, SINK_ANCHOR = 0, 1
+# Who does what, in order. The first access of a triple is by the thread of the last one.
+_TRIPLE: tuple[tuple[Region, int], ...] = (
+    ("prefix", SINK_ANCHOR),
+    ("source", SOURCE_ANCHOR),
+    ("sink", SINK_ANCHOR),
+)
+_PAIR: tuple[tuple[Region, int], ...] = (("source", SOURCE_ANCHOR), ("sink", SINK_ANCHOR))
+
+Threads = dict[int, dict[int, int]]  # by run, then by anchor
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to rank; the defaults are the paper's.
+
+    Attributes:
+        formula: What makes a pattern suspicious.
+        fine: Whether to rank patterns too that the paper's windows merge away.
+        keep: So many patterns are returned, the best ones.
+    """
+
+    formula: Formula = "jaccard"
+    fine: bool = False
+    keep: int = 50
+
+
+class Scored(NamedTuple):
+    """A row of a table with what its answer says beside the lines."""
+
+    row: int
+    score: float
+    features: Mapping[str, float]
+
+
+def answers(comparison: Comparison, options: Options | None = None) -> list[Answer]:
+    """Ranks the patterns of failing runs, most suspicious first."""
+    options = options or Options()
+    counted = table(comparison, fine=options.fine)
+    totals = (counted.failing, counted.passing)
+
+    def doubt(rows: Indexes) -> Scores:
+        failed, passed = counted.failed[rows], counted.passed[rows]
+        return -suspiciousness(failed, passed, *totals, options.formula)
+
+    in_order = [doubt, lambda rows: -counted.failed[rows]]
+    in_order += counted.in_site_order(comparison.places.order)
+    best = top(np.flatnonzero(counted.failed), in_order, options.keep)
+    scored = [
+        Scored(row, -score, _features(counted, row) | {"suspiciousness": -score})
+        for row, score in zip(best.tolist(), doubt(best).tolist(), strict=True)
+    ]
+    return to_answers("falcon", comparison, counted, scored)
+
+
+def to_answers(
+    method: str, comparison: Comparison, counted: Table, scored: Sequence[Scored]
+) -> list[Answer]:
+    """Patterns as answers, in the given order: each with the runs and threads that have it."""
+    rows = np.array([one.row for one in scored], dtype=np.intp)
+    threads = _threads(comparison.failing, counted, counted.keys[rows])
+    identities = zip(*(column.tolist() for column in counted.identity(rows)), strict=True)
+    found = []
+    for one, (kind, *points) in zip(scored, identities, strict=True):
+        by_run = threads[int(counted.keys[one.row])]
+        answer = Answer(
+            method=method,
+            score=one.score,
+            features=one.features,
+            lines=_lines(PatternKind(kind), points, _separation(counted, one.row)),
+            runs=tuple(by_run),
+            passing=int(counted.passed[one.row]),
+            threads=by_run,
+        )
+        found.append(answer)
+    return found
+
+
+def _features(counted: Table, row: int) -> dict[str, float]:
+    return {"failed": float(counted.failed[row]), "passed": float(counted.passed[row])}
+
+
+def _separation(counted: Table, row: int) -> float:
+    failed = counted.failed[row] / max(counted.failing, 1)
+    return float(failed - counted.passed[row] / max(counted.passing, 1))
+
+
+def _lines(kind: PatternKind, points: Sequence[int], separation: float) -> tuple[Line, ...]:
+    parts = _TRIPLE if kind.is_triple else _PAIR
+    roles: dict[int, int] = {}
+    return tuple(
+        Line(
+            point=point,
+            region=region,
+            role=roles.setdefault(anchor, len(roles) + 1),
+            confidence=1.0,
+            time=float(3 - len(parts) + place),  # the source at 1, the sink at 2, as in Recon
+            separation=separation,
+            same_cell=1.0,
+            anchor=anchor,
+        )
+        for place, ((region, anchor), point) in enumerate(zip(parts, points, strict=False))
+    )
+
+
+def _threads(failing: Sequence[Evidence], counted: Table, wanted: Keys) -> dict[int, Threads]:
+    """By pattern: the threads of its latest occurrence in every failing run that has it."""
+    found: dict[int, Threads] = defaultdict(dict)
+    wanted = np.sort(wanted)
+    for run, evidence in enumerate(failing):
+        keys, patterns = counted.occurrences(evidence)
+        rows, _ = find_keys(wanted, keys)
+        rows = rows[np.argsort(patterns["other_time"][rows], kind="stable")]
+        ends = zip(*_ends(patterns[rows]), strict=True)
+        for key, (source, sink) in zip(keys[rows].tolist(), ends, strict=True):
+            found[key][run] = {SOURCE_ANCHOR: source, SINK_ANCHOR: sink}
+    return found
+
+
+def _ends(patterns: Patterns) -> tuple[list[int], list[int]]:
+    """The threads of sources and of sinks."""
+    triple = kinds_of(patterns) >= PatternKind.RWR
+    first, other = patterns["first_thread"], patterns["other_thread"]
+    return np.where(triple, other, first).tolist(), np.where(triple, first, other).tolist()

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All patterns of some runs, each once, with the number of failing and passing runs that have it.
+
+A pattern becomes one integer, so that sets of patterns are sorted arrays:
+
+     63     3*width       2*width         width           0
+    +------+-------------+---------------+---------------+
+    | kind | first point |  other point  |  last point   |
+    +------+-------------+---------------+---------------+
+
+Up to a million points fit. Beyond, both halves are numbered by sorted tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from unsnarl.analyses.recon.keys import Counts, Keys, distinct, lookup, tally
+from unsnarl.model.evidence import Comparison, Evidence
+from unsnarl.model.pattern import Patterns, falcon_only, kinds_of
+
+Indexes = npt.NDArray[np.intp]
+Points = npt.NDArray[np.intp]
+SortKey = Callable[[Indexes], npt.NDArray[Any]]
+
+_POINTS = ("first_point", "other_point", "last_point")
+_HALF_WORD = np.uint64(32)
+_KIND_BITS = 4
+_NOTHING: Keys = np.empty(0, dtype=np.uint64)
+
+
+class Identity(NamedTuple):
+    """Parallel arrays: what tells patterns apart."""
+
+    kind: Points
+    first: Points
+    other: Points
+    last: Points
+
+
+class PatternKeys:
+    """The numbering of patterns that some runs share."""
+
+    def __init__(self, runs: Sequence[Patterns]) -> None:
+        largest = max((int(run[p].max()) for run in runs if len(run) for p in _POINTS), default=0)
+        self._width = np.uint64(largest.bit_length())
+        self._packs = 3 * largest.bit_length() + _KIND_BITS <= 64
+        self._heads = self._tails = _NOTHING
+        if not self._packs:
+            self._heads, _ = tally(distinct(_head(run))[0] for run in runs)
+            self._tails, _ = tally(distinct(_tail(run))[0] for run in runs)
+
+    def of(self, run: Patterns) -> Keys:
+        """The keys of patterns that are among those of the runs."""
+        if not self._packs:
+            heads = np.searchsorted(self._heads, _head(run)).astype(np.uint64)
+            return heads << _HALF_WORD | np.searchsorted(self._tails, _tail(run)).astype(np.uint64)
+        keys = kinds_of(run).astype(np.uint64)
+        for point in _POINTS:
+            keys = keys << self._width | run[point]
+        return keys
+
+    def identity(self, keys: Keys) -> Identity:
+        """What the keys stand for."""
+        if not self._packs:
+            heads = self._heads[(keys >> _HALF_WORD).astype(np.intp)]
+            tails = self._tails[(keys & _mask(_HALF_WORD)).astype(np.intp)]
+            return _identity(tails & _mask(_HALF_WORD), *_halves(heads), tails >> _HALF_WORD)
+        mask, width = _mask(self._width), self._width
+        first, other, last = (keys >> width * np.uint64(at) & mask for at in (2, 1, 0))
+        return _identity(keys >> width * np.uint64(3), first, other, last)
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Patterns and the numbers of runs that have them.
+
+    Attributes:
+        failed: How many of the `failing` runs have each pattern.
+        passed: How many of the `passing` runs have it.
+    """
+
+    keys: Keys
+    failed: Counts
+    passed: Counts
+    failing: int
+    passing: int
+    fine: bool
+    numbering: PatternKeys
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    def identity(self, rows: Indexes | None = None) -> Identity:
+        """Kinds and points of some of the patterns, or of all."""
+        return self.numbering.identity(self.keys if rows is None else self.keys[rows])
+
+    def occurrences(self, evidence: Evidence) -> tuple[Keys, Patterns]:
+        """The patterns of a run, with their keys."""
+        patterns = _patterns(evidence, fine=self.fine)
+        return self.numbering.of(patterns), patterns
+
+    def in_site_order(self, order: npt.NDArray[np.intp]) -> list[SortKey]:
+        """Keys that sort patterns as their sites are sorted."""
+        return [
+            lambda rows: order[self.identity(rows).first],
+            lambda rows: order[self.identity(rows).other],
+            lambda rows: order[self.identity(rows).last],
+            lambda rows: self.identity(rows).kind,
+        ]
+
+
+def table(comparison: Comparison, *, fine: bool = False) -> Table:
+    """Counts the patterns of all runs.
+
+    Args:
+        comparison: The runs.
+        fine: Whether patterns count that Falcon's windows do not show.
+    """
+    runs = [*comparison.failing, *comparison.passing]
+    numbering = PatternKeys([run.patterns for run in runs])
+
+    def key_sets(runs: Sequence[Evidence]) -> Iterator[Keys]:
+        for run in runs:
+            # Two raw points may be one point of the campaign, so a run may have a pattern twice.
+            yield distinct(numbering.of(_patterns(run, fine=fine)))[0]
+
+    failed = tally(key_sets(comparison.failing))
+    passed = tally(key_sets(comparison.passing))
+    keys, _ = distinct(np.concatenate((failed[0], passed[0])))
+    return Table(
+        keys=keys,
+        failed=lookup(*failed, keys),
+        passed=lookup(*passed, keys),
+        failing=len(comparison.failing),
+        passing=len(comparison.passing),
+        fine=fine,
+        numbering=numbering,
+    )
+
+
+def top(rows: Indexes, sort_keys: Sequence[SortKey], keep: int) -> Indexes:
+    """The `keep` rows that sort first, the most significant key first.
+
+    A key is asked only for the rows that are still undecided: nearly always a few, of millions.
+    """
+    chosen: list[Indexes] = []
+    tied, missing = rows, keep
+    for sort_key in sort_keys:
+        if len(tied) <= missing:
+            break
+        values = sort_key(tied)
+        limit = np.partition(values, missing - 1)[missing - 1]
+        chosen.append(tied[values < limit])
+        tied = tied[values == limit]
+        missing -= len(chosen[-1])
+    best = np.concatenate([*chosen, tied[:missing]])
+    return best[np.lexsort([sort_key(best) for sort_key in reversed(sort_keys)])]
+
+
+def _patterns(evidence: Evidence, *, fine: bool) -> Patterns:
+    return evidence.patterns if fine else falcon_only(evidence.patterns)
+
+
+def _head(run: Patterns) -> Keys:
+    head: Keys = run["first_point"].astype(np.uint64) << _HALF_WORD | run["other_point"]
+    return head
+
+
+def _tail(run: Patterns) -> Keys:
+    tail: Keys = run["last_point"].astype(np.uint64) << _HALF_WORD | kinds_of(run)
+    return tail
+
+
+def _halves(keys: Keys) -> tuple[Keys, Keys]:
+    return keys >> _HALF_WORD, keys & _mask(_HALF_WORD)
+
+
+def _identity(*columns: Keys) -> Identity:
+    return Identity._make(column.astype(np.intp) for column in columns)
+
+
+def _mask(bits: np.uint64) -> np.uint64:
+    return np.uint64((1 << int(bits)) - 1)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Falcon's windows again, slow and obvious: the oracle for the native ones (3.1, algorithm 1).
+
+One window per cell holds its latest accesses by alternating threads. Feeds on the events of the
+tracker's twin. Time is the index of the event, as there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from tests.conformance.tracker_twin import Event, Kind
+
+from unsnarl.model.pattern import PATTERN, PatternKind, Patterns
+
+
+class Slot(NamedTuple):
+    """An access that a window remembers."""
+
+    thread: int
+    point: int
+    write: bool
+    time: int
+
+    @property
+    def letter(self) -> str:
+        return "W" if self.write else "R"
+
+
+class PatternKey(NamedTuple):
+    """What tells one pattern from another; the last point of a pair is 0."""
+
+    kind: PatternKind
+    first: int
+    other: int
+    last: int
+
+
+class PatternValue(NamedTuple):
+    """What a pattern keeps of its latest occurrence; the smallest span; how often it occurred."""
+
+    first_thread: int
+    other_thread: int
+    first_time: int
+    other_time: int
+    last_time: int
+    cell: int
+    span: int
+    times: int
+
+    @property
+    def age(self) -> tuple[int, int, int]:
+        """Orders the occurrences of one pattern, whatever the order in which they were found."""
+        return (self.other_time, self.first_time, self.last_time)
+
+
+@dataclass
+class Windows:
+    """Feeds on events, leaves patterns. The last ones appear when the windows are drained."""
+
+    size: int = 5
+    windows: dict[int, list[Slot]] = field(default_factory=dict)
+    patterns: dict[PatternKey, PatternValue] = field(default_factory=dict)
+    time: int = 0
+
+    def feed(self, events: Iterable[Event]) -> Windows:
+        """Processes events in order. Lock operations (forced writes) have no windows."""
+        for event in events:
+            if event.kind in (Kind.RESET, Kind.INIT_WRITE):
+                self._end(event.cell)
+            if event.kind in (Kind.READ, Kind.WRITE, Kind.INIT_WRITE):
+                self._access(event)
+            self.time += 1
+        return self
+
+    def drain(self) -> Windows:
+        """The end of the run."""
+        for cell in list(self.windows):
+            self._end(cell)
+        return self
+
+    def counts(self) -> dict[PatternKey, int]:
+        """How often each pattern occurred."""
+        return {key: value.times for key, value in self.patterns.items()}
+
+    def rows(self) -> Patterns:
+        """The patterns in the form in which analyses take them."""
+        rows = np.zeros(len(self.patterns), dtype=PATTERN)
+        for row, (key, value) in zip(rows, self.patterns.items(), strict=True):
+            row["kind"], row["first_point"], row["other_point"], row["last_point"] = key
+            for name in PatternValue._fields:
+                row["count" if name == "times" else name] = getattr(value, name)
+        return rows
+
+    def _access(self, event: Event) -> None:
+        slot = Slot(event.thread, event.point, event.kind != Kind.READ, self.time)
+        window = self.windows.setdefault(event.cell, [])
+        if window and window[-1].thread == slot.thread:
+            if slot.write or not window[-1].write:
+                window[-1] = slot
+            return
+        if len(window) == self.size:
+            self._extract(event.cell, window)
+            del window[0]
+        window.append(slot)
+
+    def _end(self, cell: int) -> None:
+        window = self.windows.pop(cell, [])
+        while window:
+            self._extract(cell, window)
+            del window[0]
+
+    def _extract(self, cell: int, window: list[Slot]) -> None:
+        for found in list(_triples(window)) or list(_pairs(window)):
+            self._note(cell, found, span=window.index(found[-1]) + 1)
+
+    def _note(self, cell: int, slots: tuple[Slot, ...], span: int) -> None:
+        first, other = slots[:2]
+        last = slots[2] if len(slots) == 3 else Slot(0, 0, False, 0)
+        key = PatternKey(PatternKind[_letters(slots)], first.point, other.point, last.point)
+        threads = (first.thread, other.thread)
+        new = PatternValue(*threads, first.time, other.time, last.time, cell, span, 1)
+        old = self.patterns.get(key, new._replace(times=0))
+        latest = max(old, new, key=lambda value: value.age)
+        self.patterns[key] = latest._replace(span=min(old.span, span), times=old.times + 1)
+
+
+class Execution(NamedTuple):
+    """A row of Falcon's figure 1(b): both accesses columns, then both simplified ones."""
+
+    x: str
+    y: str
+    simplified_x: str
+    simplified_y: str
+
+
+X, Y = 0x1000, 0x1008
+
+# The last of the four runs fails, the others pass. Statement 3 reads both variables.
+_X_BY_3 = ("R1,1-W1,1-R3,6-W3,6-R2,4-R1,3", "W1,1-W3,6-R2,4-R1,3")
+_X_BY_2 = ("R1,1-W1,1-R2,4-W2,4-R3,6-R1,3", "W1,1-W2,4-R3,6-R1,3")
+_Y_BY_3 = ("R1,2-W1,2-R3,7-W3,7-R2,5-R1,3", "W1,2-W3,7-R2,5-R1,3")
+_Y_BY_2 = ("R1,2-W1,2-R2,5-W2,5-R3,7-R1,3", "W1,2-W2,5-R3,7-R1,3")
+FIGURE_1 = tuple(
+    Execution(x[0], y[0], x[1], y[1])
+    for x, y in [(_X_BY_3, _Y_BY_3), (_X_BY_3, _Y_BY_2), (_X_BY_2, _Y_BY_3), (_X_BY_2, _Y_BY_2)]
+)
+
+
+def accesses(trace: str, cell: int = X) -> list[Event]:
+    """From the paper's way of writing: "R1,1-W3,6" is a read by 1 at 1, then a write by 3 at 6."""
+    events = []
+    for access in trace.split("-"):
+        thread, point = access[1:].split(",")
+        kind = Kind.WRITE if access[0] == "W" else Kind.READ
+        events.append(Event(int(thread), int(point), cell, kind))
+    return events
+
+
+def figure_1(execution: Execution) -> list[Event]:
+    """One execution of figure 1. Only the order within a variable matters to a window."""
+    return [*accesses(execution.x, X), *accesses(execution.y, Y)]
+
+
+def written(window: list[Slot]) -> str:
+    """A window in the paper's way of writing."""
+    return "-".join(f"{slot.letter}{slot.thread},{slot.point}" for slot in window)
+
+
+def _triples(window: list[Slot]) -> Iterator[tuple[Slot, ...]]:
+    """Table 2: unserialisable, from the oldest slot on."""
+    first = window[0]
+    for other, last in combinations(window[1:], 2):
+        if other.thread != first.thread and last.thread == first.thread:
+            triple = (first, other, last)
+            if _letters(triple) in PatternKind.__members__:
+                yield triple
+
+
+def _pairs(window: list[Slot]) -> Iterator[tuple[Slot, ...]]:
+    """Table 1: a conflict of the oldest slot with the one after it."""
+    pair = tuple(window[:2])
+    if len(pair) == 2 and _letters(pair) in PatternKind.__members__:
+        yield pair
+
+
+def _letters(slots: tuple[Slot, ...]) -> str:
+    return "".join(slot.letter for slot in slots)
