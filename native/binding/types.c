@@ -60,8 +60,6 @@ static const char *const quiet[] = {"threading",
                                     "contextlib",
                                     "_weakref",
                                     "weakref",
-                                    "concurrent.futures._base",
-                                    "concurrent.futures.thread",
                                     "argparse",
                                     "inspect",
                                     NULL};

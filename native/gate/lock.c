@@ -115,6 +115,8 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
                                  ? acquire_gated(t, lock, site, timeout_ns, inside)
                                  : acquire_free(lock, timeout_ns);
     if (outcome == UNS_GO) {
+        if (lock->ended)
+            uns_order(t->index, lock->ended - 1);
         lock->owner = t->index;
         lock->taken = lock_point(lock, site, 1);
         lock->taken_time = uns_rt.tracker.now();
@@ -128,6 +130,9 @@ void uns_lock_release(struct uns_lock *lock, uint32_t site) {
         struct uns_thread *t = uns_current();
         record(t, lock_point(lock, site, 0), lock_cell(lock));
         t->events++;
+        /* Whoever joins lets the lock go again: only the first time is the thread's end. */
+        if (lock->flags & UNS_LOCK_IS_THREAD && !lock->ended && lock->owner == t->index)
+            lock->ended = t->index + 1;
     }
     lock->owner = UNS_NO_OWNER;
     if (__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE) == 2)

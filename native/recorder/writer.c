@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 struct uns_array uns_notes, uns_schedule, uns_trace;
+static struct uns_array orders;
+static uint32_t array_lock;
 
 static char final_name[4096], temporary_name[4104];
 
@@ -19,17 +21,33 @@ static char final_name[4096], temporary_name[4104];
 void uns_recorder_reset(const char *file) {
     uns_array_free(&uns_schedule);
     uns_array_free(&uns_trace);
+    uns_array_free(&orders);
     snprintf(final_name, sizeof final_name, "%s", file ? file : "");
     snprintf(temporary_name, sizeof temporary_name, "%s.tmp", final_name);
 }
 
-void uns_note(const char *text, uint32_t bytes) {
-    static uint32_t lock;
-    while (__atomic_exchange_n(&lock, 1, __ATOMIC_ACQUIRE))
+static void lock_arrays(void) {
+    while (__atomic_exchange_n(&array_lock, 1, __ATOMIC_ACQUIRE))
         ;
+}
+
+static void unlock_arrays(void) {
+    __atomic_store_n(&array_lock, 0, __ATOMIC_RELEASE);
+}
+
+void uns_note(const char *text, uint32_t bytes) {
+    lock_arrays();
     if (uns_array_append(&uns_notes, text, bytes) == 0)
         uns_array_append(&uns_notes, "\n", 1);
-    __atomic_store_n(&lock, 0, __ATOMIC_RELEASE);
+    unlock_arrays();
+}
+
+void uns_order(uint32_t thread, uint32_t other) {
+    uint64_t now = uns_rt.tracker.now();
+    struct uns_order_record record = {thread, other, now, now};
+    lock_arrays();
+    uns_array_append(&orders, &record, sizeof record);
+    unlock_arrays();
 }
 
 void uns_trace_event(const struct uns_thread *t, uint32_t point, uint64_t cell) {
@@ -172,6 +190,8 @@ int uns_write_run_file(void) {
     add_threads(&out);
     add_edges(&out);
     add_patterns(&out);
+    add_section(&out, UNS_SECTION_ORDERS, sizeof(struct uns_order_record), orders.data,
+                orders.used);
     add_section(&out, UNS_SECTION_SCHEDULE, sizeof(struct uns_segment_record), uns_schedule.data,
                 uns_schedule.used);
     add_counts(&out);

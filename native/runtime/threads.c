@@ -58,6 +58,8 @@ struct uns_thread *uns_thread_new(struct uns_thread *parent, const char *name, u
     t->next = uns_rt.threads;
     uns_rt.threads = t;
     unlock_registry();
+    if (parent)
+        uns_order(index, parent->index);
     if (uns_rt.gated && uns_rt.site_limit)
         t->counts = uns_pages(uns_rt.site_limit * sizeof *t->counts);
     if (uns_rt.gated)

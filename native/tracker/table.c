@@ -62,14 +62,17 @@ uint32_t uns_row_count(const void *row) {
 static struct row *find(const struct uns_table *table, const struct row *wanted) {
     const uint32_t *key = wanted->key;
     uint64_t hash = uns_mix(uns_mix((uint64_t)key[0] << 32 | key[1]) + key[2]);
+    if (table->key_size == UNS_KEY_THREADS)
+        hash = uns_mix(hash + wanted->threads);
     uint32_t at = (uint32_t)hash & (table->capacity - 1);
-    while (row_at(table, at)->count && memcmp(row_at(table, at)->key, key, sizeof wanted->key) != 0)
+    while (row_at(table, at)->count && memcmp(row_at(table, at)->key, key, table->key_size) != 0)
         at = (at + 1) & (table->capacity - 1);
     return row_at(table, at);
 }
 
 static int grow(struct uns_table *table) {
     struct uns_table bigger = {.row_size = table->row_size,
+                               .key_size = table->key_size,
                                .capacity = table->capacity ? table->capacity * 2 : UNS_ROWS_START};
     if (bigger.capacity > UNS_ROWS_MAX)
         return -1;
@@ -107,6 +110,7 @@ void uns_table_add(struct uns_table *table, const void *added) {
 
 void uns_table_merge(struct uns_table *into, const struct uns_table *from) {
     into->row_size = from->row_size;
+    into->key_size = from->key_size;
     for (uint32_t i = 0; i < from->capacity; i++)
         if (row_at(from, i)->count)
             uns_table_add(into, row_at(from, i));

@@ -21,6 +21,8 @@
 #define UNS_CELL_WAYS    4
 #define UNS_CONTEXT_MAX  8
 #define UNS_ROWS_START   64
+#define UNS_KEY          12
+#define UNS_KEY_THREADS  16
 #define UNS_ROWS_MAX     (1u << 20)
 #define UNS_WINDOW_MAX     64
 #define UNS_WINDOW_DEFAULT 5 /* Falcon 4.3: larger ones find little more */
@@ -76,10 +78,10 @@ struct uns_window {
     struct uns_slot slots[UNS_WINDOW_MAX];
 };
 
-/* Edges or patterns: both begin with a key of 12 bytes (format.h). */
+/* Edges or patterns: both begin with a key of 12 bytes, then two threads (format.h). */
 struct uns_table {
     char *rows;
-    uint32_t row_size, capacity, used;
+    uint32_t row_size, key_size, capacity, used;
     uint64_t dropped;
 };
 

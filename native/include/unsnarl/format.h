@@ -35,6 +35,7 @@ enum uns_section {
     UNS_SECTION_WAITS = 8,    /* struct uns_wait_record: who waits for whom, at a deadlock */
     UNS_SECTION_TRACE = 9,    /* struct uns_trace_record: every event, where asked for */
     UNS_SECTION_PATTERNS = 10, /* struct uns_pattern_record */
+    UNS_SECTION_ORDERS = 11,   /* struct uns_order_record */
 };
 
 /* A point is what a node of the graph stands for: a site and what was done there.
@@ -115,6 +116,13 @@ struct uns_pattern_record {
     uint64_t last_time;
 };
 
+/* What starting and joining threads orders: from its time `since` on, thread comes after all that
+ * other did up to `upto`. */
+struct uns_order_record {
+    uint32_t thread, other;
+    uint64_t since, upto;
+};
+
 /* "thread ran, from point, until its event counter stood at until" */
 struct uns_segment_record {
     uint32_t thread, point;
@@ -160,6 +168,7 @@ _Static_assert(sizeof(struct uns_edge_record) == 48, "edge record");
 _Static_assert(sizeof(struct uns_segment_record) == 16, "segment record");
 _Static_assert(sizeof(struct uns_count_record) == 24, "count record");
 _Static_assert(sizeof(struct uns_pattern_record) == 56, "pattern record");
+_Static_assert(sizeof(struct uns_order_record) == 24, "order record");
 _Static_assert(sizeof(struct uns_wait_record) == 32, "wait record");
 _Static_assert(sizeof(struct uns_trace_record) == 24, "trace record");
 #endif

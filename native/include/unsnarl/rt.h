@@ -69,6 +69,7 @@ struct uns_lock {
     uint32_t flags;
     uint32_t taken; /* point of the latest acquire */
     uint64_t taken_time;
+    uint32_t ended; /* of a thread's lock: index of the thread that ended + 1 */
 };
 #define UNS_LOCK_IS_THREAD 1u /* released when a thread ends: operations read END and JOIN */
 
@@ -141,6 +142,8 @@ UNS_API int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *h
 UNS_API int uns_run_finish(void);
 UNS_API void uns_run_abandon(void); /* a forked copy of the target: no run file, no gate */
 UNS_API void uns_note(const char *text, uint32_t bytes);
+/* From now on, thread comes after all that other has done: it was started by it, or joins it. */
+UNS_API void uns_order(uint32_t thread, uint32_t other);
 UNS_API struct uns_thread *uns_thread_new(struct uns_thread *parent, const char *name,
                                           uint32_t flags);
 UNS_API void uns_thread_begin(struct uns_thread *t);

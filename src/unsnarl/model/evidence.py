@@ -15,7 +15,12 @@ from unsnarl.model.pattern import PATTERN, Patterns
 # How often a run executed a site, and how often another thread had touched the cell last.
 COUNT = np.dtype([("site", "<u4"), ("executed", "<u8"), ("remote", "<u8")])
 
+# What starting and joining threads orders: from its time `since` on, a thread comes after all that
+# the other did up to `upto`.
+ORDER = np.dtype([("thread", "<u4"), ("other", "<u4"), ("since", "<u8"), ("upto", "<u8")])
+
 Counts = npt.NDArray[Any]
+Orders = npt.NDArray[Any]
 
 
 def no_patterns() -> Patterns:
@@ -30,16 +35,20 @@ def no_counts() -> Counts:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """One run, with campaign-wide indexes for points and sites. `counts` is sorted by site."""
+    """One run, with campaign-wide indexes for points and sites.
+
+    `counts` is sorted by site, `orders` by time.
+    """
 
     graph: Graph
     patterns: Patterns
     counts: Counts
+    orders: Orders
 
     @classmethod
     def of_graph(cls, graph: Graph) -> Evidence:
         """A run of which only the graph is known."""
-        return cls(graph, no_patterns(), no_counts())
+        return cls(graph, no_patterns(), no_counts(), np.empty(0, dtype=ORDER))
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ import struct
 
 import numpy as np
 
+from unsnarl.model.evidence import ORDER
 from unsnarl.model.graph import EDGE
 from unsnarl.model.pattern import PATTERN
 
@@ -36,6 +37,7 @@ class Section(enum.IntEnum):
     WAITS = 8
     TRACE = 9
     PATTERNS = 10
+    ORDERS = 11
 
 
 class ThreadFlag(enum.IntFlag):
@@ -94,6 +96,7 @@ RECORDS = {
     Section.WAITS: WAIT,
     Section.TRACE: TRACE,
     Section.PATTERNS: PATTERN,
+    Section.ORDERS: ORDER,
 }
 
 # Names of the counters, in the order of enum uns_counter.

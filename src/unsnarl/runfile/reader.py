@@ -60,6 +60,7 @@ class RunFile:
         self.edges = self._checked(payloads, Section.EDGES, "source_thread", "sink_thread")
         self.patterns = self._checked(payloads, Section.PATTERNS, "first_thread", "other_thread")
         _require(_are_kinds(self.patterns["kind"]), "patterns: no such kind")
+        self.orders = self._checked(payloads, Section.ORDERS, "thread", "other")
         self.counts = self._checked(payloads, Section.COUNTS, "thread")
         self.trace = self._checked(payloads, Section.TRACE, "thread")
         self.shared = _records(payloads, Section.SHARED)

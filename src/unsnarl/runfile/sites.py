@@ -158,7 +158,7 @@ class Interner:
 
     def evidence(self, run: RunFile) -> Evidence:
         """All that analyses look at in a run."""
-        return Evidence(self.graph(run), self._patterns(run), self._counts(run))
+        return Evidence(self.graph(run), self._patterns(run), self._counts(run), run.orders)
 
     def _patterns(self, run: RunFile) -> Patterns:
         patterns = run.patterns.copy()

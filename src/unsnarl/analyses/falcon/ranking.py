@@ -14,7 +14,6 @@ from unsnarl.analyses.answer import Answer, Line
 from unsnarl.analyses.falcon.scores import Formula, Scores, suspiciousness
 from unsnarl.analyses.falcon.table import Indexes, Table, table, top
 from unsnarl.analyses.recon.keys import Keys
-from unsnarl.analyses.recon.timelines import find_keys
 from unsnarl.model.evidence import Comparison, Evidence
 from unsnarl.model.finding import Region
 from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
@@ -129,11 +128,10 @@ def _threads(failing: Sequence[Evidence], counted: Table, wanted: Keys) -> dict[
     found: dict[int, Threads] = defaultdict(dict)
     wanted = np.sort(wanted)
     for run, evidence in enumerate(failing):
-        keys, patterns = counted.occurrences(evidence)
-        rows, _ = find_keys(wanted, keys)
-        rows = rows[np.argsort(patterns["other_time"][rows], kind="stable")]
-        ends = zip(*_ends(patterns[rows]), strict=True)
-        for key, (source, sink) in zip(keys[rows].tolist(), ends, strict=True):
+        keys, patterns = counted.occurrences(evidence, wanted)
+        oldest_first = np.argsort(patterns["other_time"], kind="stable")
+        ends = zip(*_ends(patterns[oldest_first]), strict=True)
+        for key, (source, sink) in zip(keys[oldest_first].tolist(), ends, strict=True):
             found[key][run] = {SOURCE_ANCHOR: source, SINK_ANCHOR: sink}
     return found
 

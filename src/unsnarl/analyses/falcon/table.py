@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unsnarl.analyses.recon.keys import Counts, Keys, distinct, lookup, tally
+from unsnarl.analyses.recon.timelines import find_keys
 from unsnarl.model.evidence import Comparison, Evidence
-from unsnarl.model.pattern import Patterns, falcon_only, kinds_of
+from unsnarl.model.pattern import FINE, Patterns, kinds_of
 
 Indexes = npt.NDArray[np.intp]
 Points = npt.NDArray[np.intp]
@@ -100,10 +101,11 @@ class Table:
         """Kinds and points of some of the patterns, or of all."""
         return self.numbering.identity(self.keys if rows is None else self.keys[rows])
 
-    def occurrences(self, evidence: Evidence) -> tuple[Keys, Patterns]:
-        """The patterns of a run, with their keys."""
-        patterns = _patterns(evidence, fine=self.fine)
-        return self.numbering.of(patterns), patterns
+    def occurrences(self, evidence: Evidence, wanted: Keys) -> tuple[Keys, Patterns]:
+        """The rows of a run that are among the wanted patterns (sorted), with their keys."""
+        rows, keys = _counting(self.numbering, evidence.patterns, fine=self.fine)
+        at, _ = find_keys(wanted, keys)
+        return keys[at], evidence.patterns[rows[at]]
 
     def in_site_order(self, order: npt.NDArray[np.intp]) -> list[SortKey]:
         """Keys that sort patterns as their sites are sorted."""
@@ -128,7 +130,7 @@ def table(comparison: Comparison, *, fine: bool = False) -> Table:
     def key_sets(runs: Sequence[Evidence]) -> Iterator[Keys]:
         for run in runs:
             # Two raw points may be one point of the campaign, so a run may have a pattern twice.
-            yield distinct(numbering.of(_patterns(run, fine=fine)))[0]
+            yield distinct(_counting(numbering, run.patterns, fine=fine)[1])[0]
 
     failed = tally(key_sets(comparison.failing))
     passed = tally(key_sets(comparison.passing))
@@ -163,8 +165,11 @@ def top(rows: Indexes, sort_keys: Sequence[SortKey], keep: int) -> Indexes:
     return best[np.lexsort([sort_key(best) for sort_key in reversed(sort_keys)])]
 
 
-def _patterns(evidence: Evidence, *, fine: bool) -> Patterns:
-    return evidence.patterns if fine else falcon_only(evidence.patterns)
+def _counting(numbering: PatternKeys, run: Patterns, *, fine: bool) -> tuple[Indexes, Keys]:
+    """The rows of a run that count, and their keys. Rows are wide: better not to copy them."""
+    keys = numbering.of(run)
+    rows = np.flatnonzero(run["kind"] < (2 * FINE if fine else FINE))
+    return rows, keys[rows]
 
 
 def _head(run: Patterns) -> Keys:
