@@ -1,74 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One draw: a whole hunt of one bug with a seed of its own, and where the truth stands in it."""
+"""One draw: a whole hunt of one bug with a seed of its own, and the runs that it kept."""
 
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from evaluation.truth import Bug, Cause, judge
-from unsnarl.model.finding import FailureReport, Report, RunCounts
+from evaluation.truth import Bug
+from unsnarl import config
+from unsnarl.campaigns import store as stores
+from unsnarl.campaigns.comparisons import Comparisons
+from unsnarl.campaigns.store import Store
+from unsnarl.campaigns.tally import Tally
+from unsnarl.model.finding import Report
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 ZOO = REPOSITORY / "zoo" / "python"
-TOP = 3
-WANTED = 25  # runs of each label
+WANTED = 25  # runs of each label (Recon 6.2)
+IGNORED = (".unsnarl", "__pycache__", ".pytest_cache")
 
 
-class Placed(msgspec.Struct, frozen=True):
-    """Where the first finding that tells a cause stands, and how many points it has."""
+@dataclass(frozen=True, eq=False)
+class Hunted:
+    """A hunt that has ended, while its folder is still there."""
 
-    rank: int
-    points: int
-    needed: int
-
-
-class Draw(msgspec.Struct, frozen=True):
-    """What one hunt gave; one place per cause of the bug."""
-
-    bug: str
-    seed: int
-    runs: RunCounts
-    seconds: float
-    places: tuple[Placed | None, ...]
-    complaint: str = ""
-
-    @property
-    def good(self) -> bool:
-        """Whether every cause is told, concisely, in the top three."""
-        return all(place is not None and place.rank <= TOP for place in self.places)
-
-    @property
-    def enough(self) -> bool:
-        """Whether the wanted runs of both labels came together."""
-        return self.runs.passed >= WANTED and self.runs.fail + self.runs.hang >= WANTED
+    report: Report
+    folder: Path
 
 
-def draw(bug: Bug, seed: int, *options: str) -> Draw:
-    """Hunt a bug with the default budget in its own switching mode."""
-    begin = time.perf_counter()
-    try:
-        report = hunt(bug, bug.command, "--seed", str(seed), "--switch", bug.switch, *options)
-    except RuntimeError as error:
-        nothing = (None,) * len(bug.causes)
-        return Draw(bug.name, seed, RunCounts(0, 0, 0, 0), 0.0, nothing, str(error))
-    seconds = time.perf_counter() - begin
-    places = tuple(place(bug, cause, report.failures) for cause in bug.causes)
-    return Draw(bug.name, seed, report.runs, seconds, places)
-
-
-def hunt(bug: Bug, command: Sequence[str], *options: str) -> Report:
-    """Run `unsnarl hunt` on a command in a copy of the bug's folder."""
-    with _copy_of(bug) as folder:
+@contextmanager
+def hunted(source: Path | str, command: Sequence[str], *options: str) -> Iterator[Hunted]:
+    """Run `unsnarl hunt` on a command in a copy of a folder; RuntimeError if it has no answer."""
+    with _copy_of(Path(source)) as folder:
         answer = folder / "answer.json"
         arguments = ["hunt", f"--json={answer}", *options, "--", *command]
         done = subprocess.run(
@@ -82,30 +55,42 @@ def hunt(bug: Bug, command: Sequence[str], *options: str) -> Report:
             check=False,
         )
         if not answer.exists():
-            raise RuntimeError(f"{bug.name}: exit {done.returncode}\n{done.stdout}")
-        return msgspec.json.decode(answer.read_bytes(), type=Report)
+            raise RuntimeError(f"{folder.name}: exit {done.returncode}\n{done.stdout}")
+        yield Hunted(msgspec.json.decode(answer.read_bytes(), type=Report), folder)
 
 
-def place(bug: Bug, cause: Cause, failures: Sequence[FailureReport]) -> Placed | None:
-    """The first finding that tells a cause, among those for the failure that it explains.
-
-    Only the most frequent failure with the cause's signature counts: it is the one that is shown.
-    """
-    shown = next((one for one in failures if bug.cause_of(one.signature) == cause), None)
-    for finding in shown.findings if shown else ():
-        verdict = judge(cause, finding.points, bug.folder)
-        if verdict.tells and verdict.concise:
-            return Placed(finding.rank, verdict.points, verdict.needed)
-    return None
+def hunt(bug: Bug, command: Sequence[str], *options: str) -> Report:
+    """The answer of a hunt of a bug or of its twin."""
+    with hunted(bug.folder, command, *options) as done:
+        return done.report
 
 
 @contextmanager
-def _copy_of(bug: Bug) -> Iterator[Path]:
-    """A folder with the bug's files and nothing of earlier hunts."""
+def kept(folder: Path) -> Iterator[Comparisons]:
+    """The kept runs of the campaign that was hunted in a folder."""
+    store = Store.open(stores.find(folder, ""))
+    settings = config.override(store.description.options, {})
+    tally = Tally(settings.fail, settings.passed, settings.seed)
+    for stored in store.runs():
+        tally.restore(stored.record, stored.phase, stored.kept)
+    try:
+        yield Comparisons(store, tally)
+    finally:
+        store.close()
+
+
+def sample(count: int, total: int, *seed: object) -> tuple[int, ...]:
+    """`count` of `total` indexes in ascending order, or all; the same for the same seed."""
+    draw = random.Random("/".join(map(str, seed)))
+    return tuple(sorted(draw.sample(range(total), min(count, total))))
+
+
+@contextmanager
+def _copy_of(source: Path) -> Iterator[Path]:
+    """A folder with the same files and nothing of earlier hunts."""
     with tempfile.TemporaryDirectory(prefix="unsnarl-evaluation-") as folder:
-        target = Path(folder) / bug.name
-        ignored = shutil.ignore_patterns(".unsnarl", "__pycache__", ".pytest_cache")
-        shutil.copytree(bug.folder, target, ignore=ignored)
+        target = Path(folder) / source.name
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(*IGNORED))
         yield target
 
 

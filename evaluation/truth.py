@@ -10,6 +10,7 @@ deadlock have no order among themselves: nothing happens between them.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import tomllib
 from collections.abc import Iterator, Sequence
@@ -99,9 +100,10 @@ def judge(cause: Cause, points: Sequence[FindingPoint], folder: Path | str) -> V
     """Compares the points of a finding with a cause; `folder` holds the specimen's sources."""
     told = [point for point in points if point.op != FAIL]
     in_order = sorted(told, key=lambda point: (REGIONS.index(point.region), point.time))
+    found_at = [matching(cause, point, folder) for point in in_order]
     matches = [
-        [place for place, point in enumerate(in_order) if _matches(true, point, Path(folder))]
-        for true in cause.points
+        [place for place, found in enumerate(found_at) if true in found]
+        for true in range(len(cause.points))
     ]
     missing = [true for true, found in zip(cause.points, matches, strict=True) if not found]
     roles = [point.role for point in in_order]
@@ -143,6 +145,12 @@ def rank_of_truth(bug: Bug, signature: str, findings: Sequence[Finding]) -> int 
     return None
 
 
+def matching(cause: Cause, point: FindingPoint, folder: Path | str) -> tuple[int, ...]:
+    """Which of a cause's points this one is, whatever its thread; their indexes."""
+    points = enumerate(cause.points)
+    return tuple(at for at, true in points if _matches(true, point, Path(folder)))
+
+
 def _matches(true: TruePoint, point: FindingPoint, folder: Path) -> bool:
     return (
         PurePath(point.file).name == PurePath(true.file).name
@@ -153,8 +161,13 @@ def _matches(true: TruePoint, point: FindingPoint, folder: Path) -> bool:
 
 
 def _source_line(path: Path, line: int) -> str:
-    lines = path.read_text(encoding="utf-8").splitlines()
+    lines = _lines(path)
     return lines[line - 1] if 1 <= line <= len(lines) else ""
+
+
+@functools.cache
+def _lines(path: Path) -> tuple[str, ...]:
+    return tuple(path.read_text(encoding="utf-8").splitlines())
 
 
 def _assignable(

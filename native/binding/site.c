@@ -165,6 +165,8 @@ static void library_call(Site *site, PyObject *object) {
                                 .object = object,
                                 .key = site->name};
     deliver(site, &o);
+    uns_current()->call_point = UNS_POINT(site->id, UNS_CALL);
+    uns_current()->call_cell = o.cell;
 }
 
 static inline void probe_attribute(Site *site, PyObject *object) {

@@ -102,6 +102,16 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
     return outcome;
 }
 
+/* A library does its work once it has its own lock; others may have come between that and the call:
+ * the call counts from here on. `site` is the call's own instruction, a little after the look-up
+ * of the method, which the point names; nothing else happened in between. */
+#define CALL_REACH 40
+static void repeat_call(struct uns_thread *t, uint32_t site) {
+    uint32_t called = UNS_POINT_SITE(t->call_point);
+    if (!t->muted && called && called == t->last_site && site - called <= CALL_REACH)
+        uns_write(&uns_rt.tracker, &t->tracked, t->call_point, t->call_cell);
+}
+
 enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t timeout_ns,
                                 int inside) {
     if (!uns_rt.active) {
@@ -115,6 +125,8 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
                                  ? acquire_gated(t, lock, site, timeout_ns, inside)
                                  : acquire_free(lock, timeout_ns);
     if (outcome == UNS_GO) {
+        if (inside)
+            repeat_call(t, site);
         if (lock->ended)
             uns_order(t->index, lock->ended - 1);
         lock->owner = t->index;

@@ -71,6 +71,11 @@ static uint32_t pair_kind(const struct uns_slot *a, const struct uns_slot *b) {
     return kinds[a->write << 1 | b->write];
 }
 
+static uint16_t other_thread(const struct uns_slot *a, const struct uns_slot *b,
+                             const struct uns_slot *c) {
+    return c && b->thread == a->thread ? c->thread : b->thread;
+}
+
 static int add(struct uns_tracked *t, uint64_t key, uint32_t kind, uint32_t span,
                const struct uns_slot *a, const struct uns_slot *b, const struct uns_slot *c) {
     if (!(kind & ~UNS_PATTERN_FINE))
@@ -79,7 +84,7 @@ static int add(struct uns_tracked *t, uint64_t key, uint32_t kind, uint32_t span
                                                .other_point = b->point,
                                                .last_point = c ? c->point : 0,
                                                .first_thread = a->thread,
-                                               .other_thread = b->thread,
+                                               .other_thread = other_thread(a, b, c),
                                                .first_time = a->time,
                                                .other_time = b->time,
                                                .last_time = c ? c->time : 0,
@@ -117,12 +122,26 @@ static void add_pair(struct uns_tracked *t, uint64_t key, const struct uns_slot 
     }
 }
 
+/* One thread's two accesses in a row, where the other's was due between: what was written is gone
+ * before it was read, or what was read is read again. */
+static void add_gaps(struct uns_tracked *t, uint64_t key, const struct uns_slot *first,
+                     const struct uns_slot *second, uint32_t span) {
+    const struct uns_slot gone = early(*first), again = early(*second);
+    const struct uns_slot *reader = again.point ? &again : second;
+    if (gone.point && gone.write && first->write && !reader->write)
+        add(t, key, UNS_PATTERN_UNREAD | UNS_PATTERN_FINE, span, &gone, first, reader);
+    if (again.point && first->write && !again.write && !second->write)
+        add(t, key, UNS_PATTERN_REREAD | UNS_PATTERN_FINE, span, first, &again, second);
+}
+
 /* Every access that depends on the oldest slot: nobody wrote between. */
 static void add_dependents(struct uns_tracked *t, uint64_t key, const struct uns_slot *slots,
                            uint32_t count) {
     for (uint32_t at = 1; at < count; at++) {
         if (slots[at].thread != slots[0].thread)
             add_pair(t, key, &slots[0], &slots[at], at + 1, 1);
+        if (slots[at].thread != slots[0].thread)
+            add_gaps(t, key, &slots[0], &slots[at], at + 1);
         if (slots[at].write)
             return;
     }

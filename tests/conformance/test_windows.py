@@ -19,7 +19,7 @@ from tests.conformance.window_twin import (
 
 from unsnarl.model.pattern import PATTERN, PatternKind
 
-RW, WR, WW, RWR, WWR, WRW, RWW, WWW = PatternKind
+RW, WR, WW, RWR, WWR, WRW, RWW, WWW = list(PatternKind)[:8]
 
 Found = set[tuple[PatternKind, int, int, int]]
 

@@ -104,6 +104,8 @@ enum uns_pattern_kind {
     UNS_PATTERN_WRW,
     UNS_PATTERN_RWW,
     UNS_PATTERN_WWW,
+    UNS_PATTERN_UNREAD, /* W1-W1-R2: what the first thread wrote was gone before the other read */
+    UNS_PATTERN_REREAD, /* W1-R2-R2: the other read what it had read already */
     UNS_PATTERN_FINE = 16, /* added to a kind: not a pattern of Falcon's windows, see windows.c */
 };
 /* Begins as an edge does, so that one table holds either: a key of 12 bytes, times, cell, count. */

@@ -47,6 +47,8 @@ struct uns_thread {
     uint32_t may_switch;        /* the interpreter could have switched since its last event */
     uint32_t last_site;         /* of its latest access */
     uint32_t muted;             /* our own code runs, or a probe is under way */
+    uint32_t call_point;        /* of its latest call into a library, */
+    uint64_t call_cell;         /* ... and the object */
     uint32_t index, parent, children, flags;
     int32_t os_id;
     struct uns_thread *next;       /* all threads of the run, newest first */

@@ -60,12 +60,14 @@ class Places:
         order: By point: its place in the order of sites, for ties.
         site: By point: the index of its site.
         function: By site: the index of its function.
+        line: By point: the point that stands for all of the same line and operation.
     """
 
     sync: npt.NDArray[np.bool_]
     order: npt.NDArray[np.intp]
     site: npt.NDArray[np.intp]
     function: npt.NDArray[np.intp]
+    line: npt.NDArray[np.uint32]
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,16 +24,29 @@ class PatternKind(enum.IntEnum):
     WRW = 6
     RWW = 7
     WWW = 8
+    UNREAD = 9
+    REREAD = 10
 
     @property
     def is_triple(self) -> bool:
-        """Whether it is an unserialisable triple (table 2) rather than a conflicting pair."""
+        """Whether it has three accesses rather than two."""
         return self >= PatternKind.RWR
 
     @property
+    def roles(self) -> tuple[int, ...]:
+        """The thread of each access, 1 or 2."""
+        return _ROLES.get(self, (1, 2, 1))[: 3 if self.is_triple else 2]
+
+    @property
     def notation(self) -> str:
-        """As the paper writes it: R1-W2-R1."""
-        return "-".join(f"{op}{1 + at % 2}" for at, op in enumerate(self.name))
+        """As Falcon writes it: R1-W2-R1."""
+        letters = _LETTERS.get(self, self.name)
+        return "-".join(f"{op}{role}" for op, role in zip(letters, self.roles, strict=True))
+
+
+# Not in Falcon's tables: nobody came between the thread's two accesses, and somebody should have.
+_ROLES = {PatternKind.UNREAD: (1, 1, 2), PatternKind.REREAD: (1, 2, 2)}
+_LETTERS = {PatternKind.UNREAD: "WWR", PatternKind.REREAD: "WRR"}
 
 
 # Added to a kind: the pattern joins accesses that Falcon's windows merge away (windows.c).

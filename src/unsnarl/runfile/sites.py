@@ -138,7 +138,15 @@ class Interner:
             order=self.site_order(),
             site=np.array(self._site_of, dtype=np.intp),
             function=np.array(numbers, dtype=np.intp),
+            line=self._lines(),
         )
+
+    def _lines(self) -> npt.NDArray[np.uint32]:
+        first: dict[tuple[str, str, int, Op], int] = {}
+        for index, (site, op) in enumerate((point.site, point.op) for point in self._points):
+            first.setdefault((site.file, site.function, site.line, op), index)
+        lines = [first[p.site.file, p.site.function, p.site.line, p.op] for p in self._points]
+        return np.array(lines, dtype=np.uint32)
 
     def site_order(self) -> npt.NDArray[np.intp]:
         """The place of every index in the order of sites, which no order of runs can change."""

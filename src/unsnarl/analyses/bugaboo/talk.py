@@ -62,11 +62,13 @@ def most_frequent(said: Talk, passes: npt.NDArray[np.bool_], order: Indexes) -> 
         passes: By part: whether the run passed.
         order: By point: its place in the order of sites.
     """
+    if not len(said):
+        return said
     said = said[np.lexsort([said[name] for name in reversed(_PAIR)])]
     starts = _starts(*(said[name] for name in _PAIR))
     passed = passes[said["part"]]
     failing, passing, count = (
-        np.add.reduceat(column.astype(np.int64), starts) if len(starts) else column
+        np.add.reduceat(column.astype(np.int64), starts)
         for column in (~passed, passed, said["count"])
     )
     pairs = said[starts]
@@ -88,10 +90,19 @@ def best_shown(said: Talk, shown: Talk) -> Talk:
     wanted = shown[said["number"]]
     same_end = said["end"] == wanted["end"]
     same_pair = np.all([said[name] == wanted[name] for name in _PAIR], axis=0)
-    fit = same_end.astype(np.intp) + same_pair
+    return _fittest(said, same_end.astype(np.intp) + same_pair)
+
+
+def last_heard(said: Talk) -> Talk:
+    """For each code point and run, its latest edge: one into it, if there is any."""
+    return _fittest(said, said["end"])
+
+
+def _fittest(said: Talk, fit: Indexes) -> Talk:
+    """For each code point and run, in order, the row that fits best, and of those the latest."""
     said = said[np.lexsort((said["time"], fit, said["part"], said["number"]))]
-    ends = np.append(_starts(said["number"], said["part"])[1:], len(said)) - 1
-    best: Talk = said[ends[: len(said)]]
+    stops = np.append(_starts(said["number"], said["part"])[1:], len(said))
+    best: Talk = said[stops[: len(said)] - 1]
     return best
 
 

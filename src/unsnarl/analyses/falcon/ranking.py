@@ -16,16 +16,12 @@ from unsnarl.analyses.falcon.table import Indexes, Table, table, top
 from unsnarl.analyses.recon.keys import Keys
 from unsnarl.model.evidence import Comparison, Evidence
 from unsnarl.model.finding import Region
-from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
+from unsnarl.model.pattern import FINE, PatternKind, Patterns, kinds_of
 
 SOURCE_ANCHOR, SINK_ANCHOR = 0, 1
-# Who does what, in order. The first access of a triple is by the thread of the last one.
-_TRIPLE: tuple[tuple[Region, int], ...] = (
-    ("prefix", SINK_ANCHOR),
-    ("source", SOURCE_ANCHOR),
-    ("sink", SINK_ANCHOR),
-)
-_PAIR: tuple[tuple[Region, int], ...] = (("source", SOURCE_ANCHOR), ("sink", SINK_ANCHOR))
+# By kind: whether the thread that began is also the one at the sink.
+_FIRST_IS_SINK = np.zeros(FINE, dtype=bool)
+_FIRST_IS_SINK[[kind for kind in PatternKind if kind.roles[-1] == 1]] = True
 
 Threads = dict[int, dict[int, int]]  # by run, then by anchor
 
@@ -106,20 +102,22 @@ def _separation(counted: Table, row: int) -> float:
 
 
 def _lines(kind: PatternKind, points: Sequence[int], separation: float) -> tuple[Line, ...]:
-    parts = _TRIPLE if kind.is_triple else _PAIR
-    roles: dict[int, int] = {}
+    """The sink is the last access, the source the last one before it by the other thread."""
+    sink = len(kind.roles) - 1
+    source = max(place for place, role in enumerate(kind.roles) if role != kind.roles[sink])
+    regions: dict[int, Region] = {source: "source", sink: "sink"}
     return tuple(
         Line(
             point=point,
-            region=region,
-            role=roles.setdefault(anchor, len(roles) + 1),
+            region=regions.get(place, "prefix" if place < source else "body"),
+            role=role,
             confidence=1.0,
-            time=float(3 - len(parts) + place),  # the source at 1, the sink at 2, as in Recon
+            time=float(place),
             separation=separation,
             same_cell=1.0,
-            anchor=anchor,
+            anchor=SINK_ANCHOR if role == kind.roles[sink] else SOURCE_ANCHOR,
         )
-        for place, ((region, anchor), point) in enumerate(zip(parts, points, strict=False))
+        for place, (role, point) in enumerate(zip(kind.roles, points, strict=False))
     )
 
 
@@ -138,6 +136,6 @@ def _threads(failing: Sequence[Evidence], counted: Table, wanted: Keys) -> dict[
 
 def _ends(patterns: Patterns) -> tuple[list[int], list[int]]:
     """The threads of sources and of sinks."""
-    triple = kinds_of(patterns) >= PatternKind.RWR
+    sink_first = _FIRST_IS_SINK[kinds_of(patterns)]
     first, other = patterns["first_thread"], patterns["other_thread"]
-    return np.where(triple, other, first).tolist(), np.where(triple, first, other).tolist()
+    return np.where(sink_first, other, first).tolist(), np.where(sink_first, first, other).tolist()

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hypotheses: a few accesses whose order may be the cause, and the runs in which they had it."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from unsnarl.analyses.falcon.scores import suspiciousness
+from unsnarl.analyses.falcon.table import Indexes, Table, table, top
+from unsnarl.model.evidence import Comparison
+from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
+
+# So many patterns are looked at closely. Thousands may be in every failing run of a large program.
+CONSIDERED = 300
+# A pair says less than a triple: that one access came before another, not why it should not have.
+PAIR_WEIGHT = 0.9
+
+
+class Access(NamedTuple):
+    """One access of a hypothesis in one run; `point` is that of its line, `shown` its own."""
+
+    thread: int
+    time: int
+    point: int
+    shown: int
+
+
+Occurrence = tuple[Access, ...]
+
+
+class Hypothesis:
+    """Accesses in an order, with the failing runs in which they occurred, and how they did."""
+
+    def __init__(
+        self, shape: str, weight: float, occurrences: dict[int, Occurrence], passing: int, of: int
+    ) -> None:
+        self.shape = shape
+        self.occurrences = occurrences
+        self.passing = passing
+        self.jaccard = len(occurrences) / (of + passing)
+        self.score = weight * self.jaccard
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """The lines' points, in the order of the hypothesis."""
+        return tuple(access.point for access in next(iter(self.occurrences.values())))
+
+    @cached_property
+    def end(self) -> float:
+        """When it was complete, on average. What follows from a cause is complete later."""
+        return statistics.fmean(max(a.time for a in one) for one in self.occurrences.values())
+
+    @cached_property
+    def span(self) -> float:
+        """How far apart its accesses were, on average."""
+        return statistics.fmean(
+            max(a.time for a in one) - min(a.time for a in one) for one in self.occurrences.values()
+        )
+
+
+def pattern_hypotheses(comparison: Comparison, counted: Table) -> list[Hypothesis]:
+    """The most suspicious patterns of a comparison whose patterns are placed."""
+    wanted = _most_suspicious(comparison, counted)
+    identity = counted.identity(wanted)
+    found: dict[int, dict[int, Occurrence]] = {int(counted.keys[row]): {} for row in wanted}
+    keys = np.sort(counted.keys[wanted])
+    for run, evidence in enumerate(comparison.failing):
+        for key, occurrence in _first_occurrences(*counted.occurrences(evidence, keys)):
+            found[key][run] = occurrence
+    return [
+        Hypothesis(
+            kind.notation,
+            1.0 if is_unserialisable(kind) else PAIR_WEIGHT,
+            found[int(counted.keys[row])],
+            int(counted.passed[row]),
+            counted.failing,
+        )
+        for row, kind in zip(wanted.tolist(), map(PatternKind, identity.kind.tolist()), strict=True)
+    ]
+
+
+def is_unserialisable(kind: PatternKind) -> bool:
+    """Whether it is one of Falcon's triples (table 2)."""
+    return PatternKind.RWR <= kind <= PatternKind.WWW
+
+
+def count_patterns(comparison: Comparison) -> Table:
+    """The table of all patterns, those included that Falcon's windows merge away."""
+    return table(comparison, fine=True)
+
+
+def _most_suspicious(comparison: Comparison, counted: Table) -> Indexes:
+    def doubt(rows: Indexes) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+        failed, passed = counted.failed[rows], counted.passed[rows]
+        return -suspiciousness(failed, passed, counted.failing, counted.passing)
+
+    in_order = [doubt, *counted.in_site_order(comparison.places.order)]
+    return top(np.flatnonzero(counted.failed), in_order, CONSIDERED)
+
+
+def _first_occurrences(keys: Sequence[int], rows: Patterns) -> Iterator[tuple[int, Occurrence]]:
+    """Of the occurrences of a pattern in one run, the one that was complete first."""
+    ends = np.maximum(rows["last_time"], rows["other_time"])
+    seen = set()
+    for at in np.argsort(ends, kind="stable").tolist():
+        key = int(keys[at])
+        if key not in seen:
+            seen.add(key)
+            yield key, _occurrence(rows[at])
+
+
+def _occurrence(row: np.void) -> Occurrence:
+    kind = PatternKind(int(kinds_of(row)))
+    threads = (int(row["first_thread"]), int(row["other_thread"]))
+    return tuple(
+        Access(
+            threads[role - 1],
+            int(row[f"{which}_time"]),
+            int(row[f"{which}_point"]),
+            int(row[f"{which}_shown"]),
+        )
+        for role, which in zip(kind.roles, ("first", "other", "last"), strict=False)
+    )

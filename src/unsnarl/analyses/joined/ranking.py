@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which hypotheses to tell, in which order, and which of them are one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from unsnarl.analyses.answer import Answer
+from unsnarl.analyses.joined import telling
+from unsnarl.analyses.joined.cycles import Key, cycles
+from unsnarl.analyses.joined.hypotheses import Hypothesis, count_patterns, pattern_hypotheses
+from unsnarl.analyses.joined.places import placed
+from unsnarl.analyses.joined.support import supported, with_reconstructions
+from unsnarl.model.evidence import Comparison
+
+FINDINGS = 10
+# A cycle must separate the runs better than each of its pairs by more than chance would.
+BETTER = 0.02
+# A pair is told with the conflict that closes it to a cycle if so many of its runs have that.
+COMPLETES = 0.75
+# Scores closer than this are alike: then it counts what is told and when it was complete.
+DIGITS = 2
+
+
+class Told(NamedTuple):
+    """A hypothesis, and the one that tells it: itself, or the cycle that completes it."""
+
+    hypothesis: Hypothesis
+    shown: Hypothesis
+
+
+def answers(comparison: Comparison) -> list[Answer]:
+    """Ranks the interleavings that separate failing from passing runs, best first."""
+    simple = placed(comparison)
+    counted = count_patterns(simple)
+    patterns = pattern_hypotheses(simple, counted)
+    pairs = [one for one in patterns if len(one.points) == 2]
+    closed = cycles(simple, counted, pairs)
+    told = [Told(one, one) for one in patterns if len(one.points) > 2]
+    told += [Told(one, _completed(one, closed)) for one in pairs]
+    told += [Told(one, one) for one in _better(pairs, closed)]
+    told.sort(key=_order)
+    found = [
+        telling.answer(one.hypothesis, one.shown, counted.failing, counted.passing)
+        for one in _distinct(told)
+    ]
+    return with_reconstructions(supported(found, comparison), comparison)[:FINDINGS]
+
+
+def _order(told: Told) -> tuple[float, int, float, float, tuple[int, ...]]:
+    """Best score first; then triples, cycles, pairs; then what was complete first."""
+    one = told.hypothesis
+    shape = {3: 0, 4: 1, 2: 2}[len(one.points)]
+    return (-round(one.score, DIGITS), shape, one.end, one.span, one.points)
+
+
+def _better(pairs: Iterable[Hypothesis], closed: dict[Key, Hypothesis]) -> list[Hypothesis]:
+    """The cycles that say more than their pairs do."""
+    best = {pair.points: pair.jaccard for pair in pairs}
+    return [
+        cycle
+        for key, cycle in closed.items()
+        if cycle.jaccard > max(best.get(key[:2], 0.0), best.get(key[2:], 0.0)) + BETTER
+    ]
+
+
+def _completed(pair: Hypothesis, closed: dict[Key, Hypothesis]) -> Hypothesis:
+    """The tightest cycle that the pair is part of nearly always, or the pair itself.
+
+    Why was it too late, or too early? Because the thread had looked at something else before.
+    """
+    enough = COMPLETES * len(pair.occurrences)
+    around = [
+        cycle
+        for key, cycle in closed.items()
+        if pair.points in (key[:2], key[2:]) and len(cycle.occurrences) >= enough
+    ]
+    return min(around, key=lambda one: (-len(one.occurrences), one.span, one.points), default=pair)
+
+
+def _distinct(told: Sequence[Told]) -> list[Told]:
+    """Leaves out what a better one tells already: the same lines, or a pair of them."""
+    kept: list[Told] = []
+    shown: list[telling.Shown] = []
+    for one in told:
+        lines = telling.shown(one.shown)
+        if not any(telling.is_part(lines, other) for other in shown):
+            kept.append(one)
+            shown.append(lines)
+        if len(kept) == FINDINGS:
+            break
+    return kept
