@@ -103,9 +103,16 @@ class Case:
             self.point(line.point, line.region, line.role, line.time) for line in answer.lines
         )
 
-    def judge(self, points: Sequence[FindingPoint]) -> Verdict:
-        """How well points tell the cause."""
-        return judge(self.cause, points, self.bug.folder)
+    def true_points(self, point: FindingPoint) -> tuple[int, ...]:
+        """Which points of the cause a finding's point is."""
+        return matching(self.cause, point, self.bug.folder)
+
+    def judge(
+        self, points: Sequence[FindingPoint], part: Sequence[int] | None = None
+    ) -> Verdict:
+        """How well points tell the cause, or a part of it given by indexes."""
+        wanted = self.cause.points if part is None else [self.cause.points[at] for at in part]
+        return judge(Cause(self.cause.signature, tuple(wanted)), points, self.bug.folder)
 
     def reported(
         self, method: str, answers: Sequence[Answer], chosen: Sequence[int]

@@ -101,7 +101,9 @@ void uns_table_add(struct uns_table *table, const void *added) {
         old = *new;
         old.count = 0;
     }
-    if (new->second_time >= old.second_time)
+    /* Two patterns may end with one access: then the tighter one, whichever table came first. */
+    if (new->second_time > old.second_time ||
+        (new->second_time == old.second_time && new->first_time >= old.first_time))
         memcpy(row, new, table->row_size);
     row->count = old.count + new->count;
     row->kind = old.kind < new->kind ? old.kind : new->kind;

@@ -14,7 +14,9 @@ int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_optio
     tracker->racy_lookup = options->racy_lookup;
     tracker->anti_edges = options->anti_edges;
     tracker->own_reads = options->own_reads && options->anti_edges;
-    tracker->window_size = options->window_size;
+    tracker->window_size = tracker->reach = options->window_size;
+    if (tracker->own_reads && tracker->reach && tracker->reach < UNS_WINDOW_FINE)
+        tracker->reach = UNS_WINDOW_FINE;
     if (tracker->window_size)
         tracker->windows = uns_pages(count * sizeof *tracker->windows);
     tracker->now = now;

@@ -26,6 +26,8 @@
 #define UNS_ROWS_MAX     (1u << 20)
 #define UNS_WINDOW_MAX     64
 #define UNS_WINDOW_DEFAULT 5 /* Falcon 4.3: larger ones find little more */
+/* ... but where every access comes by, readers in turn fill a window before the writer comes. */
+#define UNS_WINDOW_FINE 16
 #define UNS_LOCK_STRIPES 256
 
 enum uns_context_event { UNS_LC_RD = 0, UNS_LC_WR = 1, UNS_RM_RD = 2, UNS_RM_WR = 3 };
@@ -102,7 +104,7 @@ struct uns_tracker {
     uint64_t context_mask, evicted;
     int first_read, first_write, racy_lookup, anti_edges, own_reads;
     struct uns_window *windows; /* of the cells that two threads touched */
-    uint32_t windows_used, window_size;
+    uint32_t windows_used, window_size, reach;
     struct uns_tracked *live[UNS_LIVE_IDS];
     uint64_t (*now)(void);
     char locks[UNS_LOCK_STRIPES];

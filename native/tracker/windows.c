@@ -8,8 +8,8 @@
  * A slot stands for all that a thread did in a row, and Falcon keeps one access of it. What broke is
  * often another one: the check after the thread's own earlier write, or the first read after the
  * other's write, before the thread wrote itself. In gated runs, where every access comes by, a slot
- * keeps these two as well; they and all pairs that depend on each other make further patterns,
- * marked UNS_PATTERN_FINE.
+ * keeps these two as well, and windows reach further; that and all pairs that depend on each other
+ * make further patterns, marked UNS_PATTERN_FINE.
  */
 #include <string.h>
 #include "tracker/tracker.h"
@@ -97,7 +97,7 @@ static int add(struct uns_tracked *t, uint64_t key, uint32_t kind, uint32_t span
 }
 
 static int add_triple(struct uns_tracked *t, uint64_t key, const struct uns_slot *slots,
-                      uint32_t other, uint32_t last) {
+                      uint32_t other, uint32_t last, int far) {
     const struct uns_slot *b = &slots[other], firsts[] = {slots[0], late(slots[0])},
                           lasts[] = {slots[last], early(slots[last])};
     int found = 0;
@@ -105,8 +105,9 @@ static int add_triple(struct uns_tracked *t, uint64_t key, const struct uns_slot
         const struct uns_slot *a = &firsts[variant & 1], *c = &lasts[variant >> 1];
         if (!a->point || !c->point)
             continue;
-        uint32_t fine = variant ? UNS_PATTERN_FINE : 0;
-        found |= add(t, key, triple_kind(a, b, c) | fine, last + 1, a, b, c);
+        uint32_t fine = variant || far ? UNS_PATTERN_FINE : 0;
+        int added = add(t, key, triple_kind(a, b, c) | fine, last + 1, a, b, c);
+        found |= added && !fine; /* Falcon's rule must not see what Falcon does not */
     }
     return found;
 }
@@ -154,7 +155,7 @@ static void extract(const struct uns_tracker *tracker, struct uns_tracked *t, ui
     for (uint32_t last = 2; last < count; last++)
         for (uint32_t other = 1; slots[last].thread == slots[0].thread && other < last; other++)
             if (slots[other].thread != slots[0].thread)
-                found |= add_triple(t, key, slots, other, last);
+                found |= add_triple(t, key, slots, other, last, last >= tracker->window_size);
     if (!found && count > 1)
         add_pair(t, key, &slots[0], &slots[1], 2, 0);
     if (tracker->own_reads)
@@ -202,7 +203,7 @@ static void keep_late(const struct uns_tracker *tracker, const struct uns_cell *
 static void leave_slot(struct uns_tracker *tracker, struct uns_tracked *t, struct uns_cell *cell) {
     struct uns_window *window = window_of(tracker, cell);
     window->slots[window->used++] = latest(tracker, cell);
-    if (window->used == tracker->window_size) {
+    if (window->used == tracker->reach) {
         extract(tracker, t, cell->key, window->slots, window->used);
         slide(window);
     }

@@ -4,22 +4,56 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from unsnarl.analyses import falcon, joined
+from unsnarl.analyses import bugaboo, falcon, joined
 from unsnarl.analyses.answer import Answer
-from unsnarl.analyses.recon.answers import answers as recon_answers
+from unsnarl.analyses.baselines import avio, cci
+from unsnarl.analyses.elimination import explained
+from unsnarl.analyses.falcon import Formula
+from unsnarl.analyses.recon.answers import answers as reconstructions
 from unsnarl.model.evidence import Comparison
 
-Method = Callable[[Comparison], list[Answer]]
-
 DEFAULT = "joined"
+UNLABELLED = "bugaboo-unlabelled"
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a user may choose of the methods; the defaults are those of the papers.
+
+    Attributes:
+        formula: Falcon's suspiciousness (Falcon 3.2).
+        context_size: Length of Bugaboo's contexts.
+    """
+
+    formula: Formula = "jaccard"
+    context_size: int = 5
+
+
+Method = Callable[[Comparison, Choices], list[Answer]]
+
+
+def _bugaboo(comparison: Comparison, choices: Choices, *, labelled: bool) -> list[Answer]:
+    options = bugaboo.Options(labelled=labelled, context_size=choices.context_size)
+    return bugaboo.answers(comparison, options)
+
+
 METHODS: dict[str, Method] = {
-    DEFAULT: joined.answers,
-    "recon": recon_answers,
-    "falcon": falcon.answers,
+    DEFAULT: lambda comparison, _: explained(comparison, joined.answers),
+    "recon": lambda comparison, _: explained(comparison, reconstructions),
+    "falcon": lambda comparison, choices: falcon.answers(
+        comparison, falcon.Options(formula=choices.formula)
+    ),
+    "bugaboo": lambda comparison, choices: _bugaboo(comparison, choices, labelled=True),
+    UNLABELLED: lambda comparison, choices: _bugaboo(comparison, choices, labelled=False),
+    "cci": lambda comparison, _: cci.answers(comparison),
+    "avio": lambda comparison, _: avio.answers(comparison),
 }
 
 
-def rank_with(method: str, comparison: Comparison) -> list[Answer]:
+def rank_with(
+    method: str, comparison: Comparison, choices: Choices | None = None
+) -> list[Answer]:
     """The answers of a method; nothing to compare, nothing to rank."""
-    return METHODS[method](comparison) if comparison.failing else []
+    return METHODS[method](comparison, choices or Choices()) if comparison.failing else []

@@ -170,11 +170,10 @@ class Interner:
 
     def _patterns(self, run: RunFile) -> Patterns:
         patterns = run.patterns.copy()
-        points = [patterns[f"{which}_point"] for which in ("first", "other", "last")]
-        indexes = self.indexes(np.concatenate(points), run).reshape(3, -1)
         triple = kinds_of(patterns) >= PatternKind.RWR
-        patterns["first_point"], patterns["other_point"] = indexes[:2]
-        patterns["last_point"] = np.where(triple, indexes[2], 0)
+        for which, rows in (("first", ...), ("other", ...), ("last", triple)):
+            points = patterns[f"{which}_point"]
+            points[rows] = self.indexes(points[rows], run)
         return patterns
 
     def _counts(self, run: RunFile) -> Counts:

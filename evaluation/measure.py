@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hunt a bug once, then run every method and every sub-sample on the same runs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from evaluation import bugaboo_tables, falcon_tables, recon_tables
+from evaluation.cases import Case, place
+from evaluation.draws import Hunted, hunted, kept, sample
+from evaluation.results import ALL, CauseDraw, Draw, Named, Placed, Twin
+from evaluation.singles import singles
+from evaluation.truth import Bug, Cause
+from unsnarl.analyses.methods import DEFAULT, rank_with
+from unsnarl.campaigns.comparisons import Compared
+from unsnarl.model.finding import Finding, RunCounts
+from unsnarl.runfile import Interner
+
+FEW = (5, 15)
+# A hunt repeats exactly only if its runs come one after the other.
+ONE_BY_ONE = ("--jobs", "1")
+
+
+def measure(bug: Bug, seed: int) -> Draw:
+    """One draw of a bug, with the default budget in its own switching mode."""
+    begin = time.perf_counter()
+    options = ("--seed", str(seed), "--switch", bug.switch, *ONE_BY_ONE)
+    try:
+        with hunted(bug.folder, bug.command, *options) as done:
+            hunting = time.perf_counter() - begin
+            causes = _causes(bug, seed, done)
+            measuring = time.perf_counter() - begin - hunting
+            return Draw(bug.name, seed, done.report.runs, hunting, measuring, causes)
+    except RuntimeError as error:
+        nothing = (None,) * len(bug.causes)
+        return Draw(bug.name, seed, RunCounts(0, 0, 0, 0), 0.0, 0.0, nothing, str(error))
+
+
+def _causes(bug: Bug, seed: int, done: Hunted) -> tuple[CauseDraw | None, ...]:
+    with kept(done.folder) as runs:
+        compared = runs.all()
+        interner = runs.interner
+    cases = [_case(bug, seed, cause, done, compared, interner) for cause in bug.causes]
+    return tuple(of_case(case) if case else None for case in cases)
+
+
+def _case(
+    bug: Bug,
+    seed: int,
+    cause: Cause,
+    done: Hunted,
+    compared: Sequence[Compared],
+    interner: Interner,
+) -> Case | None:
+    """The most frequent failure with the cause's signature: it is the one that is shown."""
+    failures = done.report.failures
+    shown = next((one for one in failures if bug.cause_of(one.signature) == cause), None)
+    if shown is None:
+        return None
+    runs = next(one for one in compared if one.signature == shown.signature)
+    return Case(bug, seed, cause, shown, runs, interner, done.folder)
+
+
+def of_case(case: Case) -> CauseDraw:
+    """Everything that is measured on one failure's runs."""
+    recon = recon_tables.measure(case)
+    return CauseDraw(
+        failing=len(case.comparison.failing),
+        passing=len(case.comparison.passing),
+        rate=case.shown.rate,
+        joined={ALL: _shown(case), **{number: _with_few(case, number) for number in FEW}},
+        singles=singles(case),
+        recon=recon,
+        bugaboo=bugaboo_tables.measure(case),
+        falcon=falcon_tables.measure(case),
+        variables=_variables(case) if case.bug.type == "multi-variable" else {},
+    )
+
+
+def _shown(case: Case) -> Placed | None:
+    """The joined ranking exactly as the hunt showed it."""
+    return place(case, [finding.points for finding in case.shown.findings])
+
+
+def _with_few(case: Case, failing: int) -> Placed | None:
+    chosen = sample(failing, len(case.comparison.failing), case.bug.name, case.seed, failing)
+    answers = rank_with(DEFAULT, case.with_failing(chosen))
+    return place(case, [one.points for one in case.reported(DEFAULT, answers, chosen)])
+
+
+def _variables(case: Case) -> dict[str, Named]:
+    """Which variables the first telling finding names."""
+    everything = range(len(case.comparison.failing))
+    recon = case.reported("recon", rank_with("recon", case.comparison), everything)
+    lists = {DEFAULT: case.shown.findings, "recon": recon}
+    found = {method: _named(case, findings) for method, findings in lists.items()}
+    return {method: named for method, named in found.items() if named}
+
+
+def _named(case: Case, findings: Sequence[Finding]) -> Named | None:
+    placed = place(case, [finding.points for finding in findings])
+    if placed is None:
+        return None
+    finding = findings[placed.rank - 1]
+    true = [point.variable for point in finding.points if case.true_points(point)]
+    return Named(finding.variables, tuple(dict.fromkeys(true)))
+
+
+def twin(bug: Bug, switch: str, runs: int) -> Twin:
+    """Hunts of a bug's repaired twin: nothing may fail, so nothing may be found."""
+    begin = time.perf_counter()
+    options = ("--switch", switch, "--max-runs", str(runs), *ONE_BY_ONE)
+    try:
+        with hunted(bug.folder, bug.fixed, *options) as done:
+            report = done.report
+    except RuntimeError as error:
+        return Twin(bug.name, switch, 0, 0, 0, time.perf_counter() - begin, str(error))
+    findings = sum(len(failure.findings) for failure in report.failures)
+    failing = report.runs.fail + report.runs.hang
+    seconds = time.perf_counter() - begin
+    return Twin(bug.name, switch, report.runs.total, failing, findings, seconds)
