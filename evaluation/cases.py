@@ -107,9 +107,7 @@ class Case:
         """Which points of the cause a finding's point is."""
         return matching(self.cause, point, self.bug.folder)
 
-    def judge(
-        self, points: Sequence[FindingPoint], part: Sequence[int] | None = None
-    ) -> Verdict:
+    def judge(self, points: Sequence[FindingPoint], part: Sequence[int] | None = None) -> Verdict:
         """How well points tell the cause, or a part of it given by indexes."""
         wanted = self.cause.points if part is None else [self.cause.points[at] for at in part]
         return judge(Cause(self.cause.signature, tuple(wanted)), points, self.bug.folder)

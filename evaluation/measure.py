@@ -9,13 +9,11 @@ from collections.abc import Sequence
 from evaluation import bugaboo_tables, falcon_tables, recon_tables
 from evaluation.cases import Case, place
 from evaluation.draws import Hunted, hunted, kept, sample
-from evaluation.results import ALL, CauseDraw, Draw, Named, Placed, Twin
+from evaluation.results import ALL, CauseDraw, Draw, Named, ObjectDraw, Placed, Twin
 from evaluation.singles import singles
-from evaluation.truth import Bug, Cause
+from evaluation.truth import Bug
 from unsnarl.analyses.methods import DEFAULT, rank_with
-from unsnarl.campaigns.comparisons import Compared
 from unsnarl.model.finding import Finding, RunCounts
-from unsnarl.runfile import Interner
 
 FEW = (5, 15)
 # A hunt repeats exactly only if its runs come one after the other.
@@ -38,28 +36,25 @@ def measure(bug: Bug, seed: int) -> Draw:
 
 
 def _causes(bug: Bug, seed: int, done: Hunted) -> tuple[CauseDraw | None, ...]:
+    found = cases(bug, seed, done)
+    return tuple(of_case(case) if case else None for case in found)
+
+
+def cases(bug: Bug, seed: int, done: Hunted) -> list[Case | None]:
+    """For every cause, the most frequent failure with its signature: the one that is shown."""
     with kept(done.folder) as runs:
-        compared = runs.all()
+        compared = {one.signature: one for one in runs.all()}
         interner = runs.interner
-    cases = [_case(bug, seed, cause, done, compared, interner) for cause in bug.causes]
-    return tuple(of_case(case) if case else None for case in cases)
-
-
-def _case(
-    bug: Bug,
-    seed: int,
-    cause: Cause,
-    done: Hunted,
-    compared: Sequence[Compared],
-    interner: Interner,
-) -> Case | None:
-    """The most frequent failure with the cause's signature: it is the one that is shown."""
-    failures = done.report.failures
-    shown = next((one for one in failures if bug.cause_of(one.signature) == cause), None)
-    if shown is None:
-        return None
-    runs = next(one for one in compared if one.signature == shown.signature)
-    return Case(bug, seed, cause, shown, runs, interner, done.folder)
+    found: list[Case | None] = []
+    for cause in bug.causes:
+        matching = (one for one in done.report.failures if bug.cause_of(one.signature) == cause)
+        shown = next(matching, None)
+        runs_of = compared.get(shown.signature) if shown else None
+        if shown is None or runs_of is None:
+            found.append(None)
+        else:
+            found.append(Case(bug, seed, cause, shown, runs_of, interner, done.folder))
+    return found
 
 
 def of_case(case: Case) -> CauseDraw:
@@ -105,6 +100,17 @@ def _named(case: Case, findings: Sequence[Finding]) -> Named | None:
     finding = findings[placed.rank - 1]
     true = [point.variable for point in finding.points if case.true_points(point)]
     return Named(finding.variables, tuple(dict.fromkeys(true)))
+
+
+def by_object(bug: Bug, seed: int) -> ObjectDraw:
+    """Bugaboo on runs in which whole objects communicate, as whole cache lines do (6.2)."""
+    options = ("--seed", str(seed), "--switch", bug.switch, *ONE_BY_ONE)
+    try:
+        with hunted(bug.folder, bug.command, "--granularity", "object", *options) as done:
+            found = [bugaboo_tables.of_trial(case) for case in cases(bug, seed, done) if case]
+    except RuntimeError:
+        found = []
+    return ObjectDraw(bug.name, seed, *(found[0] if found else (None, None)))
 
 
 def twin(bug: Bug, switch: str, runs: int) -> Twin:

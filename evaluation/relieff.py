@@ -21,7 +21,8 @@ Flags = npt.NDArray[np.bool_]
 def scaled(features: Table) -> Table:
     """Every column from 0 to 1; a column of one value becomes 0."""
     low, high = features.min(axis=0), features.max(axis=0)
-    return (features - low) / np.where(high > low, high - low, 1.0)
+    column: Table = (features - low) / np.where(high > low, high - low, 1.0)
+    return column
 
 
 def weights(features: Table, positive: Flags, neighbours: int = NEIGHBOURS) -> Table | None:

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import statistics
+from collections.abc import Sequence
 
 import msgspec
 
+from evaluation.truth import Bug
 from unsnarl.model.finding import RunCounts
 
 ALL = 25  # failing runs: as many as a hunt keeps
@@ -158,6 +160,15 @@ class Twin(msgspec.Struct, frozen=True):
     complaint: str = ""
 
 
+class ObjectDraw(msgspec.Struct, frozen=True):
+    """Bugaboo's inspections where whole objects communicate (table 2, lines against words)."""
+
+    bug: str
+    seed: int
+    labelled: Inspected | None
+    unlabelled: Inspected | None
+
+
 class Spans(msgspec.Struct, frozen=True):
     """How large a window had to be for each pattern of a kernel: size to number of patterns."""
 
@@ -179,12 +190,39 @@ class Results(msgspec.Struct, frozen=True):
     draws: tuple[Draw, ...]
     twins: tuple[Twin, ...]
     spans: tuple[Spans, ...]
+    objects: tuple[ObjectDraw, ...] = ()
 
     def of(self, bug: str) -> list[Draw]:
         """The draws of one bug."""
         return [draw for draw in self.draws if draw.bug == bug]
 
-    def causes(self, bug: str) -> Iterator[list[CauseDraw | None]]:
-        """For every cause of a bug: what the draws measured on it."""
-        for cause in zip(*(draw.causes for draw in self.of(bug)), strict=True):
-            yield list(cause)
+
+class Row(msgspec.Struct, frozen=True):
+    """One cause of one bug, and what every draw measured on it."""
+
+    bug: Bug
+    label: str
+    draws: tuple[CauseDraw | None, ...]
+    hunting: tuple[float, ...]
+
+    @property
+    def seconds(self) -> str:
+        """How long a hunt takes."""
+        return f"{statistics.median(self.hunting):.1f} s"
+
+    @property
+    def known(self) -> list[CauseDraw]:
+        """The draws in which the bug failed."""
+        return [draw for draw in self.draws if draw]
+
+
+def rows(results: Results, zoo: Sequence[Bug]) -> list[Row]:
+    """A row for every cause of the bugs that were drawn, in the order of the zoo."""
+    found = []
+    for bug in zoo:
+        draws = results.of(bug.name)
+        for at, cause in enumerate(bug.causes if draws else ()):
+            label = bug.name if len(bug.causes) == 1 else f"{bug.name} ({cause.signature})"
+            causes = tuple(draw.causes[at] for draw in draws)
+            found.append(Row(bug, label, causes, tuple(draw.hunting for draw in draws)))
+    return found

@@ -88,6 +88,16 @@ static int grow(struct uns_table *table) {
     return 0;
 }
 
+/* Two patterns may share an access: the other times decide, whichever table comes first. */
+static int is_later(const struct uns_table *table, const struct row *new, const struct row *old) {
+    if (new->second_time != old->second_time)
+        return new->second_time > old->second_time;
+    if (new->first_time != old->first_time || table->row_size == sizeof(struct row))
+        return new->first_time >= old->first_time;
+    return ((const struct uns_pattern_record *)new)->last_time >=
+           ((const struct uns_pattern_record *)old)->last_time;
+}
+
 /* Only the latest times are kept (Recon 3.1, "lossy timestamps"). */
 void uns_table_add(struct uns_table *table, const void *added) {
     if (table->used * 2 >= table->capacity && grow(table) < 0 && table->used == table->capacity) {
@@ -101,9 +111,7 @@ void uns_table_add(struct uns_table *table, const void *added) {
         old = *new;
         old.count = 0;
     }
-    /* Two patterns may end with one access: then the tighter one, whichever table came first. */
-    if (new->second_time > old.second_time ||
-        (new->second_time == old.second_time && new->first_time >= old.first_time))
+    if (!old.count || is_later(table, new, row))
         memcpy(row, new, table->row_size);
     row->count = old.count + new->count;
     row->kind = old.kind < new->kind ? old.kind : new->kind;

@@ -98,12 +98,14 @@ static int add(struct uns_tracked *t, uint64_t key, uint32_t kind, uint32_t span
 
 static int add_triple(struct uns_tracked *t, uint64_t key, const struct uns_slot *slots,
                       uint32_t other, uint32_t last, int far) {
-    const struct uns_slot *b = &slots[other], firsts[] = {slots[0], late(slots[0])},
+    const struct uns_slot firsts[] = {slots[0], late(slots[0])},
+                          others[] = {slots[other], early(slots[other])},
                           lasts[] = {slots[last], early(slots[last])};
     int found = 0;
-    for (uint32_t variant = 0; variant < 4; variant++) {
-        const struct uns_slot *a = &firsts[variant & 1], *c = &lasts[variant >> 1];
-        if (!a->point || !c->point)
+    for (uint32_t variant = 0; variant < 8; variant++) {
+        const struct uns_slot *a = &firsts[variant & 1], *b = &others[variant >> 2],
+                              *c = &lasts[variant >> 1 & 1];
+        if (!a->point || !b->point || !c->point)
             continue;
         uint32_t fine = variant || far ? UNS_PATTERN_FINE : 0;
         int added = add(t, key, triple_kind(a, b, c) | fine, last + 1, a, b, c);

@@ -14,6 +14,8 @@ from typing import Any, Literal
 from unsnarl.errors import UsageError
 
 SWITCHES = ("auto", "gil", "free")
+GRANULARITIES = ("cell", "object")
+WIDEST_WINDOW = 64  # UNS_WINDOW_MAX
 ROOT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
 
 
@@ -35,6 +37,9 @@ class Settings:
     include: tuple[str, ...] = ()
     switch: Literal["auto", "gil", "free"] = "auto"
     fail_if: str = ""
+    window: int = 5
+    granularity: Literal["cell", "object"] = "cell"
+    unlabelled: bool = False
 
 
 def _positive_int(value: Any) -> int:
@@ -84,6 +89,28 @@ def _switch(value: Any) -> str:
     return value
 
 
+def _window(value: Any) -> int:
+    number = _natural(value)
+    if number == 1 or number > WIDEST_WINDOW:
+        raise ValueError(f"0 (no windows) or a whole number from 2 to {WIDEST_WINDOW}")
+    return number
+
+
+def _granularity(value: Any) -> str:
+    if not isinstance(value, str) or value not in GRANULARITIES:
+        raise ValueError("one of " + ", ".join(GRANULARITIES))
+    return value
+
+
+def _yes_or_no(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = value.lower() if isinstance(value, str) else ""
+    if word not in ("1", "0", "true", "false", "yes", "no"):
+        raise ValueError("true or false")
+    return word in ("1", "true", "yes")
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("a text")
@@ -102,6 +129,9 @@ KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "include": ("include", _names),
     "switch": ("switch", _switch),
     "fail-if": ("fail_if", _text),
+    "window": ("window", _window),
+    "granularity": ("granularity", _granularity),
+    "unlabelled": ("unlabelled", _yes_or_no),
 }
 
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from tests.conformance.tracker_twin import Event, Kind
 
-from unsnarl.model.pattern import PATTERN, PatternKind, Patterns
+from unsnarl.model.pattern import FINE, PATTERN, PatternKind, Patterns
 
 
 class Slot(NamedTuple):
@@ -127,6 +127,156 @@ class Windows:
         old = self.patterns.get(key, new._replace(times=0))
         latest = max(old, new, key=lambda value: value.age)
         self.patterns[key] = latest._replace(span=min(old.span, span), times=old.times + 1)
+
+
+@dataclass
+class Streak:
+    """All that a thread did in a row: the access that Falcon keeps, the first one, a late read."""
+
+    kept: Slot
+    early: Slot | None = None
+    late: Slot | None = None
+
+
+class FineKey(NamedTuple):
+    """In gated runs patterns are told apart by their threads as well."""
+
+    first: int
+    other: int
+    last: int
+    first_thread: int
+    other_thread: int
+
+
+class FineValue(NamedTuple):
+    """The smallest kind and span, the latest times and cell, and how often it was found."""
+
+    kind: int
+    span: int
+    times: tuple[int, int, int]
+    cell: int
+    count: int
+
+
+@dataclass
+class FineWindows:
+    """What gated runs keep beside Falcon's patterns; those are the ones with a kind below FINE."""
+
+    size: int = 5
+    reach: int = 16
+    windows: dict[int, list[Streak]] = field(default_factory=dict)
+    patterns: dict[FineKey, FineValue] = field(default_factory=dict)
+    time: int = 0
+
+    def feed(self, events: Iterable[Event]) -> FineWindows:
+        """Processes events in order, then drains all windows."""
+        for event in events:
+            if event.kind in (Kind.RESET, Kind.INIT_WRITE):
+                self._end(event.cell)
+            if event.kind in (Kind.READ, Kind.WRITE, Kind.INIT_WRITE):
+                self._access(event)
+            self.time += 1
+        for cell in list(self.windows):
+            self._end(cell)
+        return self
+
+    def _access(self, event: Event) -> None:
+        slot = Slot(event.thread, event.point, event.kind != Kind.READ, self.time)
+        window = self.windows.setdefault(event.cell, [])
+        if not window or window[-1].kept.thread != slot.thread:
+            if len(window) == self.reach:
+                self._extract(event.cell, window)
+                del window[0]
+            window.append(Streak(slot))
+        elif window[-1].kept.write and not slot.write:
+            window[-1].late = slot
+        else:
+            window[-1] = Streak(slot, window[-1].early or window[-1].kept)
+
+    def _end(self, cell: int) -> None:
+        window = self.windows.pop(cell, [])
+        while window:
+            self._extract(cell, window)
+            del window[0]
+
+    def _extract(self, cell: int, window: list[Streak]) -> None:
+        first = window[0].kept.thread
+        found = False
+        for last in range(2, len(window)):
+            for other in range(1, last):
+                if window[last].kept.thread == first != window[other].kept.thread:
+                    far = last >= self.size
+                    found |= self._triple(cell, window, other, last, far=far)
+        if not found and len(window) > 1:
+            self._pair(cell, window[0], window[1], 2, fine=False)
+        self._dependents(cell, window)
+
+    def _triple(self, cell: int, window: list[Streak], other: int, last: int, *, far: bool) -> bool:
+        plain = (window[0].kept, window[other].kept, window[last].kept)
+        found = False
+        for first in (window[0].kept, window[0].late):
+            for middle in (window[other].kept, window[other].early):
+                for end in (window[last].kept, window[last].early):
+                    slots = (first, middle, end)
+                    fine = far or slots != plain
+                    if self._note(cell, slots, last + 1, fine=fine):
+                        found |= not fine
+        return found
+
+    def _pair(self, cell: int, one: Streak, two: Streak, span: int, *, fine: bool) -> None:
+        for first in (one.kept, one.late):
+            for other in (two.kept, two.early):
+                plain = (first, other) == (one.kept, two.kept)
+                self._note(cell, (first, other), span, fine=fine or not plain)
+
+    def _dependents(self, cell: int, window: list[Streak]) -> None:
+        one = window[0]
+        for at, two in enumerate(window[1:], 1):
+            if two.kept.thread != one.kept.thread:
+                self._pair(cell, one, two, at + 1, fine=True)
+                self._gaps(cell, one, two, at + 1)
+            if two.kept.write:
+                return
+
+    def _gaps(self, cell: int, one: Streak, two: Streak, span: int) -> None:
+        reader = two.early or two.kept
+        if one.early and one.early.write and one.kept.write and not reader.write:
+            slots = (one.early, one.kept, reader)
+            self._note(cell, slots, span, fine=True, kind=PatternKind.UNREAD)
+        if two.early and one.kept.write and not two.early.write and not two.kept.write:
+            slots = (one.kept, two.early, two.kept)
+            self._note(cell, slots, span, fine=True, kind=PatternKind.REREAD)
+
+    def _note(
+        self,
+        cell: int,
+        slots: tuple[Slot | None, ...],
+        span: int,
+        *,
+        fine: bool,
+        kind: PatternKind | None = None,
+    ) -> bool:
+        there = tuple(slot for slot in slots if slot is not None)
+        if len(there) < len(slots):
+            return False
+        kind = kind or PatternKind.__members__.get(_letters(there))
+        if kind is None:
+            return False
+        points = [slot.point for slot in there] + [0] * (3 - len(there))
+        times = [slot.time for slot in there] + [0] * (3 - len(there))
+        others = [slot.thread for slot in there if slot.thread != there[0].thread]
+        key = FineKey(points[0], points[1], points[2], there[0].thread, others[0])
+        new = FineValue(kind + FINE * fine, span, (times[0], times[1], times[2]), cell, 1)
+        old = self.patterns.get(key, new._replace(count=0))
+        latest = max((old, new), key=lambda one: (one.times[1], one.times[0], one.times[2]))
+        self.patterns[key] = FineValue(
+            min(old.kind, new.kind),
+            min(old.span, new.span),
+            latest.times,
+            latest.cell,
+            old.count + 1,
+        )
+        return True
 
 
 class Execution(NamedTuple):

@@ -33,7 +33,8 @@ def explained(comparison: Comparison, ranking: Ranking) -> list[Answer]:
         answer = _best_for(sorted(left), comparison, ranking)
         if answer is None:
             break
-        first.append(answer)
+        features = {**answer.features, "round": float(len(first) + 1)}
+        first.append(replace(answer, features=features))
         left -= set(answer.runs)
     shown = [_what(one) for one in first]
     return (first + [one for one in found if _what(one) not in shown])[: max(len(found), 1)]

@@ -152,6 +152,8 @@ class Campaign:
             "schedule": None,
             "capture": None,
             "trace": False,
+            "window_size": self.settings.window,
+            "granularity": self.settings.granularity,
         }
         self._plans[number] = plan
         engine.submit(plan)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,13 +49,15 @@ class Comparisons:
         best = sorted(counts, key=lambda sig: (-counts[sig], sig))[:MOST_SIGNATURES]
         return [self._of(switches[sig], sig, counts[sig]) for sig in best if counts[sig]]
 
-    def unlabelled(self) -> Comparison:
-        """All kept runs of the mode with most of them, failing or not: for unlabelled methods."""
+    def unlabelled(self) -> Compared:
+        """All kept runs of the mode that has most of them, whatever their labels."""
         modes = [stored.record.switch for stored in self._kept]
         switch = max(sorted(set(modes)), key=modes.count, default="gil")
-        read = [self._read(run) for run in self._kept if run.record.switch == switch]
-        runs = tuple(self.interner.evidence(run) for run in read if run is not None)
-        return Comparison(runs, (), self.interner.places())
+        kept = [run for run in self._kept if run.record.switch == switch]
+        pairs = [(stored.record, run) for stored in kept if (run := self._read(stored))]
+        runs = tuple(self.interner.evidence(run) for _, run in pairs)
+        comparison = Comparison(runs, (), self.interner.places())
+        return _compared("", switch, len(runs), pairs, comparison)
 
     def _of(self, switch: Switch, signature: str, count: int) -> Compared:
         key = (switch, signature)
@@ -62,14 +65,8 @@ class Comparisons:
         pairs = [(stored.record, run) for stored in kept if (run := self._read(stored))]
         failing = tuple(self.interner.evidence(run) for _, run in pairs)
         passing = self._passing_runs(switch)
-        return Compared(
-            signature=signature,
-            switch=switch,
-            count=count,
-            records=tuple(record for record, _ in pairs),
-            runs=tuple(run for _, run in pairs),
-            comparison=Comparison(failing, passing, self.interner.places()),
-        )
+        comparison = Comparison(failing, passing, self.interner.places())
+        return _compared(signature, switch, count, pairs, comparison)
 
     def _passing_runs(self, switch: str) -> tuple[Evidence, ...]:
         if switch not in self._passing:
@@ -87,3 +84,14 @@ class Comparisons:
             return run
         except RunFileError:
             return None
+
+
+def _compared(
+    signature: str,
+    switch: Switch,
+    count: int,
+    pairs: Sequence[tuple[RunRecord, RunFile]],
+    comparison: Comparison,
+) -> Compared:
+    records, runs = (tuple(column) for column in zip(*pairs, strict=True)) if pairs else ((), ())
+    return Compared(signature, switch, count, records, runs, comparison)

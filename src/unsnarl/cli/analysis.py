@@ -9,7 +9,7 @@ from pathlib import Path
 
 from unsnarl import config
 from unsnarl.analyses.answer import Answer
-from unsnarl.analyses.methods import DEFAULT, rank_with
+from unsnarl.analyses.methods import DEFAULT, UNLABELLED, Choices, rank_with
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.comparisons import Compared, Comparisons
 from unsnarl.campaigns.replays import Replays
@@ -38,15 +38,25 @@ class Figures:
     seconds: float
 
 
+@dataclasses.dataclass(frozen=True)
+class Wanted:
+    """How to rank: by which method, and whether to rank what is rare, too."""
+
+    method: str = DEFAULT
+    choices: Choices = dataclasses.field(default_factory=Choices)
+    unlabelled: bool = False
+
+
 def make_report(
-    store: Store, figures: Figures, replays: Replays, method: str = DEFAULT
+    store: Store, figures: Figures, replays: Replays, wanted: Wanted | None = None
 ) -> DetailedReport:
     """Rank every signature of the campaign; the most frequent first."""
-    tally = figures.tally
+    tally, wanted = figures.tally, wanted or Wanted()
     try:
         comparisons = Comparisons(store, tally)
-        teller = _Teller(comparisons.interner, tally, replays, method)
-        signatures = [teller.tell(compared) for compared in comparisons.all()]
+        teller = _Teller(comparisons.interner, tally, replays, wanted.choices)
+        signatures = [teller.tell(one, wanted.method) for one in comparisons.all()]
+        rare = teller.tell(comparisons.unlabelled(), UNLABELLED) if wanted.unlabelled else None
     except RunFileError as error:
         raise ToolError("damaged-run-file", str(error)) from None
     facts = CampaignFacts(
@@ -59,6 +69,7 @@ def make_report(
         ),
         warnings=figures.warnings,
         signatures=signatures,
+        unlabelled=rare,
     )
     return build_report(facts, comparisons.interner, Path(store.description.root))
 
@@ -66,16 +77,18 @@ def make_report(
 class _Teller:
     """Ranks comparisons and gathers what a report tells of them."""
 
-    def __init__(self, interner: Interner, tally: Tally, replays: Replays, method: str) -> None:
+    def __init__(
+        self, interner: Interner, tally: Tally, replays: Replays, choices: Choices
+    ) -> None:
         self._interner = interner
         self._tally = tally
         self._replays = replays
-        self._method = method
+        self._choices = choices
 
-    def tell(self, compared: Compared) -> SignatureFacts:
+    def tell(self, compared: Compared, method: str) -> SignatureFacts:
         """One signature, its findings ranked and told with the values of one run."""
         failing = [FailingRun.of(run, self._interner) for run in compared.runs]
-        findings = rank_with(self._method, compared.comparison)
+        findings = rank_with(method, compared.comparison, self._choices)
         exemplar = _exemplar(findings, compared.runs)
         if findings:
             failing[exemplar] = self._with_values(failing[exemplar], compared, findings, exemplar)
@@ -91,7 +104,7 @@ class _Teller:
             passing=len(compared.comparison.passing),
             findings=findings,
             exemplar=exemplar,
-            method=self._method,
+            method=method,
         )
 
     def _with_values(
@@ -134,19 +147,20 @@ def stored_report(name: str) -> DetailedReport:
         store.close()
 
 
-def ranked(name: str, method: str = DEFAULT) -> DetailedReport:
+def ranked(name: str, wanted: Wanted | None = None) -> DetailedReport:
     """Rank a stored campaign anew; only the default ranking becomes its report."""
+    wanted = wanted or Wanted()
     store = Store.open(stores.find(Path.cwd(), name))
     settings = config.override(store.description.options, {})
     tally = Tally(settings.fail, settings.passed, settings.seed)
     for stored in store.runs():
         tally.restore(stored.record, stored.phase, stored.kept)
-    if not tally.failing:
+    if not tally.failing and not wanted.unlabelled:
         raise UsageError(
-            "nothing-to-rank", f"no run of campaign {store.name} failed", "hunt with more runs"
+            "nothing-to-rank", f"no run of campaign {store.name} failed", "hunt with more runs, or ask for what is rare: --method bugaboo-unlabelled"
         )
-    report = make_report(store, _stored_figures(store, tally), Replays(store), method)
-    if method == DEFAULT:
+    report = make_report(store, _stored_figures(store, tally), Replays(store), wanted)
+    if wanted.method == DEFAULT:
         save_report(store, report)
     store.close()
     return report

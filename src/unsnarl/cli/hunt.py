@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from unsnarl.cli.shared import check_json_file, json_option
-from unsnarl.config import SWITCHES
+from unsnarl.config import GRANULARITIES, SWITCHES
 
 
 @click.command(context_settings={"allow_interspersed_args": False})
@@ -35,6 +35,20 @@ from unsnarl.config import SWITCHES
 )
 @click.option(
     "--fail-if", metavar="REGEX", help="A run whose output matches has failed, whatever its status."
+)
+@click.option(
+    "--window", type=int, metavar="N", help="Accesses in a pattern's window. [default: 5]"
+)
+@click.option(
+    "--granularity",
+    type=click.Choice(GRANULARITIES),
+    help="What communicates: attributes and elements, or whole objects. [default: cell]",
+)
+@click.option(
+    "--unlabelled",
+    is_flag=True,
+    default=None,
+    help="Rank what is rare, too, whether or not anything failed.",
 )
 @click.option(
     "--resume",

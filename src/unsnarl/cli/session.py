@@ -95,7 +95,8 @@ class Session:
                 seconds=time.monotonic() - start,
             )
             replays = Replays(self.store, engine, settings.timeout)
-            report = analysis.make_report(self.store, figures, replays)
+            wanted = analysis.Wanted(unlabelled=settings.unlabelled)
+            report = analysis.make_report(self.store, figures, replays, wanted)
         return report, outcome.exit_code(campaign, stop, engine)
 
     def _interrupted(self, campaign: Campaign) -> UnsnarlError:

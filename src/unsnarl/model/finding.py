@@ -106,3 +106,5 @@ class Report(msgspec.Struct, frozen=True):
     instrumented: Instrumented
     failures: tuple[FailureReport, ...]
     warnings: tuple[Notice, ...]
+    # What is rare over all runs, failing or not; only if asked for.
+    unlabelled: tuple[Finding, ...] = ()

@@ -22,6 +22,8 @@ from unsnarl.reports.source import Sources
 
 SAME_CELL = 0.5
 NOTHING = Captured()
+# The others rank code points and predicates: they claim no order.
+TELLS_ORDER = ("joined", "recon", "falcon", "avio")
 
 
 def build_report(facts: CampaignFacts, points: Points, root: Path) -> DetailedReport:
@@ -37,6 +39,7 @@ def build_report(facts: CampaignFacts, points: Points, root: Path) -> DetailedRe
         instrumented=facts.instrumented,
         failures=failures,
         warnings=facts.warnings,
+        unlabelled=_failure(facts.unlabelled, points, sources).findings if facts.unlabelled else (),
     )
 
 
@@ -98,7 +101,7 @@ def _finding(
         method=answer.method,
         score=answer.score,
         features=dict(answer.features),
-        kind=classify(told),
+        kind=classify(told) if answer.method in TELLS_ORDER else "other",
         variables=tuple(dict.fromkeys(told[i].variable for i in core(told) if told[i].variable)),
         points=tuple(_with_failing_line(told, run.failure, sources)),
         runs=len(answer.runs),

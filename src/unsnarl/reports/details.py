@@ -36,6 +36,7 @@ class DetailedReport(Report, frozen=True):
     """A report whose failures and findings carry the details above."""
 
     failures: tuple[NamedFailure, ...]
+    unlabelled: tuple[CountedFinding, ...] = ()
 
 
 def seen_in(failure: FailureReport, finding: Finding) -> str:

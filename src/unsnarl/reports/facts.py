@@ -132,3 +132,4 @@ class CampaignFacts:
     instrumented: Instrumented
     warnings: tuple[Notice, ...] = ()
     signatures: Sequence[SignatureFacts] = ()
+    unlabelled: SignatureFacts | None = None

@@ -41,6 +41,7 @@ def as_dict(report: Report) -> dict[str, Any]:
     """The report as plain values in the contract's shape."""
     document: dict[str, Any] = msgspec.to_builtins(report)
     document["failures"] = [_failure(failure) for failure in report.failures]
+    document["unlabelled"] = [_finding(finding) for finding in report.unlabelled]
     return document
 
 

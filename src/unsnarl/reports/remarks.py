@@ -24,12 +24,21 @@ def plural(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
-def title(finding: Finding) -> str:
-    """`atomicity violation on Queue.qsize`."""
+def title(finding: Finding, what: str = "") -> str:
+    """`atomicity violation on Queue.qsize`; `what` in place of the kind."""
     names = [clean(name) for name in finding.variables]
     if len(names) > 2:
         names = [", ".join(names[:2]), f"{len(names) - 2} more"]
-    return KINDS[finding.kind] + (f" on {' and '.join(names)}" if names else "")
+    return (what or KINDS[finding.kind]) + (f" on {' and '.join(names)}" if names else "")
+
+
+def evidence_note(finding: Finding) -> str:
+    """What single methods say of a joined finding: `recon 1st: B 26, C 1, R 0.98`."""
+    parts = []
+    for one in finding.evidence:
+        values = ", ".join(f"{name} {value:.3g}" for name, value in one.features.items())
+        parts.append(f"{one.method} no. {one.rank}" + (f" ({values})" if values else ""))
+    return "evidence: " + " · ".join(parts)
 
 
 def failure_bound(runs: RunCounts) -> str:

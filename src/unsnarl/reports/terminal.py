@@ -17,6 +17,7 @@ from unsnarl.reports.patterns import WAIT
 from unsnarl.reports.remarks import (
     cycle_lines,
     cycle_note,
+    evidence_note,
     failure_bound,
     lock_remark,
     plural,
@@ -36,6 +37,11 @@ SAID_ALREADY = ("no-failure", "latent")
 LATENT = (
     "latent: cannot fail under this interpreter's lock, will fail on a free-threaded interpreter"
 )
+RARE = (
+    "No label was looked at: these code points communicated in the rarest contexts of all runs. "
+    "Rare is not wrong; most of them are correct code."
+)
+MOST_RARE = 20
 PLAIN = str.maketrans("✗◄●│┌·…─", "x<o|+-~-")
 
 
@@ -54,6 +60,9 @@ def print_report(report: Report, console: Console) -> None:
         number += len(failure.findings)
     if not report.failures:
         _print(console, Text(failure_bound(report.runs), style="bold"))
+    if report.unlabelled:
+        _print(console, Text())
+        _print_rare(report, console)
     _print(console, Text())
     _print_coverage(report, console)
     _print_next(report, console)
@@ -70,14 +79,24 @@ def print_finding(report: Report, number: int, console: Console) -> bool:
 
 
 def print_ranking(report: Report, console: Console) -> None:
-    """What `rank` prints: all findings, one line each."""
+    """What `rank` prints: all findings, one line each; only what is rare, if that was asked for."""
+    if report.unlabelled:
+        _print_rare(report, console)
+        return
     for failure in report.failures:
         _print(console, *_headline(report, failure, console.width))
         for number, owner, finding in numbered(report):
             if owner is failure:
-                _print(console, _ranking_row(report, failure, finding, number, console.width))
+                _print(console, _ranking_row(finding, number, console.width))
     if not report.failures:
         _print(console, Text(failure_bound(report.runs), style="bold"))
+
+
+def _print_rare(report: Report, console: Console) -> None:
+    _print(console, Text("rare communication", style="bold"))
+    _print(console, *_wrapped(RARE, console.width, ""))
+    for number, finding in enumerate(report.unlabelled[:MOST_RARE], 1):
+        _print(console, _ranking_row(finding, number, console.width, "communication"))
 
 
 def numbered(report: Report) -> list[tuple[int, FailureReport, Finding]]:
@@ -116,6 +135,10 @@ def _print_failure(report: Report, failure: FailureReport, number: int, console:
     if left:
         more = f"  {plural(left, 'further point')} of this finding: unsnarl show {number}"
         _print(console, Text(more, style="dim"))
+    for at, other in enumerate(failure.findings):
+        if "round" in other.features:
+            rest = f"{plural(other.runs, 'failing run')} without it: {title(other)}"
+            _print(console, *_wrapped(f"{rest} (unsnarl show {number + at})", console.width, ""))
 
 
 def _headline(report: Report, failure: FailureReport, width: int) -> list[Text]:
@@ -141,6 +164,8 @@ def _print_finding(
         exception = clean(failure.message.split("\n")[0].split(":")[0])
         drawn = lanes.draw(steps, lambda path: thread_label(failure, path), exception, width)
         _print(console, *drawn)
+    if not brief and finding.evidence:
+        _print(console, *_wrapped(evidence_note(finding), width, "dim"))
     note = cycle_note(finding) or lock_remark(finding, steps, known=locks_known(finding))
     files = lanes.files_note(steps)
     for line in (note, f"files: {files}" if files else ""):
@@ -157,16 +182,14 @@ def _title_lines(
         # The gate saw the cycle itself; there is nothing to suspect.
         word = "OBSERVED"
     head = Text().append(word, style=style).append(f"  {title(finding)}", style="bold")
-    tail = f"score {finding.score:.1f} · {seen_in(failure, finding)}"
+    tail = f"score {finding.score:.2f} · {seen_in(failure, finding)}"
     return _joined(head, "   ", tail, width)
 
 
-def _ranking_row(
-    report: Report, failure: FailureReport, finding: Finding, number: int, width: int
-) -> Text:
+def _ranking_row(finding: Finding, number: int, width: int, what: str = "") -> Text:
     ends = [p for p in finding.points if p.region in ("source", "sink")] or finding.points[:2]
     places = " → ".join(f"{point.file}:{point.line}" for point in ends)
-    text = f"{number:>3}  {finding.score:>7.1f}  {title(finding)}  {places}"
+    text = f"{number:>3}  {finding.score:>7.2f}  {title(finding, what)}  {places}"
     return Text(lanes.cut(text, width))
 
 

@@ -56,6 +56,13 @@ class Hypothesis:
         return statistics.fmean(max(a.time for a in one) for one in self.occurrences.values())
 
     @cached_property
+    def second(self) -> float:
+        """When its second access was, on average: the first one that came between."""
+        return statistics.fmean(
+            sorted(a.time for a in one)[1] for one in self.occurrences.values()
+        )
+
+    @cached_property
     def span(self) -> float:
         """How far apart its accesses were, on average."""
         return statistics.fmean(

@@ -48,11 +48,11 @@ def answers(comparison: Comparison) -> list[Answer]:
     return with_reconstructions(supported(found, comparison), comparison)[:FINDINGS]
 
 
-def _order(told: Told) -> tuple[float, int, float, float, tuple[int, ...]]:
+def _order(told: Told) -> tuple[float, int, float, float, float, tuple[int, ...]]:
     """Best score first; then triples, cycles, pairs; then what was complete first."""
     one = told.hypothesis
     shape = {3: 0, 4: 1, 2: 2}[len(one.points)]
-    return (-round(one.score, DIGITS), shape, one.end, one.span, one.points)
+    return (-round(one.score, DIGITS), shape, one.end, one.second, one.span, one.points)
 
 
 def _better(pairs: Iterable[Hypothesis], closed: dict[Key, Hypothesis]) -> list[Hypothesis]:
