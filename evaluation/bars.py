@@ -11,7 +11,6 @@ from typing import NamedTuple
 from evaluation import markdown
 from evaluation.results import ALL, TOP, TOP_OF_FEW, Draw, Placed, Results, Row, Single
 from evaluation.singles import CODE_POINTS, METHODS
-from evaluation.truth import Bug
 
 FEWEST = 5  # failing runs
 BUG_COLUMNS = (
@@ -52,7 +51,12 @@ def bars(results: Results, found: Sequence[Row]) -> list[Bar]:
     def draws(text: str, wanted: float, holds: Callable[[Draw], bool]) -> Bar:
         return Bar(text, wanted, sum(map(holds, results.draws)), len(results.draws))
 
-    named = [one for row in found for draw in row.known for one in draw.variables.values()]
+    def naming(method: str) -> Bar:
+        every = [draw.variables.get(method) for row in found for draw in row.known]
+        named = [one for one in every if one]
+        text = f"{method}: the finding that tells a multi-variable bug names all its variables"
+        return Bar(text, 1.0, sum(one.in_headline for one in named), len(named))
+
     return [
         draws("the bug is found: 25 failing and 25 passing runs", 1.0, lambda draw: draw.enough),
         draws(f"true cause in the top {TOP}", 0.95, lambda draw: draw.within(TOP)),
@@ -62,12 +66,8 @@ def bars(results: Results, found: Sequence[Row]) -> list[Bar]:
             0.90,
             lambda draw: draw.within(TOP_OF_FEW, FEWEST),
         ),
-        Bar(
-            "the first telling finding on a multi-variable bug names all variables",
-            1.0,
-            sum(set(one.true) <= set(one.named) for one in named),
-            len(named),
-        ),
+        naming("joined"),
+        naming("recon"),
         Bar(
             "hunts of fixed twins without any finding",
             1.0,
@@ -118,7 +118,7 @@ def _bug(row: Row, draws: Sequence[Draw]) -> tuple[object, ...]:
     )
 
 
-def methods_section(results: Results, found: Sequence[Row]) -> str:
+def methods_section(found: Sequence[Row]) -> str:
     """All methods on the same runs, and why the single ones fail where they do."""
     return markdown.sections(
         "## Single methods against the joined ranking",
@@ -128,7 +128,7 @@ def methods_section(results: Results, found: Sequence[Row]) -> str:
         "here. A deadlock's cycle, which the gate sees, comes first under *joined* and *recon* as "
         "in the report; no statistics are behind it.",
         markdown.table(("bug", "joined", *METHODS), [_ranks(row) for row in found]),
-        _summary(results, found),
+        _summary(found),
         "### Which single method fails, and why",
         f"A method fails on a bug if the cause is not in its top {TOP} in most draws. The reason "
         "is found from the runs; where draws differ, the most frequent one is given.",
@@ -156,7 +156,7 @@ def _ranks(row: Row) -> list[str]:
     return cells
 
 
-def _summary(results: Results, found: Sequence[Row]) -> str:
+def _summary(found: Sequence[Row]) -> str:
     """How often each method has the cause in its top three, over all causes and draws."""
     lines = []
     for method in ("joined", *METHODS):
@@ -192,21 +192,24 @@ def most_frequent(texts: Iterable[str]) -> str:
     return max(Counter(texts).items(), key=lambda item: item[1])[0]
 
 
-def variables_section(found: Sequence[Row], zoo: Sequence[Bug]) -> str:
+def variables_section(found: Sequence[Row]) -> str:
     """What the first telling findings call the variables of multi-variable bugs."""
     lines = []
     for row in found:
         for method in ("joined", "recon") if row.bug.type == "multi-variable" else ():
-            named = [draw.variables.get(method) if draw else None for draw in row.draws]
-            known = [one for one in named if one]
-            names = most_frequent(", ".join(one.named) for one in known) if known else None
-            both = sum(set(one.true) <= set(one.named) for one in known)
-            lines.append((row.label, method, names, f"{both} of {len(known)}", len(named)))
+            every = [draw.variables.get(method) if draw else None for draw in row.draws]
+            known = [one for one in every if one]
+            headline = most_frequent(", ".join(one.headline) for one in known) if known else None
+            told = f"{len(known)} of {len(every)}"
+            both = [sum(one.in_headline for one in known), sum(one.in_points for one in known)]
+            lines.append((row.label, method, told, headline, *both))
     if not lines:
         return ""
     return markdown.sections(
         "## Multi-variable bugs: which variables are named",
-        "The variables in the headline of the first finding that tells the cause, and in how many "
-        "of the draws with such a finding all variables of the true points are among them.",
-        markdown.table(("bug", "method", "variables", "all of them", "draws"), lines),
+        "Of the first finding that tells the cause: the variables that its headline names, and in "
+        "how many draws all true ones are among them; and in how many its points name them.",
+        markdown.table(
+            ("bug", "method", "told", "headline", "all in the headline", "all at the points"), lines
+        ),
     )

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from evaluation.draws import sample
 from evaluation.results import Placed
 from evaluation.truth import Bug, Cause, Verdict, judge, matching
 from unsnarl.analyses.answer import Answer
+from unsnarl.analyses.methods import rank_with
 from unsnarl.campaigns.comparisons import Compared
 from unsnarl.model.evidence import Comparison
 from unsnarl.model.finding import (
@@ -54,10 +56,19 @@ class Case:
         """All runs of the failure against the passing ones."""
         return self.compared.comparison
 
-    def with_failing(self, chosen: Sequence[int]) -> Comparison:
-        """Only some of the failing runs against all passing ones."""
-        whole = self.comparison
-        return Comparison(tuple(whole.failing[at] for at in chosen), whole.passing, whole.places)
+    def findings(self, method: str, failing: int) -> tuple[Finding, ...]:
+        """What the report of a method shows, with only so many of the failing runs."""
+        if (method, failing) not in self._findings:
+            whole = self.comparison
+            chosen = sample(failing, len(whole.failing), self.bug.name, self.seed, failing)
+            few = Comparison(tuple(whole.failing[at] for at in chosen), whole.passing, whole.places)
+            found = self._reported(method, rank_with(method, few), chosen)
+            self._findings[method, failing] = found
+        return self._findings[method, failing]
+
+    @cached_property
+    def _findings(self) -> dict[tuple[str, int], tuple[Finding, ...]]:
+        return {}
 
     @cached_property
     def _true(self) -> dict[int, tuple[int, ...]]:
@@ -112,10 +123,10 @@ class Case:
         wanted = self.cause.points if part is None else [self.cause.points[at] for at in part]
         return judge(Cause(self.cause.signature, tuple(wanted)), points, self.bug.folder)
 
-    def reported(
+    def _reported(
         self, method: str, answers: Sequence[Answer], chosen: Sequence[int]
     ) -> tuple[Finding, ...]:
-        """What the report shows of answers from some of the failing runs: names, and cycles."""
+        """As the command line does it: with names, and with the cycle of a deadlock first."""
         runs = [self.compared.runs[at] for at in chosen]
         best = answers[0].runs if answers else range(len(runs))
         facts = SignatureFacts(

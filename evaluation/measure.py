@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from evaluation import bugaboo_tables, falcon_tables, recon_tables
 from evaluation.cases import Case, place
-from evaluation.draws import Hunted, hunted, kept, sample
+from evaluation.draws import Hunted, hunted, kept
 from evaluation.results import ALL, CauseDraw, Draw, Named, ObjectDraw, Placed, Twin
 from evaluation.singles import singles
 from evaluation.truth import Bug
-from unsnarl.analyses.methods import DEFAULT, rank_with
+from unsnarl.analyses.methods import DEFAULT
 from unsnarl.model.finding import Finding, RunCounts
 
 FEW = (5, 15)
@@ -79,16 +79,12 @@ def _shown(case: Case) -> Placed | None:
 
 
 def _with_few(case: Case, failing: int) -> Placed | None:
-    chosen = sample(failing, len(case.comparison.failing), case.bug.name, case.seed, failing)
-    answers = rank_with(DEFAULT, case.with_failing(chosen))
-    return place(case, [one.points for one in case.reported(DEFAULT, answers, chosen)])
+    return place(case, [finding.points for finding in case.findings(DEFAULT, failing)])
 
 
 def _variables(case: Case) -> dict[str, Named]:
     """Which variables the first telling finding names."""
-    everything = range(len(case.comparison.failing))
-    recon = case.reported("recon", rank_with("recon", case.comparison), everything)
-    lists = {DEFAULT: case.shown.findings, "recon": recon}
+    lists = {DEFAULT: case.shown.findings, "recon": case.findings("recon", ALL)}
     found = {method: _named(case, findings) for method, findings in lists.items()}
     return {method: named for method, named in found.items() if named}
 
@@ -99,7 +95,13 @@ def _named(case: Case, findings: Sequence[Finding]) -> Named | None:
         return None
     finding = findings[placed.rank - 1]
     true = [point.variable for point in finding.points if case.true_points(point)]
-    return Named(finding.variables, tuple(dict.fromkeys(true)))
+    points = [point.variable for point in finding.points if point.variable]
+    return Named(*map(_whole, (finding.variables, points, true)))
+
+
+def _whole(variables: Iterable[str]) -> tuple[str, ...]:
+    """The variables without their elements: of `table[name]` the table."""
+    return tuple(dict.fromkeys(name.partition("[")[0] for name in variables))
 
 
 def by_object(bug: Bug, seed: int) -> ObjectDraw:

@@ -16,7 +16,7 @@ Lazy = Callable[[], str]
 
 LOOKED_AT = 10  # answers from the top, for the one that comes closest
 EVERYTHING = 1_000_000
-SYNC = ("acquire", "wait", "release")
+SYNC = {"acquire", "wait", "release"}
 
 
 def of_list(case: Case, told: Sequence[Points], rank: int | None) -> str:
@@ -32,7 +32,7 @@ def of_points(scores: Sequence[float], bugs: Sequence[bool], none: str) -> str:
     """For code points: how many come before the first true one."""
     best = max((score for score, bug in zip(scores, bugs, strict=True) if bug), default=None)
     if best is None:
-        return none if scores else "no answer"
+        return none
     above = sum(score > best for score in scores)
     level = sum(score == best and not bug for score, bug in zip(scores, bugs, strict=True))
     return f"{above} other code points come first" + (f", {level} tie with it" if level else "")
@@ -43,8 +43,8 @@ def of_patterns(case: Case, method: str, answers: Sequence[Answer], rank: int | 
     if rank is not None:
         return _far_down(answers, rank, len(case.comparison.passing))
     return (
-        _too_large(case)
-        or _made_of_locks(case)
+        _made_of_locks(case)
+        or _too_large(case)
         or _left_out(case, method)
         or _unseen(case)
         or of_list(case, [case.told(answer) for answer in answers], None)
@@ -70,8 +70,8 @@ def _too_large(case: Case) -> str:
 
 
 def _made_of_locks(case: Case) -> str:
-    ops = [point.op for point in case.cause.points]
-    return "not seen: operations on locks make no patterns" if set(ops) & set(SYNC) else ""
+    locks = SYNC & {point.op for point in case.cause.points}
+    return "not seen: operations on locks make no patterns" if locks else ""
 
 
 def _left_out(case: Case, method: str) -> str:

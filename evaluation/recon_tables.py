@@ -11,10 +11,8 @@ import numpy as np
 
 from evaluation import markdown, relieff
 from evaluation.cases import Case, Points, place, rank_of
-from evaluation.draws import sample
 from evaluation.papers import RECON_1, RECON_3
 from evaluation.results import ALL, CauseDraw, ReconDraw, Reconstructed, Row
-from unsnarl.analyses.methods import rank_with
 from unsnarl.analyses.recon import Options, Reconstruction, rank
 from unsnarl.analyses.recon.reconstruction import REGIONS, time_of
 from unsnarl.model.finding import FindingPoint
@@ -32,7 +30,10 @@ def measure(case: Case) -> ReconDraw:
     """All figures of Recon on one case."""
     reconstructions = published(case)
     whole = [_points(case, one) for one in reconstructions]
-    by_number = {number: _reported(case, number) for number in (*FEW, ALL)}
+    by_number = {
+        number: [finding.points for finding in case.findings("recon", number)]
+        for number in (*FEW, ALL)
+    }
     weights, features = _features(case, reconstructions)
     return ReconDraw(
         strict={number: rank_of(place(case, told)) for number, told in by_number.items()},
@@ -56,14 +57,6 @@ def published(case: Case) -> list[Reconstruction]:
     failing = [run.graph for run in comparison.failing]
     passing = [run.graph for run in comparison.passing]
     return rank(failing, passing, options)
-
-
-def _reported(case: Case, failing: int) -> list[Points]:
-    """What the method shows with so many failing runs."""
-    total = len(case.comparison.failing)
-    chosen = sample(failing, total, case.bug.name, case.seed, failing)
-    answers = rank_with("recon", case.with_failing(chosen))
-    return [finding.points for finding in case.reported("recon", answers, chosen)]
 
 
 def first_shown(case: Case, told: Iterable[Points]) -> Reconstructed | None:
@@ -209,9 +202,7 @@ def _row_3(row: Row) -> tuple[object, ...]:
     )
 
 
-def _firsts(
-    row: Row, which: Callable[[CauseDraw], Reconstructed | None]
-) -> list[Reconstructed]:
+def _firsts(row: Row, which: Callable[[CauseDraw], Reconstructed | None]) -> list[Reconstructed]:
     return [one for draw in row.known if (one := which(draw))]
 
 

@@ -37,10 +37,27 @@ class Single(msgspec.Struct, frozen=True):
 
 
 class Named(msgspec.Struct, frozen=True):
-    """Which variables the first telling finding names, and which the cause has."""
+    """The variables of the first finding that tells a cause.
 
-    named: tuple[str, ...]
+    Attributes:
+        headline: Those that the finding is said to be about.
+        points: Those of its points.
+        true: Those of the cause's points among them.
+    """
+
+    headline: tuple[str, ...]
+    points: tuple[str, ...]
     true: tuple[str, ...]
+
+    @property
+    def in_headline(self) -> bool:
+        """Whether the headline names all true variables."""
+        return set(self.true) <= set(self.headline)
+
+    @property
+    def in_points(self) -> bool:
+        """Whether the points name at least two."""
+        return len(set(self.points) & set(self.true)) > 1
 
 
 class Reconstructed(msgspec.Struct, frozen=True):
@@ -170,12 +187,18 @@ class ObjectDraw(msgspec.Struct, frozen=True):
 
 
 class Spans(msgspec.Struct, frozen=True):
-    """How large a window had to be for each pattern of a kernel: size to number of patterns."""
+    """How large a window had to be for the patterns of a kernel: size to number of patterns.
+
+    Attributes:
+        sizes: A pattern of a run counts for every pair of threads that made it.
+        smallest: It counts once, with the smallest of its windows.
+    """
 
     kernel: str
     threads: int
     runs: int
     sizes: dict[int, int]
+    smallest: dict[int, int]
 
 
 class Results(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from evaluation import reasons
 from evaluation.cases import Case, Points, place, rank_of
-from evaluation.results import Single
+from evaluation.results import ALL, Single
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.bugaboo import Options, Ranking, inspections, ranking
 from unsnarl.analyses.methods import rank_with
@@ -48,9 +48,7 @@ def looked_at(scores: Sequence[float], bugs: Sequence[bool]) -> float | None:
 
 
 def _recon(case: Case) -> Single:
-    everything = range(len(case.comparison.failing))
-    answers = rank_with("recon", case.comparison)
-    told = [finding.points for finding in case.reported("recon", answers, everything)]
+    told = [finding.points for finding in case.findings("recon", ALL)]
     return _strict(case, told, lambda rank: reasons.of_list(case, told, rank))
 
 

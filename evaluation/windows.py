@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from evaluation.draws import hunted, kept
 from evaluation.results import Spans
 from unsnarl.model.evidence import Evidence
@@ -34,16 +36,25 @@ def spans(kernel: str, threads: int, runs: int) -> Spans:
     with hunted(KERNELS, command, "--window", str(WINDOW), *limits) as done:
         with kept(done.folder) as collected:
             found = collected.unlabelled().comparison.failing
-        return Spans(kernel, threads, len(found), sizes(found))
+        return Spans(kernel, threads, len(found), sizes(found), sizes(found, smallest=True))
 
 
-def sizes(runs: Iterable[Evidence]) -> dict[int, int]:
-    """How many unserialisable triples need a window of each size; a run counts each once."""
+def sizes(runs: Iterable[Evidence], *, smallest: bool = False) -> dict[int, int]:
+    """How many unserialisable triples need a window of each size.
+
+    A triple counts for every pair of threads that made it in a run, or once for all of them, with
+    the smallest of their windows.
+    """
     counted: Counter[int] = Counter()
     for run in runs:
         patterns = falcon_only(run.patterns)
         triples = patterns[patterns["kind"] >= PatternKind.RWR]
-        counted.update(triples["span"].tolist())
+        triples = triples[np.argsort(triples["span"], kind="stable")]
+        spans = triples["span"]
+        if smallest:  # of equal patterns, the first one is kept
+            points = triples[["first_point", "other_point", "last_point"]]
+            spans = spans[np.unique(points, return_index=True)[1]]
+        counted.update(spans.tolist())
     return dict(sorted(counted.items()))
 
 
@@ -61,10 +72,10 @@ def quantile(values: Sequence[int], part: float) -> float:
     return values[low] + (values[high] - values[low]) * (place - low)
 
 
-def together(found: Iterable[Spans], threads: int) -> dict[int, int]:
+def together(found: Iterable[Spans], threads: int, *, smallest: bool = False) -> dict[int, int]:
     """The sizes of all kernels with so many threads, added up as in the paper."""
     counted: Counter[int] = Counter()
     for one in found:
         if one.threads == threads:
-            counted.update(one.sizes)
+            counted.update(one.smallest if smallest else one.sizes)
     return dict(counted)

@@ -35,7 +35,7 @@ def run_file(notes, threads=3, controlled=None, edges=()):
         for source, sink in edges
     )
     counts = b"".join(
-        struct.pack("<IIII", thread, site, 4, site)
+        struct.pack("<IIIIII", thread, site, 4, site, 0, 0)
         for thread in range(1, threads)
         for site in (3, 9)
     )
@@ -44,12 +44,12 @@ def run_file(notes, threads=3, controlled=None, edges=()):
         section(1, 1, text),
         section(2, 136, records),
         section(3, 48, edge_records),
-        section(5, 16, counts),
+        section(5, 24, counts),
         section(6, 4, struct.pack("<II", 3, 9)),
         section(7, 8, counters),
     ]
     body = b"".join(sections)
-    header = struct.pack("<8sIIQQ", b"UNSNARL\x1a", 1, len(sections), 32 + len(body), 0)
+    header = struct.pack("<8sIIQQ", b"UNSNARL\x1a", 2, len(sections), 32 + len(body), 0)
     return header + body
 
 

@@ -18,6 +18,7 @@ from unsnarl.campaigns.campaign import Campaign
 from unsnarl.campaigns.interpreter import Interpreter
 from unsnarl.campaigns.store import Store
 from unsnarl.cli.main import run
+from unsnarl.cli.rank import METHODS
 from unsnarl.errors import ToolError, UsageError
 
 FAKE = Path(__file__).with_name("fake_server.py")
@@ -80,7 +81,7 @@ def test_rank_and_show_answer_from_the_store(project, capsys):
     capsys.readouterr()
     assert run(["rank", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["method"] == "recon" and document["findings"]
+    assert document["method"] == "joined" and document["findings"]
     assert run(["rank"]) == 0
     assert run(["show", "1"]) == 0
     assert "program.py" in capsys.readouterr().out
@@ -374,3 +375,43 @@ class TestInterpreter:
         with pytest.raises(UsageError) as caught:
             interpreter.resolve(path)
         assert caught.value.slug == "command-not-python"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_ranks_what_is_stored(project, capsys, method):
+    hunt("--fail", "4", "--pass", "4")
+    capsys.readouterr()
+    run(["show", "1", "--json"])
+    before = capsys.readouterr().out
+    assert run(["rank", "--method", method, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["method"] == method
+    assert {finding["method"] for finding in document["findings"]} <= {method, "bugaboo"}
+    # Only the default ranking is the campaign's report.
+    run(["show", "1", "--json"])
+    assert capsys.readouterr().out == before
+
+
+def test_the_names_of_the_methods_are_those_of_the_analyses():
+    from unsnarl.analyses.methods import METHODS as known
+
+    assert tuple(known) == METHODS
+
+
+def test_what_is_rare_is_ranked_only_if_asked_for_and_says_what_it_means(project, capsys):
+    assert hunt("--max-runs", "10", "--pass", "5", "--unlabelled") in (0, 1)
+    assert "Rare is not wrong" in " ".join(capsys.readouterr().out.split())
+    assert run(["rank", "--unlabelled"]) == 0
+    assert "violation" not in capsys.readouterr().out
+
+
+def test_a_finding_is_exported_for_graphviz(project, capsys, tmp_path):
+    hunt("--fail", "4", "--pass", "4")
+    capsys.readouterr()
+    assert run(["export", "1"]) == 0
+    assert capsys.readouterr().out.startswith("digraph finding {")
+    target = tmp_path / "finding.dot"
+    assert run(["export", "1", "-o", str(target)]) == 0
+    assert target.read_text().startswith("digraph finding {")
+    assert run(["export", "99"]) == 2
+    assert run(["export", "1", "-o", str(tmp_path / "no" / "where.dot")]) == 2

@@ -4,12 +4,13 @@
 import numpy as np
 import pytest
 
-from unsnarl.analyses.recon import focus, rank
+from unsnarl.analyses.recon.answers import answers
+from unsnarl.model.evidence import Comparison, Evidence, Places
 from unsnarl.model.finding import Instrumented, Notice, RunCounts
 from unsnarl.model.graph import EDGE, Graph
 from unsnarl.model.run import Failure, Frame, Thread, Wait, in_cycle
 from unsnarl.model.site import Op, Point, Site
-from unsnarl.reports.build import build_report, passing_runs
+from unsnarl.reports.build import build_report
 from unsnarl.reports.facts import (
     CampaignFacts,
     Captured,
@@ -75,6 +76,14 @@ def failing_run(captured=None, failure=None):
     return FailingRun("run-0007", edges, THREADS, failure, (), captured)
 
 
+def told(failing, passing=()):
+    """The answers of Recon, one line per site."""
+    points = np.arange(3)
+    places = Places(np.zeros(3, bool), points, points, points, points.astype(np.uint32))
+    runs = [tuple(map(Evidence.of_graph, graphs)) for graphs in (failing, passing)]
+    return answers(Comparison(*runs, places))
+
+
 def passing_graph():
     return graph(((TAKE, 1, 10), (TEST, 2, 20)))
 
@@ -118,7 +127,7 @@ def report(tmp_path):
     }
     runs = [failing_run(values, crash(tmp_path)) for _ in range(4)]
     passing = [passing_graph() for _ in range(4)]
-    findings = focus(rank([run.graph for run in runs], passing), passing)
+    findings = told([run.graph for run in runs], passing)
     return built(tmp_path, signature(runs, findings=findings))
 
 
@@ -168,7 +177,7 @@ def test_a_point_on_the_same_cell_has_the_name_of_the_edge(report):
 
 def test_without_a_capture_values_and_locks_are_unknown(tmp_path):
     runs = [failing_run()]
-    report = built(tmp_path, signature(runs, findings=focus(rank([runs[0].graph], []), [])))
+    report = built(tmp_path, signature(runs, findings=told([runs[0].graph])))
     best = report.failures[0].findings[0]
     assert not best.locks_known
     assert {p.value for p in best.points} == {None}
@@ -179,7 +188,7 @@ def test_a_failure_in_a_thread_without_a_part_gets_a_role_of_its_own(tmp_path):
     frame = Frame(str(tmp_path / "spider.py"), 8, "test")
     failure = Failure("assertion", "AssertionError", "", "0", (frame,))
     runs = [failing_run(failure=failure)]
-    report = built(tmp_path, signature(runs, findings=focus(rank([runs[0].graph], []), [])))
+    report = built(tmp_path, signature(runs, findings=told([runs[0].graph])))
     last = report.failures[0].findings[0].points[-1]
     assert (last.thread, last.role, last.op) == ("0", 3, "fail")
 
@@ -188,7 +197,7 @@ def test_the_failing_line_follows_the_access_on_it(tmp_path):
     frame = Frame(str(tmp_path / "spider.py"), 3, "size")
     failure = Failure("exception", "ValueError", "", "0.1", (frame,))
     runs = [failing_run(failure=failure)]
-    report = built(tmp_path, signature(runs, findings=focus(rank([runs[0].graph], []), [])))
+    report = built(tmp_path, signature(runs, findings=told([runs[0].graph])))
     points = report.failures[0].findings[0].points
     at_line = [i for i, p in enumerate(points) if p.line == 3]
     assert [points[i].op for i in at_line] == ["read", "fail"]
@@ -245,13 +254,6 @@ def test_waiting_for_nobody_is_no_cycle_but_told(tmp_path):
     assert [p.locks for p in report.failures[0].findings[0].points] == [()]
 
 
-@pytest.mark.parametrize(("seen", "passing"), [(0, 25), (0, 0), (0, 1), (1, 1), (1, 25), (24, 25)])
-@pytest.mark.parametrize("share", [1.0, 0.04])
-def test_the_passing_runs_follow_from_the_feature(seen, passing, share):
-    passing_share = seen / passing if seen else 1 / (passing + 1)
-    assert passing_runs(share / passing_share, share, passing) == seen
-
-
 class Notes:
     """As much of a run file as `captured_values` reads."""
 
@@ -287,7 +289,7 @@ def test_values_in_an_unknown_form_are_left_out():
 def test_a_captured_name_stands_in_for_one_that_was_not_noted(tmp_path):
     table = Table(at(3, Op.READ), at(5, Op.READ), at(7, Op.WRITE))
     runs = [failing_run({("0.1", SIZE): Captured("1", (), "Spool.qsize")})]
-    findings = focus(rank([runs[0].graph], []), [])
+    findings = told([runs[0].graph])
     report = built(tmp_path, signature(runs, findings=findings), table=table)
     best = report.failures[0].findings[0]
     assert best.variables == ("Spool.qsize",)

@@ -10,6 +10,7 @@ import pytest
 from tests.unit.runfile_writer import edge, notes, records, run_file, section, thread
 
 from unsnarl.model.run import Failure, Frame, Segment, Wait
+from unsnarl.model.pattern import FINE, PatternKind, kinds_of
 from unsnarl.runfile import RunFileError, layout, read_run
 from unsnarl.runfile.layout import Section
 from unsnarl.runfile.reader import parse_run
@@ -55,15 +56,35 @@ def test_edges_counts_shared_and_trace_are_arrays():
                 THREADS,
                 records(Section.EDGES, [edge(READ, ACQUIRE, cell=99)]),
                 section(Section.SHARED, b"\x07\0\0\0", 4),
-                records(Section.COUNTS, [(1, 5, 12, 4)]),
+                records(Section.COUNTS, [(1, 5, 12, 4, 3)]),
                 records(Section.TRACE, [(4, 99, READ, 1, 3)]),
             ]
         )
     )
     assert run.edges["cell"].tolist() == [99]
     assert run.shared.tolist() == [7]
-    assert run.counts.tolist() == [(1, 5, 12, 4)]
+    assert run.counts.tolist() == [(1, 5, 12, 4, 3, 0)]
     assert run.trace["time"].tolist() == [4]
+
+
+def test_patterns_and_orders_are_arrays_and_checked():
+    pattern = (READ, READ, 0, 0, 1, 3, 4, 99, 2, PatternKind.RW + FINE, 2)
+    run = parse_run(
+        run_file(
+            [
+                THREADS,
+                records(Section.PATTERNS, [pattern]),
+                records(Section.ORDERS, [(1, 0, 5, 5)]),
+            ]
+        )
+    )
+    assert run.patterns["span"].tolist() == [2]
+    assert kinds_of(run.patterns).tolist() == [PatternKind.RW]
+    assert run.orders.tolist() == [(1, 0, 5, 5)]
+    for kind in (0, 11, FINE, 2 * FINE + 1):
+        bad = records(Section.PATTERNS, [(*pattern[:9], kind)])
+        with pytest.raises(RunFileError, match="patterns: no such kind"):
+            parse_run(run_file([THREADS, bad]))
 
 
 def test_counters_have_names_and_missing_ones_are_zero():
@@ -150,7 +171,7 @@ def _threads(*rows: tuple) -> bytes:
         (b"", "not a run file"),
         (b"\x7fELF" + bytes(60), "not a run file"),
         (layout.MAGIC, "ends inside its header"),
-        (run_file([], version=2), "format version 2"),
+        (run_file([], version=1), "format version 1"),
         (run_file([THREADS]) + b"\0", "header says"),
         (run_file([THREADS, THREADS]), "section 2 appears twice"),
         (run_file([section(Section.EDGES, bytes(48), 47)]), "records of 47 bytes, expected 48"),
@@ -205,9 +226,13 @@ def test_the_layout_is_that_of_the_c_header():
         "count": layout.COUNT,
         "wait": layout.WAIT,
         "trace": layout.TRACE,
+        "pattern": layout.PATTERN,
+        "order": layout.ORDER,
     }
     assert {name: str(record.itemsize) for name, record in ours.items()} == sizes
     kinds = dict(re.findall(r"UNS_SECTION_(\w+) = (\d+)", header))
     assert {kind.name: str(int(kind)) for kind in Section} == kinds
+    kinds_of_patterns = re.findall(r"UNS_PATTERN_(\w+)(?: = \d+)?,", header)
+    assert kinds_of_patterns == [*(kind.name for kind in PatternKind), "FINE"]
     counters = re.findall(r"UNS_COUNT_(\w+)", header)
     assert [name.upper() for name in layout.COUNTERS] == counters

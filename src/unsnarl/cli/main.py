@@ -14,6 +14,7 @@ import click
 
 from unsnarl.cli.demo import demo
 from unsnarl.cli.doctor import doctor
+from unsnarl.cli.export import export
 from unsnarl.cli.hunt import hunt
 from unsnarl.cli.rank import rank
 from unsnarl.cli.show import show
@@ -43,7 +44,7 @@ def cli() -> None:
     """
 
 
-for command in (hunt, rank, show, demo, doctor):
+for command in (hunt, rank, show, export, demo, doctor):
     cli.add_command(command)
 
 

@@ -6,11 +6,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from unsnarl.errors import UsageError
+
+if TYPE_CHECKING:
+    from unsnarl.model.finding import Finding, Report
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -41,6 +44,21 @@ def check_json_file(name: str | None) -> None:
         )
     if not path.parent.is_dir():
         raise UsageError("bad-argument", f"--json {name}: there is no directory {path.parent}")
+
+
+def finding_of(number: int, campaign: str) -> tuple[Report, Finding]:
+    """A stored report and its finding of this number."""
+    from unsnarl.cli.analysis import stored_report  # noqa: PLC0415  heavy; not for --help
+    from unsnarl.reports.terminal import numbered  # noqa: PLC0415
+
+    report = stored_report(campaign)
+    found = [finding for other, _, finding in numbered(report) if other == number]
+    if not found:
+        count = len(numbered(report))
+        raise UsageError(
+            "no-finding", f"campaign {report.campaign} has no finding {number}, only {count}"
+        )
+    return report, found[0]
 
 
 def write_json(name: str, document: bytes) -> None:

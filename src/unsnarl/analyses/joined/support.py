@@ -12,7 +12,7 @@ from unsnarl.analyses.recon.answers import answers as reconstructions
 from unsnarl.model.evidence import Comparison
 
 # What only Recon sees (the order of lock operations, mostly) says less about data than a pattern.
-RECON_WEIGHT = 0.8
+RECON_WEIGHT = 0.5
 
 Ends = tuple[int, int]
 
