@@ -24,7 +24,11 @@ def figures(quick: bool) -> Iterator[Figure]:
             yield figure
     values = [figure.value for figure in measured]
     yield Figure(
-        "windows: mean over the kernels", statistics.fmean(values), min(values), max(values), bar=BAR
+        "windows: mean over the kernels",
+        statistics.fmean(values),
+        min(values),
+        max(values),
+        bar=BAR,
     )
 
 

@@ -52,8 +52,6 @@ METHODS: dict[str, Method] = {
 }
 
 
-def rank_with(
-    method: str, comparison: Comparison, choices: Choices | None = None
-) -> list[Answer]:
+def rank_with(method: str, comparison: Comparison, choices: Choices | None = None) -> list[Answer]:
     """The answers of a method; nothing to compare, nothing to rank."""
     return METHODS[method](comparison, choices or Choices()) if comparison.failing else []

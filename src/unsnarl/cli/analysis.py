@@ -157,7 +157,9 @@ def ranked(name: str, wanted: Wanted | None = None) -> DetailedReport:
         tally.restore(stored.record, stored.phase, stored.kept)
     if not tally.failing and not wanted.unlabelled:
         raise UsageError(
-            "nothing-to-rank", f"no run of campaign {store.name} failed", "hunt with more runs, or ask for what is rare: --method bugaboo-unlabelled"
+            "nothing-to-rank",
+            f"no run of campaign {store.name} failed",
+            "hunt with more runs, or ask for what is rare: --method bugaboo-unlabelled",
         )
     report = make_report(store, _stored_figures(store, tally), Replays(store), wanted)
     if wanted.method == DEFAULT:

@@ -29,12 +29,7 @@ class Moment(NamedTuple):
 
 def raw_points(findings: Sequence[Answer], index: int, interner: Interner) -> list[int]:
     """What to capture: the points of the findings that run `index` has."""
-    shown = {
-        line.point
-        for finding in findings
-        if index in finding.runs
-        for line in finding.lines
-    }
+    shown = {line.point for finding in findings if index in finding.runs for line in finding.lines}
     return sorted({raw for point in shown for raw in interner.raw_points(point)})
 
 

@@ -43,9 +43,7 @@ def cycles(
     for evidence in comparison.passing:
         for key in {key for key, _ in _in_run(evidence, tried)} & passing.keys():
             passing[key] += 1
-    return {
-        key: Hypothesis(SHAPE, 1.0, runs, passing[key], failing) for key, runs in found.items()
-    }
+    return {key: Hypothesis(SHAPE, 1.0, runs, passing[key], failing) for key, runs in found.items()}
 
 
 def _in_run(
@@ -59,11 +57,14 @@ def _in_run(
     for at in np.argsort(ends, kind="stable").tolist():
         there, back = rows[one[at]], rows[two[at]]
         key = tuple(int(row[f"{which}_point"]) for row in (there, back) for which in _ENDS)
-        yield (key[0], key[1], key[2], key[3]), (
-            _access(there, "first"),
-            _access(there, "other"),
-            _access(back, "first"),
-            _access(back, "other"),
+        yield (
+            (key[0], key[1], key[2], key[3]),
+            (
+                _access(there, "first"),
+                _access(there, "other"),
+                _access(back, "first"),
+                _access(back, "other"),
+            ),
         )
 
 
@@ -89,6 +90,7 @@ def _closing(rows: Patterns) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]
     The thread whose access comes first of all is the one that the cycle is told from, so that no
     cycle is found twice.
     """
+
     def against(name: str, other: str) -> npt.NDArray[np.bool_]:
         equal: npt.NDArray[np.bool_] = rows[name][:, None] == rows[other][None, :]
         return equal

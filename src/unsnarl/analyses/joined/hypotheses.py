@@ -58,9 +58,7 @@ class Hypothesis:
     @cached_property
     def second(self) -> float:
         """When its second access was, on average: the first one that came between."""
-        return statistics.fmean(
-            sorted(a.time for a in one)[1] for one in self.occurrences.values()
-        )
+        return statistics.fmean(sorted(a.time for a in one)[1] for one in self.occurrences.values())
 
     @cached_property
     def span(self) -> float:

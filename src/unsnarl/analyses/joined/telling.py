@@ -89,9 +89,7 @@ def _in_time(one: Hypothesis) -> list[int]:
     return sorted(range(count), key=lambda at: medians[at])
 
 
-def _lines(
-    steps: list[Step], one: Hypothesis, share: float, separation: float
-) -> tuple[Line, ...]:
+def _lines(steps: list[Step], one: Hypothesis, share: float, separation: float) -> tuple[Line, ...]:
     own = set(one.points)
     last = steps[-1].role
     source = max(at for at, step in enumerate(steps) if step.role != last)

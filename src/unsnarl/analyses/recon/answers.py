@@ -13,7 +13,12 @@ from unsnarl.model.evidence import Comparison
 def answers(c: Comparison) -> list[Answer]:
     failing = [e.graph for e in c.failing]
     passing = [e.graph for e in c.passing]
-    options = Options(sync_points=c.places.sync, site_order=c.places.order, timeline="all", context_sizes=(5, 2, 0))
+    options = Options(
+        sync_points=c.places.sync,
+        site_order=c.places.order,
+        timeline="all",
+        context_sizes=(5, 2, 0),
+    )
     data = dataclasses.replace(options, sync="drop")
     first = focus(rank(failing, passing, data), passing, data, failing=failing)
     both = focus(rank(failing, passing, options), passing, options, failing=failing)
@@ -28,8 +33,8 @@ def answers(c: Comparison) -> list[Answer]:
         threads = {}
         for run in r.runs:
             edge = r.occurrence(failing[run])
-            threads[run] = {} if edge is None else {0: int(edge["source_thread"]), 1: int(edge["sink_thread"])}
+            threads[run] = (
+                {} if edge is None else {0: int(edge["source_thread"]), 1: int(edge["sink_thread"])}
+            )
         out.append(Answer("recon", r.score, r.features, f.lines, r.runs, 0, threads))
     return out
-
-

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The joined ranking on runs made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.comparisons import compare, edge, pattern, places, run
+
+from unsnarl.analyses.joined import answers
+from unsnarl.analyses.joined.ordered import Knowledge, open_patterns
+from unsnarl.model.evidence import ORDER
+from unsnarl.model.pattern import FINE, PatternKind
+
+RW, WR, WW, RWR, WWR, WRW, RWW, WWW, UNREAD, REREAD = PatternKind
+CHECK, TAKE, USE, OTHER = 1, 2, 3, 4
+X, Y = 0x10, 0x20
+
+
+def conflict(kind, *points, cell=X, threads=(1, 2), times=None):
+    """A pattern on a cell of its own, at the given times."""
+    row = pattern(kind, *points, threads=threads) | {"cell": cell}
+    names = ("first", "other", "last")[: len(points)]
+    moments = times or range(10, 10 + len(points))
+    return row | {f"{name}_time": time for name, time in zip(names, moments, strict=True)}
+
+
+def ordered_by(evidence, *orders):
+    return replace(evidence, orders=np.array(list(orders), dtype=ORDER))
+
+
+def told(answer):
+    return [(line.point, line.role) for line in answer.lines]
+
+
+def test_a_triple_of_all_failing_runs_comes_first_and_tells_its_pairs_too():
+    failing = run(
+        patterns=[
+            conflict(RWR, CHECK, TAKE, USE),
+            conflict(WR, TAKE, USE, threads=(2, 1), times=(11, 12)),
+        ]
+    )
+    passing = run(patterns=[conflict(RW, CHECK, OTHER)])
+    (best,) = answers(compare([failing] * 4, [passing] * 4))
+    assert told(best) == [(CHECK, 1), (TAKE, 2), (USE, 1)]
+    assert [line.region for line in best.lines] == ["prefix", "source", "sink"]
+    assert (best.score, best.runs, best.passing) == (1.0, (0, 1, 2, 3), 0)
+
+
+def test_what_passing_runs_have_as_well_comes_later():
+    common, telling = conflict(RWR, CHECK, TAKE, OTHER), conflict(RWR, CHECK, TAKE, USE)
+    found = answers(compare([run(patterns=[common, telling])] * 4, [run(patterns=[common])] * 4))
+    assert [told(one)[2][0] for one in found] == [USE, OTHER]
+    assert [one.passing for one in found] == [0, 4]
+
+
+def test_of_equals_the_one_that_was_complete_first_is_the_cause():
+    early = conflict(RWR, CHECK, TAKE, USE, times=(10, 20, 30))
+    late = conflict(RWR, OTHER, TAKE, USE, cell=Y, times=(11, 21, 31))
+    assert told(answers(compare([run(patterns=[late, early])] * 3))[0])[0] == (CHECK, 1)
+
+
+def test_threads_are_those_of_each_run():
+    one = run(patterns=[conflict(RWR, CHECK, TAKE, USE, threads=(1, 2))])
+    two = run(patterns=[conflict(RWR, CHECK, TAKE, USE, threads=(5, 3))])
+    (best,) = answers(compare([one, two]))
+    anchors = {line.role: line.anchor for line in best.lines}
+    assert [best.threads[at][anchors[1]] for at in (0, 1)] == [1, 5]
+    assert [best.threads[at][anchors[2]] for at in (0, 1)] == [2, 3]
+
+
+def test_sites_of_one_line_count_together():
+    """A loop over a dict's items reads it at two sites of one line."""
+    begin, turn = conflict(RWR, CHECK, TAKE, USE), conflict(RWR, OTHER, TAKE, USE)
+    where = places(9)
+    where.line[OTHER] = CHECK
+    failing = [run(patterns=[begin])] * 2 + [run(patterns=[turn])] * 2
+    (best,) = answers(compare(failing, [run()] * 2, where))
+    assert (best.score, best.runs) == (1.0, (0, 1, 2, 3))
+    assert told(best)[0][0] == CHECK
+
+
+def test_a_cycle_of_two_variables_beats_its_pairs():
+    """Both pairs are in passing runs, but never in one of them."""
+    there = conflict(WR, 1, 2, cell=X, threads=(1, 2), times=(10, 20))
+    back = conflict(RW, 3, 4, cell=Y, threads=(2, 1), times=(21, 30))
+    failing = run(patterns=[there, back])
+    passing = [run(patterns=[there])] * 2 + [run(patterns=[back])] * 2
+    best = answers(compare([failing] * 4, passing))[0]
+    assert told(best) == [(1, 1), (2, 2), (3, 2), (4, 1)]
+    assert (best.score, best.passing) == (1.0, 0)
+
+
+def test_a_cycle_needs_two_cells_and_the_same_two_threads():
+    there = conflict(WR, 1, 2, cell=X, threads=(1, 2), times=(10, 20))
+    passing = [run(patterns=[there])] * 4
+    for back in (
+        conflict(RW, 3, 4, cell=X, threads=(2, 1), times=(21, 30)),
+        conflict(RW, 3, 4, cell=Y, threads=(2, 3), times=(21, 30)),
+    ):
+        found = answers(compare([run(patterns=[there, back])] * 4, passing))
+        assert {len(one.lines) for one in found} == {2}
+
+
+def test_a_pair_is_told_with_what_closes_the_cycle():
+    """Why was it too late? Because the thread had looked at something else before."""
+    telling = conflict(WR, 3, 4, cell=Y, threads=(2, 1), times=(20, 30))
+    before = conflict(RW, 1, 2, cell=X, threads=(1, 2), times=(10, 15))
+    failing = [run(patterns=[telling, before])] * 4
+    best = answers(compare(failing, [run(patterns=[before])] * 4))[0]
+    assert told(best) == [(1, 1), (2, 2), (3, 2), (4, 1)]
+    assert [line.confidence for line in best.lines] == [1.0] * 4
+    assert best.passing == 0
+
+
+def test_a_write_that_nobody_read_is_told_with_both_writes():
+    failing = run(patterns=[conflict(UNREAD + FINE, 1, 1, 2, times=(10, 11, 20))])
+    (best,) = answers(compare([failing] * 3, [run()]))
+    assert told(best) == [(1, 1), (1, 1), (2, 2)]
+
+
+def test_what_start_and_join_order_is_no_suspect():
+    """Thread 0 starts thread 1 at 5 and joins it at 50."""
+    setting_up = conflict(WR, 1, 2, threads=(0, 1), times=(3, 20))
+    collecting = conflict(WR, 2, 3, threads=(1, 0), times=(20, 60))
+    racing = conflict(WR, 1, 3, cell=Y, threads=(0, 1), times=(10, 20))
+    evidence = ordered_by(
+        run(patterns=[setting_up, collecting, racing]), (1, 0, 5, 5), (0, 1, 50, 50)
+    )
+    assert open_patterns(evidence.patterns, evidence.orders).tolist() == [False, False, True]
+    (only,) = answers(compare([evidence] * 3, [run()]))
+    assert told(only) == [(1, 1), (3, 2)]
+
+
+def test_order_is_transitive():
+    """0 starts 1, which starts 2: what 0 did before is before all of 2."""
+    knowledge = Knowledge(np.array([(1, 0, 5, 5), (2, 1, 9, 9)], dtype=ORDER), 3)
+
+    def before(first, first_time, then, then_time):
+        columns = ([first], [first_time], [then], [then_time])
+        return bool(knowledge.before(*map(np.array, columns))[0])
+
+    assert before(0, 5, 2, 10) and before(1, 9, 2, 10)
+    assert not before(0, 6, 2, 10)
+    assert not before(2, 10, 0, 20)
+
+
+def test_methods_support_what_they_say_themselves():
+    failing = run(
+        edges=[edge(TAKE, USE, threads=(2, 1), time=11)],
+        patterns=[conflict(RWR, CHECK, TAKE, USE)],
+    )
+    best = answers(compare([failing] * 4, [run()] * 4))[0]
+    assert [(one.method, one.rank) for one in best.support] == [("falcon", 1), ("recon", 1)]
+    assert best.support[1].features.keys() == {"B", "C", "R"}
+
+
+def test_what_only_recon_sees_comes_along():
+    failing = run(edges=[edge(TAKE, USE, threads=(2, 1), time=11)])
+    (only,) = answers(compare([failing] * 4, [run()] * 4))
+    assert (only.method, only.support[0].method) == ("joined", "recon")
+
+
+rows = st.lists(
+    st.builds(
+        conflict,
+        st.sampled_from([RWR, WWR, WWW]),
+        st.integers(0, 5),
+        st.integers(0, 5),
+        st.integers(0, 5),
+        cell=st.sampled_from([X, Y]),
+    ),
+    max_size=6,
+)
+
+
+@given(st.lists(rows, min_size=1, max_size=4), st.lists(rows, max_size=4), st.randoms())
+def test_the_order_of_runs_changes_no_score(failing, passing, random):
+    runs = [run(patterns=one) for one in failing]
+    shuffled = random.sample(runs, len(runs))
+    others = [run(patterns=one) for one in passing]
+
+    def scores(some):
+        return sorted((tuple(told(one)), one.score) for one in answers(compare(some, others)))
+
+    assert [score for _, score in scores(runs)] == [score for _, score in scores(shuffled)]
