@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make demo   set everything up and hunt the shipped bug
 # make test   the whole suite, here and (its core) on every other supported Python found
+# make evaluation  the papers' tables redone, docs/evaluation.md
 # make bench  the benchmark table: ratios in one run
 # make lint   ruff, mypy --strict, clang-format, sizes
 
@@ -32,6 +33,7 @@ bench: build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks
 
 evaluation: build
+	$(BIN)/python tools/groups.py evaluation | $(BIN)/python -m pip install --quiet --disable-pip-version-check -r /dev/stdin
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m evaluation
 
 lint: build

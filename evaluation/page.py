@@ -14,6 +14,7 @@ from evaluation.truth import Bug
 def write(results: Results, zoo: Sequence[Bug], path: Path) -> None:
     """Writes the page, and its figures into a folder beside it."""
     found = rows(results, zoo)
+    path.parent.mkdir(parents=True, exist_ok=True)
     drawn = figures.draw_all(results, found, path.parent / figures.FOLDER)
     path.write_text(page(results, found, drawn), encoding="utf-8")
 

@@ -1,26 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every bug of the zoo is found within the budget, and almost always its true cause is on top.
 
-One draw with a fixed seed; `python -m evaluation` makes five of each.
+One draw with a fixed seed; `python -m evaluation` makes five of each, and has the bars.
 """
 
 import pytest
-from evaluation import table
+from evaluation.draws import WANTED, ZOO
+from evaluation.results import TOP
+from evaluation.truth import load_zoo, rank_of_truth
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-ENOUGH = 10  # of the twelve bugs
-
-
-def test_a_bug_is_found_within_the_budget(bug, rows):
-    (found,) = next(row.draws for row in rows if row.bug.name == bug.name)
-    assert not found.complaint
-    assert found.enough, found.runs
-    assert found.runs.hang == 0
+# One draw scatters more than the five of the evaluation, whose bars are 95 % and 80 %.
+TOLD = 0.90  # of the bugs in the top three
+FIRST = 0.75  # at rank 1
 
 
-def test_the_true_cause_is_in_the_top_three(rows, capsys):
+def ranks(bug, report):
+    """The rank of every cause, in the findings of the most frequent failure that it explains."""
+    for cause in bug.causes:
+        shown = [one for one in report.failures if bug.cause_of(one.signature) == cause]
+        found = (rank_of_truth(bug, one.signature, one.findings) for one in shown[:1])
+        yield next(found, None)
+
+
+def test_a_bug_is_found_within_the_budget(bug, drawn):
+    runs = drawn(bug).runs
+    assert runs.passed >= WANTED and runs.fail >= WANTED, runs
+    assert runs.hang == 0
+
+
+def test_the_true_cause_is_at_the_top(drawn, capsys):
+    found = {bug.name: list(ranks(bug, drawn(bug))) for bug in load_zoo(ZOO)}
     with capsys.disabled():
-        print("\n\n" + table.text(rows) + "\n")
-    good = [row.bug.name for row in rows if row.always]
-    assert len(good) >= ENOUGH, good
+        print("\n\nranks of the true causes:", found, "\n")
+
+    def within(top):
+        return [name for name, own in found.items() if all(rank and rank <= top for rank in own)]
+
+    assert len(within(TOP)) >= TOLD * len(found), set(found) - set(within(TOP))
+    assert len(within(1)) >= FIRST * len(found), set(found) - set(within(1))

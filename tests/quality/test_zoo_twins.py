@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A repaired program stays silent, wherever threads may switch. The benchmark makes 500 runs."""
+"""A repaired program stays silent, wherever threads may switch. The evaluation makes more runs."""
 
 import pytest
-from evaluation.draws import hunt
+from tests.quality.conftest import SWITCHES, TWIN_RUNS
 
-pytestmark = pytest.mark.slow
-
-RUNS = 100
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
-@pytest.mark.parametrize("switch", ["gil", "free"])
-def test_a_fixed_twin_never_fails(bug, switch):
-    report = hunt(bug, bug.fixed, "--switch", switch, "--max-runs", str(RUNS))
+@pytest.mark.parametrize("switch", SWITCHES)
+def test_a_fixed_twin_never_fails(bug, switch, twins):
+    report = twins(bug, switch)
     assert report.failures == ()
     runs = report.runs
-    assert (runs.total, runs.passed, runs.fail, runs.hang) == (RUNS, RUNS, 0, 0)
+    assert (runs.total, runs.passed, runs.fail, runs.hang) == (TWIN_RUNS, TWIN_RUNS, 0, 0)
     assert report.instrumented.threads_controlled == report.instrumented.threads_seen > 1

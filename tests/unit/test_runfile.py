@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.unit.runfile_writer import edge, notes, records, run_file, section, thread
 
-from unsnarl.model.run import Failure, Frame, Segment, Wait
 from unsnarl.model.pattern import FINE, PatternKind, kinds_of
+from unsnarl.model.run import Failure, Frame, Segment, Wait
 from unsnarl.runfile import RunFileError, layout, read_run
 from unsnarl.runfile.layout import Section
 from unsnarl.runfile.reader import parse_run

@@ -51,8 +51,8 @@ class Comparisons:
 
     def unlabelled(self) -> Compared:
         """All kept runs of the mode that has most of them, whatever their labels."""
-        modes = [stored.record.switch for stored in self._kept]
-        switch = max(sorted(set(modes)), key=modes.count, default="gil")
+        modes: list[Switch] = [stored.record.switch for stored in self._kept]
+        switch: Switch = max(sorted(set(modes)), key=modes.count, default="gil")
         kept = [run for run in self._kept if run.record.switch == switch]
         pairs = [(stored.record, run) for stored in kept if (run := self._read(stored))]
         runs = tuple(self.interner.evidence(run) for _, run in pairs)

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from unsnarl.cli.shared import check_json_file, json_option, write_json
@@ -38,14 +40,7 @@ FORMULAS = ("jaccard", "tarantula", "ochiai")
 @click.option("--unlabelled", is_flag=True, help="The same as --method bugaboo-unlabelled.")
 @json_option()
 @click.argument("campaign", required=False, default="")
-def rank(
-    campaign: str,
-    method: str,
-    formula: str,
-    context: int,
-    unlabelled: bool,
-    json_file: str | None,
-) -> int:
+def rank(campaign: str, method: str, json_file: str | None, **options: Any) -> int:
     """List all findings of a campaign (the newest by default), best first."""
     check_json_file(json_file)
     from unsnarl.analyses.methods import UNLABELLED, Choices  # noqa: PLC0415  heavy
@@ -53,8 +48,8 @@ def rank(
     from unsnarl.reports.json import encode_findings  # noqa: PLC0415
     from unsnarl.reports.terminal import make_console, print_ranking  # noqa: PLC0415
 
-    method = UNLABELLED if unlabelled else method
-    choices = Choices(formula=formula, context_size=context)  # type: ignore[arg-type]
+    method = UNLABELLED if options["unlabelled"] else method
+    choices = Choices(options["formula"], options["context"])
     report = ranked(campaign, Wanted(method, choices, unlabelled=method == UNLABELLED))
     failures = () if method == UNLABELLED else report.failures
     findings = tuple(f for failure in failures for f in failure.findings) + report.unlabelled

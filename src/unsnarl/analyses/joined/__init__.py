@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The default ranking: one list in which what several methods say of the same accesses is one answer.
+"""The default ranking: what several methods say of the same accesses is one answer.
 
 Falcon's patterns are exact about who touched a cell between whose accesses, and blind to bugs of
 two variables; Recon's reconstructions see both and are vague about the rest. Here patterns are

@@ -8,13 +8,15 @@ pairs alone are in passing runs as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from unsnarl.analyses.falcon.table import Table
 from unsnarl.analyses.joined.hypotheses import Access, Hypothesis, Occurrence
+from unsnarl.analyses.recon.keys import Keys
+from unsnarl.analyses.recon.timelines import find_keys
 from unsnarl.model.evidence import Comparison, Evidence
 from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
 
@@ -34,7 +36,7 @@ def cycles(
     """The cycles among the most suspicious pairs; the key has the points of both."""
     failing = counted.failing
     frequent = [pair for pair in pairs if len(pair.occurrences) >= LEAST_SHARE * failing]
-    tried = {pair.points: at for at, pair in enumerate(frequent[:MOST_PAIRS])}
+    tried = _packed(np.array([pair.points for pair in frequent[:MOST_PAIRS]]).reshape(-1, 2).T)
     found: dict[Key, dict[int, Occurrence]] = {}
     for run, evidence in enumerate(comparison.failing):
         for key, occurrence in _in_run(evidence, tried):
@@ -46,13 +48,10 @@ def cycles(
     return {key: Hypothesis(SHAPE, 1.0, runs, passing[key], failing) for key, runs in found.items()}
 
 
-def _in_run(
-    evidence: Evidence, tried: dict[tuple[int, ...], int]
-) -> Iterator[tuple[Key, Occurrence]]:
+def _in_run(evidence: Evidence, tried: Keys) -> Iterator[tuple[Key, Occurrence]]:
     """The cycles of one run, the one that was complete first before others of the same points."""
     rows = _tried_rows(evidence.patterns, tried)
     one, two = _closing(rows)
-    # Each access at the end of a conflict is the last of its thread in the cycle, or not: the later.
     ends = np.maximum(rows["other_time"][one], rows["other_time"][two])
     for at in np.argsort(ends, kind="stable").tolist():
         there, back = rows[one[at]], rows[two[at]]
@@ -71,17 +70,21 @@ def _in_run(
 _ENDS = ("first", "other")
 
 
-def _tried_rows(patterns: Patterns, tried: dict[tuple[int, ...], int]) -> Patterns:
-    pairs = patterns[kinds_of(patterns) < PatternKind.RWR]
-    places = [
-        tried.get(ends, -1)
-        for ends in zip(pairs["first_point"].tolist(), pairs["other_point"].tolist(), strict=True)
-    ]
-    rank = np.array(places, dtype=np.intp)
-    rows = np.flatnonzero(rank >= 0)
-    best = rows[np.argsort(rank[rows], kind="stable")][:MOST_OCCURRENCES]
-    chosen: Patterns = pairs[best]
+def _tried_rows(patterns: Patterns, tried: Keys) -> Patterns:
+    """The occurrences of the tried pairs; if there are too many, of the most suspicious ones."""
+    pairs = np.flatnonzero(kinds_of(patterns) < PatternKind.RWR)
+    keys = _packed(patterns[f"{end}_point"][pairs] for end in _ENDS)
+    in_order = np.argsort(tried)
+    at, which = find_keys(tried[in_order], keys)
+    best = at[np.argsort(in_order[which], kind="stable")][:MOST_OCCURRENCES]
+    chosen: Patterns = patterns[pairs[best]]
     return chosen
+
+
+def _packed(ends: Iterable[npt.NDArray[np.integer]]) -> Keys:
+    first, other = (end.astype(np.uint64) for end in ends)
+    keys: Keys = first << np.uint64(32) | other
+    return keys
 
 
 def _closing(rows: Patterns) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
@@ -108,5 +111,6 @@ def _access(row: np.void, which: str) -> Access:
         int(row[f"{which}_thread"]),
         int(row[f"{which}_time"]),
         int(row[f"{which}_point"]),
-        int(row[f"{which}_shown"]),
+        which,
+        int(row["row"]),
     )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,8 +12,9 @@ import numpy as np
 
 from unsnarl.analyses.falcon.scores import suspiciousness
 from unsnarl.analyses.falcon.table import Indexes, Table, table, top
+from unsnarl.analyses.recon.keys import Keys
 from unsnarl.model.evidence import Comparison
-from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
+from unsnarl.model.pattern import FINE, PatternKind, Patterns
 
 # So many patterns are looked at closely. Thousands may be in every failing run of a large program.
 CONSIDERED = 300
@@ -22,12 +23,16 @@ PAIR_WEIGHT = 0.9
 
 
 class Access(NamedTuple):
-    """One access of a hypothesis in one run; `point` is that of its line, `shown` its own."""
+    """One access of a hypothesis in one run.
+
+    `point` is that of its line; its own one is in row `row` of the run's patterns.
+    """
 
     thread: int
     time: int
     point: int
-    shown: int
+    which: str
+    row: int
 
 
 Occurrence = tuple[Access, ...]
@@ -108,7 +113,7 @@ def _most_suspicious(comparison: Comparison, counted: Table) -> Indexes:
     return top(np.flatnonzero(counted.failed), in_order, CONSIDERED)
 
 
-def _first_occurrences(keys: Sequence[int], rows: Patterns) -> Iterator[tuple[int, Occurrence]]:
+def _first_occurrences(keys: Keys, rows: Patterns) -> Iterator[tuple[int, Occurrence]]:
     """Of the occurrences of a pattern in one run, the one that was complete first."""
     ends = np.maximum(rows["last_time"], rows["other_time"])
     seen = set()
@@ -120,14 +125,15 @@ def _first_occurrences(keys: Sequence[int], rows: Patterns) -> Iterator[tuple[in
 
 
 def _occurrence(row: np.void) -> Occurrence:
-    kind = PatternKind(int(kinds_of(row)))
+    kind = PatternKind(int(row["kind"]) % FINE)
     threads = (int(row["first_thread"]), int(row["other_thread"]))
     return tuple(
         Access(
             threads[role - 1],
             int(row[f"{which}_time"]),
             int(row[f"{which}_point"]),
-            int(row[f"{which}_shown"]),
+            which,
+            int(row["row"]),
         )
         for role, which in zip(kind.roles, ("first", "other", "last"), strict=False)
     )

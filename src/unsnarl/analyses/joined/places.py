@@ -12,8 +12,11 @@ from unsnarl.model.evidence import Comparison, Evidence, Places
 from unsnarl.model.pattern import PATTERN, Patterns
 
 WHICH = ("first", "other", "last")
-# The points are those of lines; the sites' own are kept beside them, to be shown.
-PLACED = np.dtype([*PATTERN.descr, *((f"{which}_shown", "<u4") for which in WHICH)])
+# The points are those of lines; in place of the count, the row from which the sites' own can be
+# had. The layout is the same: rows are many and wide, and copying them field by field is slow.
+PLACED = np.dtype(
+    [("row" if name == "count" else name, PATTERN[name]) for name in PATTERN.names or ()]
+)
 
 
 def placed(comparison: Comparison) -> Comparison:
@@ -30,11 +33,9 @@ def placed(comparison: Comparison) -> Comparison:
 
 
 def _simplified(run: Evidence, places: Places) -> Evidence:
-    kept = run.patterns[open_patterns(run.patterns, run.orders)]
-    rows: Patterns = np.empty(len(kept), dtype=PLACED)
-    for name in PATTERN.names or ():
-        rows[name] = kept[name]
+    kept = np.flatnonzero(open_patterns(run.patterns, run.orders))
+    rows: Patterns = run.patterns[kept].view(PLACED)
+    rows["row"] = kept
     for which in WHICH:
-        rows[f"{which}_shown"] = kept[f"{which}_point"]
-        rows[f"{which}_point"] = places.line[kept[f"{which}_point"]]
+        rows[f"{which}_point"] = places.line[rows[f"{which}_point"]]
     return replace(run, patterns=rows)

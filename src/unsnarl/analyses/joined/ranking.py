@@ -38,13 +38,11 @@ def answers(comparison: Comparison) -> list[Answer]:
     pairs = [one for one in patterns if len(one.points) == 2]
     closed = cycles(simple, counted, pairs)
     told = [Told(one, one) for one in patterns if len(one.points) > 2]
-    told += [Told(one, _completed(one, closed)) for one in pairs]
+    around = _by_pair(closed)
+    told += [Told(one, _completed(one, around.get(one.points, []))) for one in pairs]
     told += [Told(one, one) for one in _better(pairs, closed)]
     told.sort(key=_order)
-    found = [
-        telling.answer(one.hypothesis, one.shown, counted.failing, counted.passing)
-        for one in _distinct(told)
-    ]
+    found = [telling.answer(one.hypothesis, one.shown, comparison) for one in _distinct(told)]
     return with_reconstructions(supported(found, comparison), comparison)[:FINDINGS]
 
 
@@ -65,18 +63,26 @@ def _better(pairs: Iterable[Hypothesis], closed: dict[Key, Hypothesis]) -> list[
     ]
 
 
-def _completed(pair: Hypothesis, closed: dict[Key, Hypothesis]) -> Hypothesis:
+def _by_pair(closed: dict[Key, Hypothesis]) -> dict[tuple[int, ...], list[Hypothesis]]:
+    around: dict[tuple[int, ...], list[Hypothesis]] = {}
+    for key, cycle in closed.items():
+        for pair in (key[:2], key[2:]):
+            around.setdefault(pair, []).append(cycle)
+    return around
+
+
+def _completed(pair: Hypothesis, around: Sequence[Hypothesis]) -> Hypothesis:
     """The tightest cycle that the pair is part of nearly always, or the pair itself.
 
     Why was it too late, or too early? Because the thread had looked at something else before.
     """
     enough = COMPLETES * len(pair.occurrences)
-    around = [
-        cycle
-        for key, cycle in closed.items()
-        if pair.points in (key[:2], key[2:]) and len(cycle.occurrences) >= enough
-    ]
-    return min(around, key=lambda one: (-len(one.occurrences), one.span, one.points), default=pair)
+    nearly_always = [cycle for cycle in around if len(cycle.occurrences) >= enough]
+    return min(
+        nearly_always,
+        key=lambda one: (-len(one.occurrences), one.span, one.points),
+        default=pair,
+    )
 
 
 def _distinct(told: Sequence[Told]) -> list[Told]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from unsnarl.analyses.answer import Answer, Line
 from unsnarl.analyses.joined.cycles import SHAPE as CYCLE
 from unsnarl.analyses.joined.hypotheses import Access, Hypothesis, Occurrence
+from unsnarl.model.evidence import Comparison
 from unsnarl.model.finding import Region
 
 METHOD = "joined"
@@ -16,22 +17,20 @@ SOURCE_ANCHOR, SINK_ANCHOR = 0, 1
 
 
 class Step(NamedTuple):
-    """An access as it is shown: the line's point, the access's own, and whose it is."""
+    """An access as it is shown: the line's point, whose it is, and one of its occurrences."""
 
     point: int
-    shown: int
     role: int
+    access: Access
 
 
 Shown = tuple[tuple[int, int], ...]  # points and roles
 
 
-def answer(one: Hypothesis, told: Hypothesis, failing: int, passing: int) -> Answer:
+def answer(one: Hypothesis, told: Hypothesis, comparison: Comparison) -> Answer:
     """The answer for a hypothesis; `told` shows it, perhaps with what completes it."""
     steps = _steps(told)
-    share = len(told.occurrences.keys() & one.occurrences.keys()) / len(one.occurrences)
-    separation = len(one.occurrences) / max(failing, 1) - one.passing / max(passing, 1)
-    runs = [run for run in one.occurrences if run in told.occurrences]
+    runs = sorted(run for run in one.occurrences if run in told.occurrences)
     return Answer(
         method=METHOD,
         score=one.score,
@@ -41,8 +40,8 @@ def answer(one: Hypothesis, told: Hypothesis, failing: int, passing: int) -> Ans
             "passed": float(one.passing),
             "end": one.end,
         },
-        lines=_lines(steps, one, share, separation),
-        runs=tuple(sorted(one.occurrences)) if told is one else tuple(sorted(runs)),
+        lines=_lines(steps, one, told, comparison),
+        runs=tuple(runs),
         passing=one.passing,
         threads={run: _threads(told.occurrences[run], steps) for run in runs},
     )
@@ -74,7 +73,7 @@ def _steps(one: Hypothesis) -> list[Step]:
     for at in places:
         access = occurrence[at]
         role = roles.setdefault(access.thread, len(roles) + 1)
-        step = Step(access.point, access.shown, role)
+        step = Step(access.point, role, access)
         if one.shape != CYCLE or (step.point, role) not in [(s.point, s.role) for s in steps]:
             steps.append(step)
     return steps
@@ -89,13 +88,19 @@ def _in_time(one: Hypothesis) -> list[int]:
     return sorted(range(count), key=lambda at: medians[at])
 
 
-def _lines(steps: list[Step], one: Hypothesis, share: float, separation: float) -> tuple[Line, ...]:
+def _lines(
+    steps: list[Step], one: Hypothesis, told: Hypothesis, comparison: Comparison
+) -> tuple[Line, ...]:
     own = set(one.points)
+    share = len(told.occurrences.keys() & one.occurrences.keys()) / len(one.occurrences)
+    failed = len(one.occurrences) / len(comparison.failing)
+    separation = failed - one.passing / max(len(comparison.passing), 1)
+    patterns = comparison.failing[next(iter(told.occurrences))].patterns
     last = steps[-1].role
     source = max(at for at, step in enumerate(steps) if step.role != last)
     return tuple(
         Line(
-            point=step.shown,
+            point=int(patterns[f"{step.access.which}_point"][step.access.row]),
             region=_region(at, source, len(steps) - 1),
             role=step.role,
             confidence=1.0 if step.point in own else share,
