@@ -18,7 +18,7 @@ import numpy as np
 
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.falcon.ranking import Scored, to_answers
-from unsnarl.analyses.falcon.table import table, top
+from unsnarl.analyses.falcon.table import Counting, table, top
 from unsnarl.model.evidence import Comparison
 from unsnarl.model.pattern import PatternKind
 
@@ -42,7 +42,7 @@ class Options:
 def answers(comparison: Comparison, options: Options | None = None) -> list[Answer]:
     """The triples of failing runs alone, those of most failing runs first; that is the score."""
     options = options or Options()
-    counted = table(comparison, fine=options.fine)
+    counted = table(comparison, Counting(fine=options.fine))
     suspects = np.flatnonzero((counted.failed > 0) & (counted.passed == 0))
     triples = suspects[np.isin(counted.identity(suspects).kind, KINDS)]
     in_order = [

@@ -12,7 +12,7 @@ import numpy as np
 
 from unsnarl.analyses.answer import Answer, Line
 from unsnarl.analyses.falcon.scores import Formula, Scores, suspiciousness
-from unsnarl.analyses.falcon.table import Indexes, Table, table, top
+from unsnarl.analyses.falcon.table import Counting, Indexes, Table, table, top
 from unsnarl.analyses.recon.keys import Keys
 from unsnarl.model.evidence import Comparison, Evidence
 from unsnarl.model.finding import Region
@@ -52,7 +52,7 @@ class Scored(NamedTuple):
 def answers(comparison: Comparison, options: Options | None = None) -> list[Answer]:
     """Ranks the patterns of failing runs, most suspicious first."""
     options = options or Options()
-    counted = table(comparison, fine=options.fine)
+    counted = table(comparison, Counting(fine=options.fine))
     totals = (counted.failing, counted.passing)
 
     def doubt(rows: Indexes) -> Scores:

@@ -44,27 +44,64 @@ class Identity(NamedTuple):
     last: Points
 
 
+@dataclass(frozen=True, eq=False)
+class Counting:
+    """Which patterns count, and as what.
+
+    Attributes:
+        fine: Whether patterns count that Falcon's windows do not show.
+        line: By point: the one that it counts as; if not given, itself.
+        only: Which patterns of a run count; if not given, all.
+    """
+
+    fine: bool = False
+    line: npt.NDArray[np.uint32] | None = None
+    only: Callable[[Evidence], npt.NDArray[np.bool_]] | None = None
+
+    def rows(self, run: Evidence) -> Indexes:
+        """The rows that count. They are wide: better not to copy them."""
+        counts = run.patterns["kind"] < (2 * FINE if self.fine else FINE)
+        return np.flatnonzero(counts & self.only(run) if self.only else counts)
+
+    def points(self, patterns: Patterns, which: str) -> npt.NDArray[np.uint32]:
+        """What a column of points counts as."""
+        points: npt.NDArray[np.uint32] = patterns[which]
+        return points if self.line is None else self.line[points]
+
+
 class PatternKeys:
     """The numbering of patterns that some runs share."""
 
-    def __init__(self, runs: Sequence[Patterns]) -> None:
+    def __init__(self, runs: Sequence[Patterns], counting: Counting) -> None:
+        self._counting = counting
         largest = max((int(run[p].max()) for run in runs if len(run) for p in _POINTS), default=0)
         self._width = np.uint64(largest.bit_length())
         self._packs = 3 * largest.bit_length() + _KIND_BITS <= 64
         self._heads = self._tails = _NOTHING
         if not self._packs:
-            self._heads, _ = tally(distinct(_head(run))[0] for run in runs)
-            self._tails, _ = tally(distinct(_tail(run))[0] for run in runs)
+            self._heads, _ = tally(distinct(self._head(run))[0] for run in runs)
+            self._tails, _ = tally(distinct(self._tail(run))[0] for run in runs)
 
     def of(self, run: Patterns) -> Keys:
         """The keys of patterns that are among those of the runs."""
         if not self._packs:
-            heads = np.searchsorted(self._heads, _head(run)).astype(np.uint64)
-            return heads << _HALF_WORD | np.searchsorted(self._tails, _tail(run)).astype(np.uint64)
+            heads = np.searchsorted(self._heads, self._head(run)).astype(np.uint64)
+            tails = np.searchsorted(self._tails, self._tail(run)).astype(np.uint64)
+            return heads << _HALF_WORD | tails
         keys = kinds_of(run).astype(np.uint64)
         for point in _POINTS:
-            keys = keys << self._width | run[point]
+            keys = keys << self._width | self._counting.points(run, point)
         return keys
+
+    def _head(self, run: Patterns) -> Keys:
+        first, other = (self._counting.points(run, which) for which in _POINTS[:2])
+        head: Keys = first.astype(np.uint64) << _HALF_WORD | other
+        return head
+
+    def _tail(self, run: Patterns) -> Keys:
+        last = self._counting.points(run, "last_point").astype(np.uint64)
+        tail: Keys = last << _HALF_WORD | kinds_of(run)
+        return tail
 
     def identity(self, keys: Keys) -> Identity:
         """What the keys stand for."""
@@ -91,7 +128,7 @@ class Table:
     passed: Counts
     failing: int
     passing: int
-    fine: bool
+    counting: Counting
     numbering: PatternKeys
 
     def __len__(self) -> int:
@@ -103,7 +140,8 @@ class Table:
 
     def occurrences(self, evidence: Evidence, wanted: Keys) -> tuple[Keys, Patterns]:
         """The rows of a run that are among the wanted patterns (sorted), with their keys."""
-        rows, keys = _counting(self.numbering, evidence.patterns, fine=self.fine)
+        rows = self.counting.rows(evidence)
+        keys = self.numbering.of(evidence.patterns)[rows]
         at, _ = find_keys(wanted, keys)
         return keys[at], evidence.patterns[rows[at]]
 
@@ -117,20 +155,16 @@ class Table:
         ]
 
 
-def table(comparison: Comparison, *, fine: bool = False) -> Table:
-    """Counts the patterns of all runs.
-
-    Args:
-        comparison: The runs.
-        fine: Whether patterns count that Falcon's windows do not show.
-    """
+def table(comparison: Comparison, counting: Counting | None = None) -> Table:
+    """Counts the patterns of all runs."""
+    counting = counting or Counting()
     runs = [*comparison.failing, *comparison.passing]
-    numbering = PatternKeys([run.patterns for run in runs])
+    numbering = PatternKeys([run.patterns for run in runs], counting)
 
     def key_sets(runs: Sequence[Evidence]) -> Iterator[Keys]:
         for run in runs:
             # Two raw points may be one point of the campaign, so a run may have a pattern twice.
-            yield distinct(_counting(numbering, run.patterns, fine=fine)[1])[0]
+            yield distinct(numbering.of(run.patterns)[counting.rows(run)])[0]
 
     failed = tally(key_sets(comparison.failing))
     passed = tally(key_sets(comparison.passing))
@@ -141,7 +175,7 @@ def table(comparison: Comparison, *, fine: bool = False) -> Table:
         passed=lookup(*passed, keys),
         failing=len(comparison.failing),
         passing=len(comparison.passing),
-        fine=fine,
+        counting=counting,
         numbering=numbering,
     )
 
@@ -163,23 +197,6 @@ def top(rows: Indexes, sort_keys: Sequence[SortKey], keep: int) -> Indexes:
         missing -= len(chosen[-1])
     best = np.concatenate([*chosen, tied[:missing]])
     return best[np.lexsort([sort_key(best) for sort_key in reversed(sort_keys)])]
-
-
-def _counting(numbering: PatternKeys, run: Patterns, *, fine: bool) -> tuple[Indexes, Keys]:
-    """The rows of a run that count, and their keys. Rows are wide: better not to copy them."""
-    keys = numbering.of(run)
-    rows = np.flatnonzero(run["kind"] < (2 * FINE if fine else FINE))
-    return rows, keys[rows]
-
-
-def _head(run: Patterns) -> Keys:
-    head: Keys = run["first_point"].astype(np.uint64) << _HALF_WORD | run["other_point"]
-    return head
-
-
-def _tail(run: Patterns) -> Keys:
-    tail: Keys = run["last_point"].astype(np.uint64) << _HALF_WORD | kinds_of(run)
-    return tail
 
 
 def _halves(keys: Keys) -> tuple[Keys, Keys]:

@@ -9,9 +9,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from unsnarl.analyses.falcon.scores import suspiciousness
-from unsnarl.analyses.falcon.table import Indexes, Table, table, top
+from unsnarl.analyses.falcon.table import Indexes, Table, top
 from unsnarl.analyses.recon.keys import Keys
 from unsnarl.model.evidence import Comparison
 from unsnarl.model.pattern import FINE, PatternKind, Patterns
@@ -23,16 +24,12 @@ PAIR_WEIGHT = 0.9
 
 
 class Access(NamedTuple):
-    """One access of a hypothesis in one run.
-
-    `point` is that of its line; its own one is in row `row` of the run's patterns.
-    """
+    """One access of a hypothesis in one run; `point` is that of its line, `shown` its own."""
 
     thread: int
     time: int
     point: int
-    which: str
-    row: int
+    shown: int
 
 
 Occurrence = tuple[Access, ...]
@@ -74,14 +71,14 @@ class Hypothesis:
 
 
 def pattern_hypotheses(comparison: Comparison, counted: Table) -> list[Hypothesis]:
-    """The most suspicious patterns of a comparison whose patterns are placed."""
+    """The most suspicious patterns; `counted` counts by line."""
     wanted = _most_suspicious(comparison, counted)
     identity = counted.identity(wanted)
     found: dict[int, dict[int, Occurrence]] = {int(counted.keys[row]): {} for row in wanted}
     keys = np.sort(counted.keys[wanted])
     for run, evidence in enumerate(comparison.failing):
-        for key, occurrence in _first_occurrences(*counted.occurrences(evidence, keys)):
-            found[key][run] = occurrence
+        for key, row in _first_occurrences(*counted.occurrences(evidence, keys)):
+            found[key][run] = _occurrence(row, comparison.places.line)
     return [
         Hypothesis(
             kind.notation,
@@ -99,11 +96,6 @@ def is_unserialisable(kind: PatternKind) -> bool:
     return PatternKind.RWR <= kind <= PatternKind.WWW
 
 
-def count_patterns(comparison: Comparison) -> Table:
-    """The table of all patterns, those included that Falcon's windows merge away."""
-    return table(comparison, fine=True)
-
-
 def _most_suspicious(comparison: Comparison, counted: Table) -> Indexes:
     def doubt(rows: Indexes) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         failed, passed = counted.failed[rows], counted.passed[rows]
@@ -113,7 +105,7 @@ def _most_suspicious(comparison: Comparison, counted: Table) -> Indexes:
     return top(np.flatnonzero(counted.failed), in_order, CONSIDERED)
 
 
-def _first_occurrences(keys: Keys, rows: Patterns) -> Iterator[tuple[int, Occurrence]]:
+def _first_occurrences(keys: Keys, rows: Patterns) -> Iterator[tuple[int, np.void]]:
     """Of the occurrences of a pattern in one run, the one that was complete first."""
     ends = np.maximum(rows["last_time"], rows["other_time"])
     seen = set()
@@ -121,19 +113,18 @@ def _first_occurrences(keys: Keys, rows: Patterns) -> Iterator[tuple[int, Occurr
         key = int(keys[at])
         if key not in seen:
             seen.add(key)
-            yield key, _occurrence(rows[at])
+            yield key, rows[at]
 
 
-def _occurrence(row: np.void) -> Occurrence:
+def _occurrence(row: np.void, line: npt.NDArray[np.uint32]) -> Occurrence:
     kind = PatternKind(int(row["kind"]) % FINE)
     threads = (int(row["first_thread"]), int(row["other_thread"]))
     return tuple(
         Access(
             threads[role - 1],
             int(row[f"{which}_time"]),
+            int(line[row[f"{which}_point"]]),
             int(row[f"{which}_point"]),
-            which,
-            int(row["row"]),
         )
         for role, which in zip(kind.roles, ("first", "other", "last"), strict=False)
     )

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from unsnarl.analyses.answer import Answer
+from unsnarl.analyses.falcon.table import table
 from unsnarl.analyses.joined import telling
 from unsnarl.analyses.joined.cycles import Key, cycles
-from unsnarl.analyses.joined.hypotheses import Hypothesis, count_patterns, pattern_hypotheses
-from unsnarl.analyses.joined.places import placed
+from unsnarl.analyses.joined.hypotheses import Hypothesis, pattern_hypotheses
+from unsnarl.analyses.joined.places import by_line
 from unsnarl.analyses.joined.support import supported, with_reconstructions
 from unsnarl.model.evidence import Comparison
 
@@ -32,11 +33,11 @@ class Told(NamedTuple):
 
 def answers(comparison: Comparison) -> list[Answer]:
     """Ranks the interleavings that separate failing from passing runs, best first."""
-    simple = placed(comparison)
-    counted = count_patterns(simple)
-    patterns = pattern_hypotheses(simple, counted)
+    counting = by_line(comparison.places)
+    counted = table(comparison, counting)
+    patterns = pattern_hypotheses(comparison, counted)
     pairs = [one for one in patterns if len(one.points) == 2]
-    closed = cycles(simple, counted, pairs)
+    closed = cycles(comparison, counting, pairs)
     told = [Told(one, one) for one in patterns if len(one.points) > 2]
     around = _by_pair(closed)
     told += [Told(one, _completed(one, around.get(one.points, []))) for one in pairs]

@@ -17,11 +17,11 @@ SOURCE_ANCHOR, SINK_ANCHOR = 0, 1
 
 
 class Step(NamedTuple):
-    """An access as it is shown: the line's point, whose it is, and one of its occurrences."""
+    """An access as it is shown: the line's point, the access's own, and whose it is."""
 
     point: int
+    shown: int
     role: int
-    access: Access
 
 
 Shown = tuple[tuple[int, int], ...]  # points and roles
@@ -73,7 +73,7 @@ def _steps(one: Hypothesis) -> list[Step]:
     for at in places:
         access = occurrence[at]
         role = roles.setdefault(access.thread, len(roles) + 1)
-        step = Step(access.point, role, access)
+        step = Step(access.point, access.shown, role)
         if one.shape != CYCLE or (step.point, role) not in [(s.point, s.role) for s in steps]:
             steps.append(step)
     return steps
@@ -95,12 +95,11 @@ def _lines(
     share = len(told.occurrences.keys() & one.occurrences.keys()) / len(one.occurrences)
     failed = len(one.occurrences) / len(comparison.failing)
     separation = failed - one.passing / max(len(comparison.passing), 1)
-    patterns = comparison.failing[next(iter(told.occurrences))].patterns
     last = steps[-1].role
     source = max(at for at, step in enumerate(steps) if step.role != last)
     return tuple(
         Line(
-            point=int(patterns[f"{step.access.which}_point"][step.access.row]),
+            point=step.shown,
             region=_region(at, source, len(steps) - 1),
             role=step.role,
             confidence=1.0 if step.point in own else share,
