@@ -13,6 +13,8 @@ from evaluation.results import ALL, TOP, TOP_OF_FEW, Draw, Placed, Results, Row,
 from evaluation.singles import CODE_POINTS, METHODS
 
 FEWEST = 5  # failing runs
+MULTI = "multi-variable"
+NAMING = "all variables of a multi-variable bug"
 BUG_COLUMNS = (
     "bug",
     "type",
@@ -52,10 +54,10 @@ def bars(results: Results, found: Sequence[Row]) -> list[Bar]:
         return Bar(text, wanted, sum(map(holds, results.draws)), len(results.draws))
 
     def naming(method: str) -> Bar:
-        every = [draw.variables.get(method) for row in found for draw in row.known]
-        named = [one for one in every if one]
-        text = f"{method}: the finding that tells a multi-variable bug names all its variables"
-        return Bar(text, 1.0, sum(one.in_headline for one in named), len(named))
+        draws = [draw for row in found if row.bug.type == MULTI for draw in row.draws]
+        named = [draw.variables[method].headline_at if draw else None for draw in draws]
+        good = sum(rank is not None and rank <= TOP for rank in named)
+        return Bar(f"{method}: a finding in the top {TOP} names {NAMING}", 0.95, good, len(draws))
 
     return [
         draws("the bug is found: 25 failing and 25 passing runs", 1.0, lambda draw: draw.enough),
@@ -66,8 +68,7 @@ def bars(results: Results, found: Sequence[Row]) -> list[Bar]:
             0.90,
             lambda draw: draw.within(TOP_OF_FEW, FEWEST),
         ),
-        naming("joined"),
-        naming("recon"),
+        *(bar for bar in map(naming, ("joined", "recon")) if bar.whole),
         Bar(
             "hunts of fixed twins without any finding",
             1.0,
@@ -196,20 +197,20 @@ def variables_section(found: Sequence[Row]) -> str:
     """What the first telling findings call the variables of multi-variable bugs."""
     lines = []
     for row in found:
-        for method in ("joined", "recon") if row.bug.type == "multi-variable" else ():
+        for method in ("joined", "recon") if row.bug.type == MULTI else ():
             every = [draw.variables.get(method) if draw else None for draw in row.draws]
-            known = [one for one in every if one]
-            headline = most_frequent(", ".join(one.headline) for one in known) if known else None
-            told = f"{len(known)} of {len(every)}"
-            both = [sum(one.in_headline for one in known), sum(one.in_points for one in known)]
-            lines.append((row.label, method, told, headline, *both))
+            told = [", ".join(one.headline) for one in every if one and one.headline]
+            at_headline = markdown.ranks(one.headline_at if one else None for one in every)
+            at_points = markdown.ranks(one.points_at if one else None for one in every)
+            headline = most_frequent(told) if told else None
+            lines.append((row.label, method, headline, at_headline, at_points))
     if not lines:
         return ""
+    head = ("bug", "method", "headline of the telling finding", "all in a headline", "at points")
     return markdown.sections(
         "## Multi-variable bugs: which variables are named",
-        "Of the first finding that tells the cause: the variables that its headline names, and in "
-        "how many draws all true ones are among them; and in how many its points name them.",
-        markdown.table(
-            ("bug", "method", "told", "headline", "all in the headline", "all at the points"), lines
-        ),
+        "What the first finding that tells the cause is said to be about (a dash: none tells it); "
+        "draw by draw, the rank of the first finding whose headline names all variables of the "
+        "cause, and of the first one whose points do.",
+        markdown.table(head, lines),
     )

@@ -108,8 +108,9 @@ def section(found: Sequence[Row], spans: Sequence[Spans], figures: dict[str, str
         "### Table 4: effectiveness",
         "Triples for atomicity violations, pairs for order violations, as in the paper; medians "
         "over the draws, ranks of all draws. The paper ran each program 100 times with random "
-        "delays; ours are 25 failing and 25 passing runs, so scores are higher where the paper's "
-        "program rarely failed: Jaccard's index falls with the passing runs that have the pattern. "
+        "delays; ours are 25 failing and 25 passing runs, so scores can be higher where the "
+        "paper's program rarely failed: Jaccard's index falls with the passing runs that have the "
+        "pattern. "
         "*rank* is by the strict criterion; *partly* is the first pattern that consists of true "
         "accesses alone, in order: for a bug of two variables no pattern can be more. The paper's "
         "0 means not found: Philo and Tsp never failed there, Hedc's bug is in library code, which "
@@ -132,10 +133,11 @@ def _about_spans(spans: Sequence[Spans]) -> str:
         f"The smallest window that shows each unserialisable triple, over {counted} runs of each "
         f"of {len(kernels)} kernels ({', '.join(kernels)}) with a window of {windows.WINDOW}. In "
         "the paper, smallest and median size are 3 for any number of threads, the upper quartile "
-        "is 6 with 8 threads and at most 9. Ours are larger if a pattern of a run counts for every "
-        "pair of threads that made it: the gate's strategies switch at any access and interleave "
-        "all threads at once, where real threads with a few delays mostly run one after the other. "
-        "What a small window must catch is each pattern once: then its *smallest* window counts."
+        "is 6 with 8 threads and at most 9. What differs: the gate's strategies switch at any "
+        "access and interleave all threads at once, where real threads with a few delays mostly "
+        "run one after the other; that shows if a pattern of a run counts for *every pair of "
+        "threads* that made it. But a small window need catch each pattern only *once* in a run: "
+        "then the smallest of its windows counts."
     )
 
 

@@ -83,20 +83,33 @@ def _with_few(case: Case, failing: int) -> Placed | None:
 
 
 def _variables(case: Case) -> dict[str, Named]:
-    """Which variables the first telling finding names."""
+    """Where the joined ranking and Recon name the variables of the cause."""
     lists = {DEFAULT: case.shown.findings, "recon": case.findings("recon", ALL)}
-    found = {method: _named(case, findings) for method, findings in lists.items()}
-    return {method: named for method, named in found.items() if named}
+    telling = {method: _telling(case, findings) for method, findings in lists.items()}
+    told = next((finding for finding in telling.values() if finding), None)
+    points = told.points if told else ()
+    true = set(_whole(point.variable for point in points if case.true_points(point)))
+    found = {}
+    for method, findings in lists.items():
+        first = telling[method]
+        headlines = [_whole(finding.variables) for finding in findings]
+        at_points = [_whole(point.variable for point in one.points) for one in findings]
+        found[method] = Named(
+            headline=_whole(first.variables) if first else (),
+            headline_at=_first_with(true, headlines),
+            points_at=_first_with(true, at_points),
+        )
+    return found
 
 
-def _named(case: Case, findings: Sequence[Finding]) -> Named | None:
+def _telling(case: Case, findings: Sequence[Finding]) -> Finding | None:
     placed = place(case, [finding.points for finding in findings])
-    if placed is None:
-        return None
-    finding = findings[placed.rank - 1]
-    true = [point.variable for point in finding.points if case.true_points(point)]
-    points = [point.variable for point in finding.points if point.variable]
-    return Named(*map(_whole, (finding.variables, points, true)))
+    return findings[placed.rank - 1] if placed else None
+
+
+def _first_with(wanted: set[str], lists: Sequence[tuple[str, ...]]) -> int | None:
+    ranks = (rank for rank, names in enumerate(lists, 1) if wanted and wanted <= set(names))
+    return next(ranks, None)
 
 
 def _whole(variables: Iterable[str]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ SYNC = {"acquire", "wait", "release"}
 def of_list(case: Case, told: Sequence[Points], rank: int | None) -> str:
     """For lists of points: how far down, or what the closest one lacks."""
     if rank is not None:
-        return f"rank {rank}"
+        return f"rank {rank}: the first {_closest(case, told[:1])}"
     if not told:
         return "no answer"
     return _closest(case, told[:LOOKED_AT])
@@ -35,7 +35,12 @@ def of_points(scores: Sequence[float], bugs: Sequence[bool], none: str) -> str:
         return none
     above = sum(score > best for score in scores)
     level = sum(score == best and not bug for score, bug in zip(scores, bugs, strict=True))
-    return f"{above} other code points come first" + (f", {level} tie with it" if level else "")
+    parts = []
+    if above:
+        parts.append(f"{above} other code point{'s come' if above > 1 else ' comes'} first")
+    if level:
+        parts.append(f"{level} tie{'s' if level == 1 else ''} with it")
+    return ", ".join(parts)
 
 
 def of_patterns(case: Case, method: str, answers: Sequence[Answer], rank: int | None) -> str:
@@ -53,13 +58,16 @@ def of_patterns(case: Case, method: str, answers: Sequence[Answer], rank: int | 
 
 def _far_down(answers: Sequence[Answer], rank: int, passing: int) -> str:
     answer = answers[rank - 1]
+    above = sum(other.score > answer.score for other in answers)
     ties = sum(other.score == answer.score for other in answers) - 1
-    parts = [f"rank {rank}"]
+    parts = []
+    if above:
+        parts.append(f"{above} score{'s' if above == 1 else ''} higher")
     if ties:
         parts.append(f"ties with {ties} other{'s' if ties > 1 else ''}")
     if answer.passing:
         parts.append(f"its pattern is in {answer.passing} of {passing} passing runs")
-    return ": ".join([parts[0], ", ".join(parts[1:])]) if parts[1:] else parts[0]
+    return f"rank {rank}: " + ", ".join(parts)
 
 
 def _too_large(case: Case) -> str:

@@ -37,27 +37,17 @@ class Single(msgspec.Struct, frozen=True):
 
 
 class Named(msgspec.Struct, frozen=True):
-    """The variables of the first finding that tells a cause.
+    """Where a cause's variables are named.
 
     Attributes:
-        headline: Those that the finding is said to be about.
-        points: Those of its points.
-        true: Those of the cause's points among them.
+        headline: What the first finding that tells the cause is said to be about; () if none does.
+        headline_at: Rank of the first finding whose headline names all true variables.
+        points_at: Rank of the first finding whose points do.
     """
 
     headline: tuple[str, ...]
-    points: tuple[str, ...]
-    true: tuple[str, ...]
-
-    @property
-    def in_headline(self) -> bool:
-        """Whether the headline names all true variables."""
-        return set(self.true) <= set(self.headline)
-
-    @property
-    def in_points(self) -> bool:
-        """Whether the points name at least two."""
-        return len(set(self.points) & set(self.true)) > 1
+    headline_at: int | None
+    points_at: int | None
 
 
 class Reconstructed(msgspec.Struct, frozen=True):
@@ -83,6 +73,7 @@ class ReconDraw(msgspec.Struct, frozen=True):
     strict: dict[int, int | None]
     shown: dict[int, Reconstructed | None]
     whole: Reconstructed | None
+    reconstructions: int
     weights: tuple[float, float, float] | None = None
     features: tuple[tuple[float, float, float, bool], ...] = ()
 
@@ -98,12 +89,14 @@ class BugabooDraw(msgspec.Struct, frozen=True):
     """Bugaboo's figures, by the size of contexts.
 
     Attributes:
+        code_points: So many communicate in these runs.
         added: Per run after the first: the edges that it adds, in percent of those before.
     """
 
     labelled: dict[int, Inspected | None]
     unlabelled: dict[int, Inspected | None]
     failing_of_unlabelled: int
+    code_points: int
     added: dict[int, tuple[float, ...]] = {}
 
 

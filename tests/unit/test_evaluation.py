@@ -222,7 +222,7 @@ def test_a_low_rank_is_told_with_ties_and_passing_runs(tmp_path):
     better = [(RWR, 3, 1, last, 3) for last in range(3)]
     case = make_case(tmp_path, [run(TRUE, OTHER, *better)], [run(TRUE, OTHER), run()])
     assert why(case, "falcon") == (
-        "rank 4: ties with 1 other, its pattern is in 1 of 2 passing runs"
+        "rank 4: 3 score higher, ties with 1 other, its pattern is in 1 of 2 passing runs"
     )
 
 
@@ -235,7 +235,7 @@ def test_two_variables_and_locks_are_beyond_patterns(tmp_path):
 
 def test_code_points_above_and_beside_are_counted():
     assert reasons.of_points([3, 2, 2], [False, False, True], "none") == (
-        "1 other code points come first, 1 tie with it"
+        "1 other code point comes first, 1 ties with it"
     )
     assert reasons.of_points([3, 2], [False, False], "none") == "none"
 
@@ -273,15 +273,23 @@ def drawn(rank: int | None, seed: int = 1) -> Draw:
         joined=dict.fromkeys((5, 15, 25), placed),
         singles={name: Single(rank, "" if rank == 1 else f"{name} is why") for name in METHODS},
         recon=ReconDraw(
-            dict.fromkeys((5, 15, 25), rank), dict.fromkeys((5, 15, 25), shown), shown, (0.5, 0, 0)
+            dict.fromkeys((5, 15, 25), rank),
+            dict.fromkeys((5, 15, 25), shown),
+            shown,
+            30,
+            (0.5, 0.0, 0.0),
         ),
         bugaboo=BugabooDraw(
             {size: Inspected(1.5, 1.0) if size else None for size in range(6)},
             {0: None, 5: Inspected(4.0, 2.0)},
             6,
+            17,
         ),
         falcon=FalconDraw(0.75, 12, 7, 3, rank, 1, "R1-W2-R1", (4, None, 1)),
-        variables={"joined": Named(("Queue.size",), ("Queue.size", "Queue.top"), ("Queue.size",))},
+        variables={
+            "joined": Named(("Queue.size", "Queue.top"), 1, 1),
+            "recon": Named((), None, 2),
+        },
     )
     return Draw("weblech", seed, RunCounts(52, 27, 25, 0), 1.5, 0.5, (cause,))
 
@@ -315,6 +323,14 @@ def test_bars_count_draws():
     assert not bars.Bar("", 0.0, 0, 0).met
 
 
+def test_variables_count_only_for_multi_variable_bugs():
+    made = results(drawn(1), drawn(1, 2))
+    expected = ((weblech(), []), (weblech(type="multi-variable"), [(2, 2), (0, 2)]))
+    for bug, counted in expected:
+        found = [bar for bar in bars.bars(made, rows(made, [bug])) if "variables" in bar.text]
+        assert [(bar.part, bar.whole) for bar in found] == counted
+
+
 def test_a_finding_on_a_twin_misses_its_bar():
     twins = (Twin("weblech", "gil", 100, 0, 0, 1.0), Twin("weblech", "free", 100, 1, 2, 1.0))
     made = results(drawn(1), twins=twins)
@@ -340,6 +356,8 @@ def test_the_page_has_all_parts_and_the_papers_figures():
     assert "| weblech | 1 4 – |" in text  # every draw, also those that look bad
     assert "| weblech | cci | cci is why |" in text
     assert "6 + 28" in text and "0:13:36" in text  # Recon, table 3
+    assert "| weblech | joined | Queue.size, Queue.top | 1 1 1 | 1 1 1 |" in text
+    assert "| weblech | recon | – | – – – | 2 2 2 |" in text
     assert "abba" not in text  # nothing of what was not drawn
 
 
