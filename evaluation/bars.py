@@ -80,7 +80,11 @@ def bars(results: Results, found: Sequence[Row]) -> list[Bar]:
 
 def section(results: Results, found: Sequence[Row]) -> str:
     """What the joined ranking reaches, against the bars and bug by bug."""
-    complaints = [f"- {one.bug}: {one.complaint}" for one in results.draws if one.complaint]
+    broken = [one for one in results.draws if one.complaint]
+    complaints = [
+        f"- {one.bug}, seed {one.seed}, broke off: `{one.complaint.strip().splitlines()[-1]}`"
+        for one in broken
+    ]
     return markdown.sections(
         "## The joined ranking",
         "A draw counts only if *every* cause of its bug is told by the strict criterion: one "

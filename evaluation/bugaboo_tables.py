@@ -114,7 +114,8 @@ def section(found: Sequence[Row], objects: Sequence[ObjectDraw], figures: dict[s
         "Code points (functions in brackets), means over the draws, and in how many of them if not "
         "in all. The paper's columns are those of BB-SW with words. A trial without labels has 25 "
         "runs, of which as many fail as in the hunt, at least one. *object* tracks whole objects "
-        "instead of attributes and elements, in hunts of its own, where the paper tracks whole "
+        "instead of attributes and elements, in hunts of its own (fewer draws, only the paper's "
+        "programs), where the paper tracks whole "
         "cache lines and sees little difference (6.2.2). Its BB-HW has no meaning here: there is "
         "no simulated hardware to record on, hence no tables 3 and 5 either. What differs: "
         + _setting(found),

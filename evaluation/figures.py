@@ -98,7 +98,8 @@ def _convergence(plt: Any, found: Sequence[Row]) -> Any:
             axis.plot(range(2, 2 + len(shares)), shares, label=f"{size} events", lw=1)
         axis.set(title=row.label, xlabel="run")
     axes[0].set(ylabel="% edges added")
-    axes[-1].legend()
+    if plotted:
+        axes[-1].legend()
     return figure
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Iterable, Sequence
 
 from evaluation import bugaboo_tables, falcon_tables, recon_tables
@@ -30,9 +31,10 @@ def measure(bug: Bug, seed: int) -> Draw:
             causes = _causes(bug, seed, done)
             measuring = time.perf_counter() - begin - hunting
             return Draw(bug.name, seed, done.report.runs, hunting, measuring, causes)
-    except RuntimeError as error:
+    except Exception:  # what breaks one draw off must not cost the others theirs
         nothing = (None,) * len(bug.causes)
-        return Draw(bug.name, seed, RunCounts(0, 0, 0, 0), 0.0, 0.0, nothing, str(error))
+        complaint = traceback.format_exc()
+        return Draw(bug.name, seed, RunCounts(0, 0, 0, 0), 0.0, 0.0, nothing, complaint)
 
 
 def _causes(bug: Bug, seed: int, done: Hunted) -> tuple[CauseDraw | None, ...]:

@@ -52,8 +52,13 @@ def of_patterns(case: Case, method: str, answers: Sequence[Answer], rank: int | 
         or _too_large(case)
         or _left_out(case, method)
         or _unseen(case)
+        or _nothing(method, answers)
         or of_list(case, [case.told(answer) for answer in answers], None)
     )
+
+
+def _nothing(method: str, answers: Sequence[Answer]) -> str:
+    return "no triple is in failing runs alone" if method == "avio" and not answers else ""
 
 
 def _far_down(answers: Sequence[Answer], rank: int, passing: int) -> str:

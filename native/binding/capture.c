@@ -6,7 +6,10 @@
 #include "binding.h"
 
 PyObject *uns_capture_hook;
-static PyObject *held_locks; /* thread index -> list of locks, only while capturing */
+/* Thread index -> list of (lock, section), only while capturing. Every acquisition of any lock
+ * opens a section of its own number: one lock in one section is one critical section. */
+static PyObject *held_locks;
+static unsigned long long sections;
 
 PyObject *uns_set_capture_hook(PyObject *module, PyObject *hook) {
     Py_XSETREF(uns_capture_hook, hook == Py_None ? NULL : Py_NewRef(hook));
@@ -29,19 +32,48 @@ static PyObject *locks_of(const struct uns_thread *t) {
     return list;
 }
 
+static int forget(PyObject *list, const PyObject *lock) {
+    for (Py_ssize_t i = PyList_GET_SIZE(list) - 1; i >= 0; i--)
+        if (PyTuple_GET_ITEM(PyList_GET_ITEM(list, i), 0) == lock)
+            return PySequence_DelItem(list, i) == 0;
+    return 0;
+}
+
+/* A lock may be released by another thread than the one that took it. */
+static void forget_anywhere(const PyObject *lock) {
+    PyObject *index, *list;
+    Py_ssize_t at = 0;
+    while (PyDict_Next(held_locks, &at, &index, &list))
+        if (forget(list, lock))
+            return;
+}
+
 void uns_capture_lock(PyObject *lock, int acquired) {
     struct uns_thread *t = uns_rt.active ? uns_self : NULL;
     if (!t || !held_locks)
         return;
     PyObject *list = locks_of(t);
-    if (list && acquired)
-        PyList_Append(list, lock);
-    for (Py_ssize_t i = list && !acquired ? PyList_GET_SIZE(list) - 1 : -1; i >= 0; i--)
-        if (PyList_GET_ITEM(list, i) == lock) {
-            PySequence_DelItem(list, i);
-            break;
-        }
+    if (list && acquired) {
+        PyObject *entry = Py_BuildValue("OK", lock, ++sections);
+        if (entry)
+            PyList_Append(list, entry);
+        Py_XDECREF(entry);
+    } else if (list && !forget(list, lock)) {
+        forget_anywhere(lock);
+    }
     PyErr_Clear();
+}
+
+/* Without the locks that only this list still knows: nobody can release them, or wait for them
+ * (Condition.wait leaves one behind each time). */
+static PyObject *held_by(const struct uns_thread *t) {
+    PyObject *list = locks_of(t), *held = PyList_New(0);
+    for (Py_ssize_t i = 0; held && list && i < PyList_GET_SIZE(list); i++) {
+        PyObject *entry = PyList_GET_ITEM(list, i);
+        if (Py_REFCNT(PyTuple_GET_ITEM(entry, 0)) > 1 && PyList_Append(held, entry) < 0)
+            Py_CLEAR(held);
+    }
+    return held;
 }
 
 void uns_capture(Site *site, struct uns_thread *t, uint32_t point, PyObject *object, PyObject *key,
@@ -49,7 +81,7 @@ void uns_capture(Site *site, struct uns_thread *t, uint32_t point, PyObject *obj
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
     t->muted++;
-    PyObject *list = locks_of(t), *locks = list ? PyList_AsTuple(list) : PyTuple_New(0);
+    PyObject *locks = held_by(t);
     PyObject *result = locks ? PyObject_CallFunction(uns_capture_hook, "KIsOOiO",
                                                      (unsigned long long)t->events - 1, point,
                                                      t->path, object, key, write, locks)

@@ -3,6 +3,7 @@
  * The tracker over a stream of events: the same code as online, for conformance and for traces.
  */
 #include "binding.h"
+#include "runtime/internal.h"
 #include <sys/mman.h>
 
 struct event {
@@ -45,35 +46,38 @@ static uint64_t unmix(uint64_t key) {
     return (key ^ key >> 32) * 0xF1DE83E19937733Dull;
 }
 
-static PyObject *as_bytes(const struct uns_table *all) {
-    PyObject *bytes = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)all->used * all->row_size);
-    if (!bytes)
-        return NULL;
-    char *to = PyBytes_AS_STRING(bytes);
+static void append_rows(const struct uns_table *all, struct uns_array *rows) {
     for (uint32_t i = 0; i < all->capacity; i++) {
         const char *row = all->rows + (size_t)i * all->row_size;
-        if (!uns_row_count(row))
+        if (!uns_row_count(row) || uns_array_append(rows, row, all->row_size) < 0)
             continue;
-        memcpy(to, row, all->row_size);
-        struct uns_edge_record *copy = (struct uns_edge_record *)to; /* patterns begin alike */
+        struct uns_edge_record *copy = /* patterns begin alike */
+            (struct uns_edge_record *)((char *)rows->data + rows->used - all->row_size);
         copy->cell = unmix(copy->cell);
-        to += all->row_size;
     }
-    return bytes;
 }
 
+enum { EDGES, PATTERNS, GAPS, TABLES };
+
 static PyObject *results(struct uns_tracked *threads) {
-    struct uns_table edges = {.row_size = sizeof(struct uns_edge_record)};
-    struct uns_table patterns = {.row_size = sizeof(struct uns_pattern_record)};
+    struct uns_table all[TABLES] = {0};
+    struct uns_array edges = {0}, patterns = {0};
     for (uint32_t i = 0; i + 1 < UNS_LIVE_IDS; i++) {
-        uns_table_merge(&edges, &threads[i].edges);
-        uns_table_free(&threads[i].edges);
-        uns_table_merge(&patterns, &threads[i].patterns);
-        uns_table_free(&threads[i].patterns);
+        struct uns_table *own[TABLES] = {&threads[i].edges, &threads[i].patterns, &threads[i].gaps};
+        for (int kind = 0; kind < TABLES; kind++) {
+            uns_table_merge(&all[kind], own[kind]);
+            uns_table_free(own[kind]);
+        }
     }
-    PyObject *both = Py_BuildValue("NN", as_bytes(&edges), as_bytes(&patterns));
-    uns_table_free(&edges);
-    uns_table_free(&patterns);
+    append_rows(&all[EDGES], &edges);
+    append_rows(&all[PATTERNS], &patterns);
+    append_rows(&all[GAPS], &patterns);
+    PyObject *both = Py_BuildValue("y#y#", edges.data ? edges.data : "", (Py_ssize_t)edges.used,
+                                   patterns.data ? patterns.data : "", (Py_ssize_t)patterns.used);
+    for (int kind = 0; kind < TABLES; kind++)
+        uns_table_free(&all[kind]);
+    uns_array_free(&edges);
+    uns_array_free(&patterns);
     return both;
 }
 

@@ -196,10 +196,20 @@ static void probe_element(Site *site, PyObject *container, PyObject *key, enum u
     deliver(site, &o);
 }
 
+/* `x[k]`, `k in x` or len(x), where a library's Python code does the work. The interpreter may
+ * switch in there, though the target's code has no call at this place. */
+static void library_operator(Site *site, PyObject *object) {
+    library_call(site, object);
+    if (UNS_UNLIKELY(uns_rt.held))
+        uns_current()->may_switch = 1;
+}
+
 /* site[key] = container */
 static void probe_item(Site *site, PyObject *container, PyObject *key) {
     enum uns_treatment how = treatment(site, container);
-    if (how != TREAT_SKIP)
+    if (how == TREAT_LIBRARY)
+        library_operator(site, container);
+    else if (how != TREAT_SKIP)
         probe_element(site, container, key, how, site->kind != PROBE_ITEM_READ,
                       site->kind == PROBE_ITEM_DELETE);
 }
@@ -240,7 +250,9 @@ static void probe_shape(Site *site, PyObject *container) {
     enum uns_treatment how = treatment(site, container);
     if (how == TREAT_SKIP)
         return;
-    if (site->kind == PROBE_LIBRARY_ARG) {
+    if (how == TREAT_LIBRARY) {
+        library_operator(site, container);
+    } else if (site->kind == PROBE_LIBRARY_ARG) {
         const struct operation o = {.cell = uns_shape_cell(container),
                                     .write = 1,
                                     .op = UNS_CALL,
@@ -307,15 +319,15 @@ static void probe(Site *site, PyObject *operand) {
 static inline int is_old_attribute(const Site *site, const PyObject *object) {
     uint64_t index = uns_attribute_index(object, site->name_hash);
     uint64_t key = (((uintptr_t)object & ~UNS_INDEX_BITS) ^ site->name_hash) | index << 8;
-    return UNS_LIKELY(uns_self != NULL) && is_old_at(&uns_rt.tracker.cells[index], key, site->id,
-                                                     site->kind == PROBE_ATTR_WRITE);
+    return UNS_LIKELY(uns_self != NULL) &&
+           is_old_at(&uns_rt.tracker.cells[index], key, site->id, site->kind == PROBE_ATTR_WRITE);
 }
 
 static inline int is_old_item(const Site *site, PyObject *container, PyObject *key) {
     int write = site->kind != PROBE_ITEM_READ;
     uint64_t element, shape = uns_shape_cell(container);
-    if (!uns_self || site->kind == PROBE_ITEM_DELETE || !uns_element(container, key, &element) ||
-        !is_old(site, element, write))
+    if (!uns_self || site->kind == PROBE_ITEM_DELETE || site->treatment == TREAT_LIBRARY ||
+        !uns_element(container, key, &element) || !is_old(site, element, write))
         return 0;
     if (!write || site->treatment != TREAT_DICT)
         return is_old(site, shape, 0);

@@ -42,27 +42,10 @@ static const char *const writes[] = {"append",
                                      "subtract",
                                      NULL};
 /* Thread-safe by contract, or about input and output: their calls would only be noise. */
-static const char *const quiet[] = {"threading",
-                                    "_thread",
-                                    "logging",
-                                    "_io",
-                                    "io",
-                                    "re",
-                                    "_random",
-                                    "random",
-                                    "datetime",
-                                    "unsnarl._core",
-                                    "_contextvars",
-                                    "typing",
-                                    "types",
-                                    "functools",
-                                    "pathlib",
-                                    "contextlib",
-                                    "_weakref",
-                                    "weakref",
-                                    "argparse",
-                                    "inspect",
-                                    NULL};
+static const char *const quiet[] = {
+    "threading", "_thread",    "logging",       "_io",          "io",       "re",      "_random",
+    "random",    "datetime",   "unsnarl._core", "_contextvars", "typing",   "types",   "functools",
+    "pathlib",   "contextlib", "_weakref",      "weakref",      "argparse", "inspect", NULL};
 
 static int fill(PyObject *dict, const char *const *names, PyObject *value) {
     for (; *names; names++)
@@ -163,7 +146,29 @@ static enum uns_treatment attribute(Site *site, PyObject *object, PyTypeObject *
                                                                 : TREAT_CLASS_DEFAULT;
 }
 
-static enum uns_treatment item(PyTypeObject *type) {
+static int is_quiet(PyTypeObject *type) {
+    PyObject *module = PyObject_GetAttrString((PyObject *)type, "__module__");
+    int quiet_one = !module || PyDict_GetItemWithError(quiet_modules, module) != NULL;
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return quiet_one;
+}
+
+/* A method in Python: the target's own is watched itself, of a library's only the call is seen. */
+static enum uns_treatment python_method(PyObject *function, PyTypeObject *type) {
+    return uns_code_is_registered(PyFunction_GET_CODE(function)) || is_quiet(type) ? TREAT_SKIP
+                                                                                   : TREAT_LIBRARY;
+}
+
+static PyObject *special_method(PyTypeObject *type, const char *name) {
+    PyObject *key = PyUnicode_InternFromString(name);
+    PyObject *function = key ? _PyType_Lookup(type, key) : NULL; /* borrowed */
+    Py_XDECREF(key);
+    return function;
+}
+
+static enum uns_treatment item(Site *site, PyObject *object, PyTypeObject *type) {
+    static const char *const names[] = {"__getitem__", "__setitem__", "__delitem__"};
     if (PyType_FastSubclass(type, Py_TPFLAGS_DICT_SUBCLASS))
         return TREAT_DICT;
     if (uns_is_container(type))
@@ -171,15 +176,28 @@ static enum uns_treatment item(PyTypeObject *type) {
     if (type == &PyMemoryView_Type || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
         return type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript ? TREAT_LIST
                                                                             : TREAT_SKIP;
-    return TREAT_SKIP; /* a class of the target: its own __getitem__ is watched */
+    PyObject *function = special_method(type, names[site->kind - PROBE_ITEM_READ]);
+    if (PyType_Check(object) || !function || !PyFunction_Check(function))
+        return TREAT_SKIP;
+    return python_method(function, type);
 }
 
-static int is_quiet(PyTypeObject *type) {
-    PyObject *module = PyObject_GetAttrString((PyObject *)type, "__module__");
-    int quiet_one = !module || PyDict_GetItemWithError(quiet_modules, module) != NULL;
-    Py_XDECREF(module);
-    PyErr_Clear();
-    return quiet_one;
+/* The method behind `k in x`, len(x) or `for e in x`; NULL for all else that reads a shape. */
+static const char *operator_method(PyObject *name) {
+    static const char *const methods[][2] = {
+        {"in", "__contains__"}, {"len", "__len__"}, {"iter", "__iter__"}};
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
+        if (PyUnicode_CompareWithASCIIString(name, methods[i][0]) == 0)
+            return methods[i][1];
+    return NULL;
+}
+
+static enum uns_treatment shape_read(Site *site, PyObject *object, PyTypeObject *type) {
+    if (uns_is_container(type))
+        return TREAT_SHAPE_READ;
+    const char *name = operator_method(site->name);
+    PyObject *function = name && !PyType_Check(object) ? special_method(type, name) : NULL;
+    return function && PyFunction_Check(function) ? python_method(function, type) : TREAT_SKIP;
 }
 
 static enum uns_treatment method(Site *site, PyObject *object, PyTypeObject *type) {
@@ -189,9 +207,7 @@ static enum uns_treatment method(Site *site, PyObject *object, PyTypeObject *typ
     if (!function)
         return TREAT_SKIP;
     if (PyFunction_Check(function))
-        return uns_code_is_registered(PyFunction_GET_CODE(function)) || is_quiet(type)
-                   ? TREAT_SKIP
-                   : TREAT_LIBRARY;
+        return python_method(function, type);
     if (!uns_is_container(type))
         return is_quiet(type) || Py_TYPE(function) != &PyMethodDescr_Type ? TREAT_SKIP
                                                                           : TREAT_LIBRARY;
@@ -212,8 +228,9 @@ static enum uns_treatment decide(Site *site, PyObject *object) {
     case PROBE_ITEM_READ:
     case PROBE_ITEM_WRITE:
     case PROBE_ITEM_DELETE:
-        return item(type);
+        return item(site, object, type);
     case PROBE_SHAPE_READ:
+        return shape_read(site, object, type);
     case PROBE_LIBRARY_ARG:
         return uns_is_container(type) ? TREAT_SHAPE_READ : TREAT_SKIP;
     case PROBE_SHAPE_WRITE:

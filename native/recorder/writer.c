@@ -93,33 +93,39 @@ static void add_threads(struct uns_array *out) {
     add_array(out, UNS_SECTION_THREADS, sizeof(struct uns_thread_record), &rows);
 }
 
-static void add_table(struct uns_array *out, uint32_t kind, const struct uns_table *all) {
-    struct uns_array rows = {0};
+static void append_rows(struct uns_array *rows, const struct uns_table *all) {
     for (uint32_t i = 0; i < all->capacity; i++) {
         const char *row = all->rows + (size_t)i * all->row_size;
         if (uns_row_count(row))
-            uns_array_append(&rows, row, all->row_size);
+            uns_array_append(rows, row, all->row_size);
     }
-    add_array(out, kind, all->row_size, &rows);
 }
 
 static void add_edges(struct uns_array *out) {
-    struct uns_table all = {.row_size = sizeof(struct uns_edge_record)};
+    struct uns_table all = {0};
+    struct uns_array rows = {0};
     for (struct uns_thread *t = uns_rt.threads; t; t = t->next)
         uns_table_merge(&all, &t->tracked.edges);
-    add_table(out, UNS_SECTION_EDGES, &all);
+    append_rows(&rows, &all);
+    add_array(out, UNS_SECTION_EDGES, sizeof(struct uns_edge_record), &rows);
     uns_rt.counters[UNS_COUNT_EDGES_DROPPED] = all.dropped;
     uns_table_free(&all);
 }
 
 static void add_patterns(struct uns_array *out) {
-    struct uns_table all = {.row_size = sizeof(struct uns_pattern_record)};
+    struct uns_table patterns = {0}, gaps = {0};
+    struct uns_array rows = {0};
     uns_windows_end(&uns_rt.tracker, &uns_rt.threads->tracked);
-    for (struct uns_thread *t = uns_rt.threads; t; t = t->next)
-        uns_table_merge(&all, &t->tracked.patterns);
-    add_table(out, UNS_SECTION_PATTERNS, &all);
-    uns_rt.counters[UNS_COUNT_PATTERNS_DROPPED] = all.dropped;
-    uns_table_free(&all);
+    for (struct uns_thread *t = uns_rt.threads; t; t = t->next) {
+        uns_table_merge(&patterns, &t->tracked.patterns);
+        uns_table_merge(&gaps, &t->tracked.gaps);
+    }
+    append_rows(&rows, &patterns);
+    append_rows(&rows, &gaps);
+    add_array(out, UNS_SECTION_PATTERNS, sizeof(struct uns_pattern_record), &rows);
+    uns_rt.counters[UNS_COUNT_PATTERNS_DROPPED] = patterns.dropped + gaps.dropped;
+    uns_table_free(&patterns);
+    uns_table_free(&gaps);
 }
 
 static void add_counts(struct uns_array *out) {

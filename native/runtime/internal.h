@@ -11,8 +11,8 @@ struct uns_array {
     void *data;
     uint64_t used, capacity; /* bytes */
 };
-int uns_array_append(struct uns_array *array, const void *bytes, uint64_t length);
-void uns_array_free(struct uns_array *array);
+UNS_API int uns_array_append(struct uns_array *array, const void *bytes, uint64_t length);
+UNS_API void uns_array_free(struct uns_array *array);
 
 /* recorder/ */
 extern struct uns_array uns_notes, uns_schedule, uns_trace;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The tracker turns accesses into a timestamped, context-aware communication graph
- * (Recon 3.1, 5.1, 5.2, 5.4; Bugaboo 4.1) and into access patterns (Falcon 3.1). It knows nothing of locks, schedules or Python; the
- * same code runs online in the target and offline over a stream of events. Its oracle is
- * tests/conformance/tracker_twin.py.
+ * (Recon 3.1, 5.1, 5.2, 5.4; Bugaboo 4.1) and into access patterns (Falcon 3.1). It knows nothing
+ * of locks, schedules or Python; the same code runs online in the target and offline over a stream
+ * of events. Its oracle is tests/conformance/tracker_twin.py.
  */
 #ifndef UNSNARL_TRACKER_H
 #define UNSNARL_TRACKER_H
@@ -16,18 +16,18 @@
 #define UNS_API         __attribute__((visibility("default")))
 
 /* Ids 1..63 are live threads (recycled, 63 shared when there are more); 0 is "no writer". */
-#define UNS_LIVE_IDS     64
-#define UNS_CELL_BITS    17
-#define UNS_CELL_WAYS    4
-#define UNS_CONTEXT_MAX  8
-#define UNS_ROWS_START   64
-#define UNS_KEY          12
-#define UNS_KEY_THREADS  16
-#define UNS_ROWS_MAX     (1u << 20)
+#define UNS_LIVE_IDS       64
+#define UNS_CELL_BITS      17
+#define UNS_CELL_WAYS      4
+#define UNS_CONTEXT_MAX    8
+#define UNS_ROWS_START     64
+#define UNS_KEY            12
+#define UNS_KEY_THREADS    16
+#define UNS_ROWS_MAX       (1u << 20)
 #define UNS_WINDOW_MAX     64
 #define UNS_WINDOW_DEFAULT 5 /* Falcon 4.3: larger ones find little more */
 /* ... but where every access comes by, readers in turn fill a window before the writer comes. */
-#define UNS_WINDOW_FINE 16
+#define UNS_WINDOW_FINE  16
 #define UNS_LOCK_STRIPES 256
 
 enum uns_context_event { UNS_LC_RD = 0, UNS_LC_WR = 1, UNS_RM_RD = 2, UNS_RM_WR = 3 };
@@ -94,6 +94,7 @@ struct uns_tracked {
     uint32_t slot, read_slot; /* what a cell's slot says after our write, our read */
     uint32_t remote;          /* its latest access found another thread's before it */
     struct uns_table edges, patterns;
+    struct uns_table gaps; /* patterns of kinds UNREAD and REREAD: their threads alternate not */
     /* Written by other threads on every communication: a line of its own. */
     _Alignas(64) uint64_t context;
 };
@@ -113,8 +114,8 @@ struct uns_tracker {
 struct uns_tracker_options {
     unsigned context_size;
     int first_read, racy_lookup;
-    int anti_edges; /* write-after-read too: beyond the paper (docs/adr/0007) */
-    int own_reads;  /* ... also from reads of what the thread wrote itself: no fast path */
+    int anti_edges;       /* write-after-read too: beyond the paper (docs/adr/0007) */
+    int own_reads;        /* ... also from reads of what the thread wrote itself: no fast path */
     unsigned window_size; /* slots of Falcon's windows, 0: none */
     enum uns_first_write first_write;
 };
@@ -181,7 +182,8 @@ static inline struct uns_cell *uns_cell_at(const struct uns_tracker *tracker, ui
 }
 
 /* The two fast paths: this thread has nothing new to tell about this cell. With windows, because
- * it touched the cell last (so the window has its slot); without, because it knows what is there. */
+ * it touched the cell last (so the window has its slot); without, because it knows what is there.
+ */
 static inline int uns_knows_read(const struct uns_cell *cell, const struct uns_tracked *t,
                                  uint64_t key) {
     return cell->key == key && ((cell->slot | UNS_SLOT_WRITE) == t->slot ||
@@ -190,9 +192,8 @@ static inline int uns_knows_read(const struct uns_cell *cell, const struct uns_t
 
 static inline int uns_knows_write(const struct uns_cell *cell, const struct uns_tracked *t,
                                   uint64_t key) {
-    return cell->key == key &&
-           (cell->slot == t->slot ||
-            (cell->writer == t->write_id && !(cell->sharers & t->write_mask)));
+    return cell->key == key && (cell->slot == t->slot ||
+                                (cell->writer == t->write_id && !(cell->sharers & t->write_mask)));
 }
 
 /* ... but for the place: a slot is where its thread was last, and a read leaves a write alone. */

@@ -5,8 +5,8 @@
  * the slots before it come into being when a second thread arrives. All is called with the cell
  * locked.
  *
- * A slot stands for all that a thread did in a row, and Falcon keeps one access of it. What broke is
- * often another one: the check after the thread's own earlier write, or the first read after the
+ * A slot stands for all that a thread did in a row, and Falcon keeps one access of it. What broke
+ * is often another one: the check after the thread's own earlier write, or the first read after the
  * other's write, before the thread wrote itself. In gated runs, where every access comes by, a slot
  * keeps these two as well, and windows reach further; that and all pairs that depend on each other
  * make further patterns, marked UNS_PATTERN_FINE.
@@ -92,7 +92,8 @@ static int add(struct uns_tracked *t, uint64_t key, uint32_t kind, uint32_t span
                                                .count = 1,
                                                .kind = (uint16_t)kind,
                                                .span = (uint16_t)span};
-    uns_table_add(&t->patterns, &pattern);
+    int alternates = !c || c->thread == a->thread;
+    uns_table_add(alternates ? &t->patterns : &t->gaps, &pattern);
     return 1;
 }
 

@@ -139,8 +139,9 @@ class Streak:
 
 
 class FineKey(NamedTuple):
-    """In gated runs patterns are told apart by their threads as well."""
+    """In gated runs patterns are told apart by their threads as well, and by their shape."""
 
+    alternates: bool
     first: int
     other: int
     last: int
@@ -265,7 +266,8 @@ class FineWindows:
         points = [slot.point for slot in there] + [0] * (3 - len(there))
         times = [slot.time for slot in there] + [0] * (3 - len(there))
         others = [slot.thread for slot in there if slot.thread != there[0].thread]
-        key = FineKey(points[0], points[1], points[2], there[0].thread, others[0])
+        alternates = kind < PatternKind.UNREAD
+        key = FineKey(alternates, points[0], points[1], points[2], there[0].thread, others[0])
         new = FineValue(kind + FINE * fine, span, (times[0], times[1], times[2]), cell, 1)
         old = self.patterns.get(key, new._replace(count=0))
         latest = max((old, new), key=lambda one: (one.times[1], one.times[0], one.times[2]))

@@ -180,7 +180,7 @@ def test_two_cores_suffice_for_150_runs_a_second(tmp_path):
 
 def test_rank_and_show_work_on_what_was_stored(weblech):
     report = hunt(weblech, "--", "weblech.py")
-    process = start(weblech, "rank", "--method", "recon", "--json")
+    process = start(weblech, "rank", "--json")
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     ranked = json.loads(out)["findings"]

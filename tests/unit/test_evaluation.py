@@ -198,6 +198,11 @@ def test_a_pattern_of_passing_runs_is_no_answer_of_avio(tmp_path):
     assert why(case, "avio") == "its pattern is in 1 of 3 passing runs: thrown away"
 
 
+def test_avio_may_have_nothing_to_say(tmp_path):
+    both = run((RWR, 3, 1, 2, 3), (RWR, 0, 1, 3, 3))
+    assert why(make_case(tmp_path, [both], [both]), "avio") == "no triple is in failing runs alone"
+
+
 def test_avio_has_no_pairs(tmp_path):
     case = make_case(tmp_path, [run((WR, 1, 2, 0, 2))], points=((1, 1), (2, 2)))
     assert why(case, "avio") == "a pair: AVIO looks for triples only"
@@ -359,6 +364,16 @@ def test_the_page_has_all_parts_and_the_papers_figures():
     assert "| weblech | joined | Queue.size, Queue.top | 1 1 1 | 1 1 1 |" in text
     assert "| weblech | recon | – | – – – | 2 2 2 |" in text
     assert "abba" not in text  # nothing of what was not drawn
+
+
+def test_a_draw_that_broke_off_is_on_the_page():
+    broken = Draw(
+        "weblech", 2, RunCounts(0, 0, 0, 0), 0.0, 0.0, (None,), "Traceback\nKeyError: 1\n"
+    )
+    made = results(drawn(1), broken)
+    text = page.page(made, rows(made, [weblech()]), {})
+    assert "- weblech, seed 2, broke off: `KeyError: 1`" in text
+    assert "true cause in the top 3 | 95% | 1 of 2" in text
 
 
 def test_the_most_frequent_reason_is_given():

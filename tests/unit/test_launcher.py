@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 import collections
 import json
-import threading
 import types
 
 import pytest
@@ -150,30 +149,12 @@ class Slotted:
         (types.CellType, None, "<unset>"),
         (lambda: [1, [2]], None, "[1, [2]]"),
         (lambda: [Plain()], 0, "<Plain>"),
-        (lambda: [[Plain()]], 0, "<list>"),
+        (lambda: [[Plain()]], 0, "<list of 1>"),
         (lambda: {"k": "x" * 90}, "k", "'" + "x" * 38 + "…"),
     ],
 )
 def test_values_are_taken_without_running_code_of_the_target(make, key, text):
     assert capture.value_text(make(), key) == text
-
-
-class Owner:
-    def __init__(self):
-        self.lock = threading.Lock()
-        self.ready = threading.Condition()
-
-
-def test_a_lock_is_named_by_its_owner(monkeypatch):
-    monkeypatch.setattr(failures._files, "known", {__file__})
-    monkeypatch.setattr(capture, "_lock_names", {})
-    owner = Owner()
-    alone = threading.Lock()
-    frames = list(capture._instrumented_frames(capture.sys._getframe()))
-    assert capture._lock_name(owner.lock, frames) == "Owner.lock"
-    assert capture._lock_name(owner.ready._lock, frames) == "Owner.ready"
-    assert capture._lock_name(alone, frames) == "alone"
-    assert capture._lock_name(threading.Lock(), []) is None
 
 
 def test_a_written_value_is_taken_after_the_write(notes, monkeypatch):

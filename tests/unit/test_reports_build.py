@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """From ranked graphs to a report."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,6 @@ from unsnarl.reports.facts import (
     Captured,
     FailingRun,
     SignatureFacts,
-    captured_values,
 )
 
 SOURCE = """\
@@ -84,6 +85,16 @@ def told(failing, passing=()):
     return answers(Comparison(*runs, places))
 
 
+def seen(findings, values):
+    """What was captured, by finding and line; `values` has it by point."""
+    return {
+        (place, at): values[line.point]
+        for place, finding in enumerate(findings)
+        for at, line in enumerate(finding.lines)
+        if line.point in values
+    }
+
+
 def passing_graph():
     return graph(((TAKE, 1, 10), (TEST, 2, 20)))
 
@@ -120,14 +131,17 @@ def built(tmp_path, *signatures, table=TABLE):
 
 @pytest.fixture
 def report(tmp_path):
-    values = {
-        ("0.1", SIZE): Captured("1", ("Queue.lock",)),
-        ("0.2", TAKE): Captured("0", ("Queue.lock",)),
-        ("0.1", TEST): Captured("0", ("Queue.lock",)),
-    }
-    runs = [failing_run(values, crash(tmp_path)) for _ in range(4)]
     passing = [passing_graph() for _ in range(4)]
-    findings = told([run.graph for run in runs], passing)
+    findings = told([failing_run().graph for _ in range(4)], passing)
+    values = seen(
+        findings,
+        {
+            SIZE: Captured("1", ("Queue.lock",), sections=(1,)),
+            TAKE: Captured("0", ("Queue.lock",), sections=(2,)),
+            TEST: Captured("0", ("Queue.lock",), sections=(3,)),
+        },
+    )
+    runs = [failing_run(values, crash(tmp_path)) for _ in range(4)]
     return built(tmp_path, signature(runs, findings=findings))
 
 
@@ -165,6 +179,8 @@ def test_its_points_are_in_time_order_with_threads_values_and_locks(report):
     assert [p.role for p in points] == [1, 2, 1, 1]
     assert points[0].text == "return self.qsize"
     assert points[0].locks == ("Queue.lock",)
+    assert [p.sections for p in points] == [(1,), (2,), (3,), ()]
+    assert not any(p.unseen for p in points)
     assert points[0].file == "spider.py"
 
 
@@ -181,6 +197,7 @@ def test_without_a_capture_values_and_locks_are_unknown(tmp_path):
     best = report.failures[0].findings[0]
     assert not best.locks_known
     assert {p.value for p in best.points} == {None}
+    assert all(p.unseen for p in best.points)
     assert "fail" not in {p.op for p in best.points}
 
 
@@ -254,42 +271,18 @@ def test_waiting_for_nobody_is_no_cycle_but_told(tmp_path):
     assert [p.locks for p in report.failures[0].findings[0].points] == [()]
 
 
-class Notes:
-    """As much of a run file as `captured_values` reads."""
-
-    def __init__(self, *values):
-        self.notes = self
-        self.values = values
-
-
-class Same:
-    """An interner for which raw points are indexes."""
-
-    def indexes(self, raw, run):
-        return raw
-
-
-def test_the_last_captured_value_of_a_thread_at_a_point_counts():
-    run = Notes(
-        [1, 5, "0.1", "1", ["Queue.lock"], "Queue.qsize"],
-        [9, 5, "0.1", "2", [], "Queue.qsize"],
-        [9, 5, "0.2", "", [], ""],
-    )
-    assert captured_values(run, Same()) == {
-        ("0.1", 5): Captured("2", (), "Queue.qsize"),
-        ("0.2", 5): Captured(None, (), ""),
-    }
-
-
-def test_values_in_an_unknown_form_are_left_out():
-    assert captured_values(Notes("nonsense"), Same()) == {}
-    assert captured_values(Notes(), Same()) == {}
-
-
 def test_a_captured_name_stands_in_for_one_that_was_not_noted(tmp_path):
     table = Table(at(3, Op.READ), at(5, Op.READ), at(7, Op.WRITE))
-    runs = [failing_run({("0.1", SIZE): Captured("1", (), "Spool.qsize")})]
-    findings = told([runs[0].graph])
+    findings = told([failing_run().graph])
+    runs = [failing_run(seen(findings, {SIZE: Captured("1", (), "Spool.qsize")}))]
     report = built(tmp_path, signature(runs, findings=findings), table=table)
     best = report.failures[0].findings[0]
     assert best.variables == ("Spool.qsize",)
+
+
+def test_a_thread_that_was_not_ranked_is_the_one_that_was_replayed(tmp_path):
+    findings = [replace(one, threads={0: {0: 1}}) for one in told([failing_run().graph])]
+    values = seen(findings, {TAKE: Captured("1", (), thread="0.2")})
+    report = built(tmp_path, signature([failing_run(values)], findings=findings))
+    points = report.failures[0].findings[0].points
+    assert {p.line: p.thread for p in points}[7] == "0.2"

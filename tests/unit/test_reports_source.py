@@ -3,8 +3,10 @@
 
 import pytest
 
+from unsnarl.analyses.answer import Line
 from unsnarl.model.site import Op, Point, Site
-from unsnarl.reports.names import class_of, variable_name
+from unsnarl.reports.facts import Captured
+from unsnarl.reports.names import Label, class_of, label_lines, variable_name
 from unsnarl.reports.source import Sources
 
 
@@ -79,6 +81,17 @@ def test_the_noted_variable_comes_first(tmp_path):
         ("x = self.items[1:]", "self.items[1:]", "shape_read", "Queue.items"),
         ("with self.lock:", "self.lock", "call", "Queue.lock"),
         ("total = TOTAL", "TOTAL", "global_read", "TOTAL"),
+        ("assert self.items == [1], 'no'", "self.items == [1]", "shape_read", "Queue.items"),
+        ("assert [1] == items", "[1] == items", "shape_read", "items"),
+        ("if not self.items:", "not self.items", "shape_read", "Queue.items"),
+        ("assert not self.items, 'no'", "assert not self.items, 'no'", "shape_read", "Queue.items"),
+        ("for x in self.items: f(x)", "for x in self.items: f(x)", "iter", "Queue.items"),
+        ("for x in rows():", "for x in rows():", "shape_read", "rows()"),
+        ("self.items += [1]", "self.items += [1]", "shape_write", "Queue.items"),
+        ("x = [y for y in self.items]", "[y for y in self.items]", "iter", "Queue.items"),
+        ("assert a == b", "a == b", "shape_read", ""),
+        ("a, b = pair", "a, b", "shape_read", ""),
+        ("x = ( broken", "( broken", "shape_read", ""),
         ("x = ( broken", "( broken", "attr_read", "fallback"),
         ("x = " + "a" * 50, "a" * 50, "global_read", "fallback"),
     ],
@@ -103,3 +116,80 @@ def test_self_in_a_plain_function_stays(tmp_path):
 )
 def test_class_of_a_method(function, owner):
     assert class_of(function) == owner
+
+
+def labels(tmp_path, *lines):
+    """Each line: text, kind, operation, share of the same cell, what was seen of it."""
+    (tmp_path / "mod.py").write_text("\n".join(text for text, *_ in lines), "utf-8")
+    points, made, seen = [], [], []
+    for number, (text, kind, op, same_cell, captured) in enumerate(lines, 1):
+        name = "in" if " in " in text else text.partition("(")[0].rpartition(".")[2]
+        where = Site("mod.py", "Cache.get", number, number, 0, len(text), kind, name)
+        points.append(Point(where, op))
+        region = "source" if number == 1 else "sink"
+        made.append(Line(number, region, 1, 1.0, 0.0, 1.0, same_cell, 0))
+        seen.append(captured)
+    return label_lines(made, points, seen, Sources(tmp_path))
+
+
+def element(key, owner=1):
+    return Captured("1", (), "Cache.table", (), key, owner)
+
+
+def test_lines_on_one_element_are_called_by_it(tmp_path):
+    assert labels(
+        tmp_path,
+        ("self.table[k]", "item_write", Op.WRITE, 1.0, element("['a']")),
+        ("table[name]", "item_read", Op.READ, 1.0, element("['a']")),
+    ) == [Label("Cache.table['a']"), Label("Cache.table['a']")]
+
+
+def test_lines_on_several_elements_are_called_by_the_container(tmp_path):
+    assert labels(
+        tmp_path,
+        ("self.table[k]", "item_write", Op.WRITE, 1.0, element("['a']")),
+        ("table[name]", "item_read", Op.READ, 1.0, element("['b']")),
+        ("len(self.table)", "shape_read", Op.READ, 1.0, element("")),
+        ("self.table[k]", "item_read", Op.READ, 0.0, element("['c']")),
+    ) == [
+        Label("Cache.table", "['a']"),
+        Label("Cache.table", "['b']"),
+        Label("Cache.table"),
+        Label("Cache.table['c']"),
+    ]
+
+
+def test_elements_that_were_not_seen_are_not_taken_for_the_same(tmp_path):
+    assert labels(
+        tmp_path,
+        ("self.table[k]", "item_write", Op.WRITE, 1.0, None),
+        ("self.table[k]", "item_read", Op.READ, 1.0, None),
+    ) == [Label("Cache.table", "[k]"), Label("Cache.table", "[k]")]
+
+
+def test_another_object_of_the_same_class_is_numbered(tmp_path):
+    one, other = (Captured("1", (), "Account.amount", (), "", owner) for owner in (7, 8))
+    found = labels(
+        tmp_path,
+        ("self.amount", "attr_read", Op.READ, 0.0, other),
+        ("self.amount", "attr_write", Op.WRITE, 1.0, one),
+        ("self.amount", "attr_read", Op.READ, 1.0, one),
+    )
+    assert [label.variable for label in found] == [
+        "Account.amount #2",
+        "Account.amount",
+        "Account.amount",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "part"),
+    [
+        ("self.table.clear", "method", ".clear()"),
+        ("self.table[k]", "item_delete", ".__delitem__()"),
+        ("k in self.table", "shape_read", ".__contains__()"),
+    ],
+)
+def test_a_call_names_the_object_and_what_is_called(tmp_path, text, kind, part):
+    found = labels(tmp_path, (text, kind, Op.CALL, 1.0, None))
+    assert found == [Label("Cache.table", part)]

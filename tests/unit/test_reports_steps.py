@@ -168,6 +168,32 @@ def test_variables_are_named_where_there_are_several():
     assert [step.what for step in all_steps(finding(made))] == ["write a", "read b"]
 
 
+def test_parts_of_a_variable_are_shown():
+    made = [
+        replaced(points("1W:source")[0], part="['a']", value="1"),
+        replaced(points("2C:sink")[0], part=".clear()"),
+    ]
+    assert [step.what for step in all_steps(finding(made))] == ["write ['a'] = 1", "call x.clear()"]
+
+
+def test_values_of_different_parts_are_not_compared():
+    made = [
+        replaced(p, part=part, value=value)
+        for p, part, value in zip(
+            points("1W:a 1R:b"), ("['a']", ""), ("1", "{'a': 1}"), strict=True
+        )
+    ]
+    assert [step.mark for step in all_steps(finding(made))] == ["", ""]
+
+
+def test_one_name_is_enough_for_one_step():
+    read, write, *others = points("1R:source:a 1W:body:a 1R:body:b 1C:body:b 2R:sink:a")
+    made = [replaced(read, value="1"), replaced(write, value="2"), *others]
+    made[:4] = [replaced(point, line=1) for point in made[:4]]
+    first, second = all_steps(finding(made))
+    assert (first.what, second.what) == ("read a = 1, write 2, call b", "read a")
+
+
 def test_long_and_odd_values_are_made_fit():
     made = [replaced(points("1R:source")[0], value="x" * 99)]
     assert len(all_steps(finding(made))[0].what) < 40
@@ -194,6 +220,26 @@ def locked(text, *locks):
             "No common lock: step 1 holds L, step 2 holds none.",
         ),
         (locked("1W:source 2R:sink", (), ()), "No lock is held at these accesses."),
+        (
+            locked("1R:source 2W:sink 1R:suffix", (), ("L",), ()),
+            "No common lock: steps 1 and 3 hold none, step 2 holds L.",
+        ),
+        (
+            locked("1R:source 2W:sink 1R:suffix", ("B.l",), ("B.l #2",), ("B.l",)),
+            "Steps 1, 2 and 3 hold locks of two different B objects.",
+        ),
+        (
+            locked("1R:source 2W:sink", ("lock #2",), ("lock",)),
+            "Steps 1 and 2 hold two different locks.",
+        ),
+        (
+            locked("1R:source 2W:sink", ("B.l #2",), ()),
+            "No common lock: step 1 holds B.l, step 2 holds none.",
+        ),
+        (
+            locked("1R:source 2W:sink 1R:suffix", ("B.l #2", "B.l"), ("B.l",), ("B.l #2", "B.l")),
+            "Every access holds B.l, but steps 1 and 3 are in different critical sections.",
+        ),
     ],
 )
 def test_remarks_on_locks(made, remark):
@@ -201,6 +247,33 @@ def test_remarks_on_locks(made, remark):
     steps = all_steps(value)
     assert lock_remark(value, steps, known=True) == remark
     assert lock_remark(value, steps, known=False) == ""
+
+
+@pytest.mark.parametrize(
+    ("sections", "remark"),
+    [
+        ((5, 5), "Steps 1 and 3 are in one critical section of L, but step 2 does not hold it."),
+        ((5, 6), "No common lock: steps 1 and 3 hold L, step 2 holds none."),
+        ((), "No common lock: steps 1 and 3 hold L, step 2 holds none."),
+    ],
+)
+def test_a_critical_section_that_another_thread_does_not_respect(sections, remark):
+    made = locked("1R:source 2W:sink 1R:suffix", ("L",), (), ("L",))
+    for at, section in zip((0, 2), sections, strict=False):
+        made[at] = replaced(made[at], sections=(section,))
+    value = finding(made)
+    assert lock_remark(value, all_steps(value), known=True) == remark
+
+
+def test_of_an_access_that_was_not_seen_nothing_is_said():
+    made = locked("1R:source 2W:sink 1W:suffix", ("B.l",), ("B.l #2",), ())
+    made[2] = replaced(made[2], unseen=True)
+    value = finding(made)
+    remark = lock_remark(value, all_steps(value), known=True)
+    assert remark == "Steps 1 and 2 hold locks of two different B objects."
+    made[1] = replaced(made[1], unseen=True)
+    value = finding(made)
+    assert lock_remark(value, all_steps(value), known=True) == ""
 
 
 def test_the_core_is_found_again_among_the_steps():

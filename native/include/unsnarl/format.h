@@ -25,15 +25,15 @@
 #define UNS_FORMAT_VERSION 2
 
 enum uns_section {
-    UNS_SECTION_NOTES = 1,    /* JSON texts, one a line: failure, variables, codes loaded late */
-    UNS_SECTION_THREADS = 2,  /* struct uns_thread_record */
-    UNS_SECTION_EDGES = 3,    /* struct uns_edge_record */
-    UNS_SECTION_SCHEDULE = 4, /* struct uns_segment_record */
-    UNS_SECTION_COUNTS = 5,   /* struct uns_count_record */
-    UNS_SECTION_SHARED = 6,   /* uint32_t: sites that touched a cell of two or more threads */
-    UNS_SECTION_COUNTERS = 7, /* uint64_t[UNS_COUNTERS], see enum uns_counter */
-    UNS_SECTION_WAITS = 8,    /* struct uns_wait_record: who waits for whom, at a deadlock */
-    UNS_SECTION_TRACE = 9,    /* struct uns_trace_record: every event, where asked for */
+    UNS_SECTION_NOTES = 1,     /* JSON texts, one a line: failure, variables, codes loaded late */
+    UNS_SECTION_THREADS = 2,   /* struct uns_thread_record */
+    UNS_SECTION_EDGES = 3,     /* struct uns_edge_record */
+    UNS_SECTION_SCHEDULE = 4,  /* struct uns_segment_record */
+    UNS_SECTION_COUNTS = 5,    /* struct uns_count_record */
+    UNS_SECTION_SHARED = 6,    /* uint32_t: sites that touched a cell of two or more threads */
+    UNS_SECTION_COUNTERS = 7,  /* uint64_t[UNS_COUNTERS], see enum uns_counter */
+    UNS_SECTION_WAITS = 8,     /* struct uns_wait_record: who waits for whom, at a deadlock */
+    UNS_SECTION_TRACE = 9,     /* struct uns_trace_record: every event, where asked for */
     UNS_SECTION_PATTERNS = 10, /* struct uns_pattern_record */
     UNS_SECTION_ORDERS = 11,   /* struct uns_order_record */
 };

@@ -13,7 +13,13 @@ Status = Literal["confirmed", "refuted", "infeasible", "inconclusive", "untested
 
 
 class FindingPoint(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One line of a finding: who did what, where, to which variable."""
+    """One line of a finding: who did what, where, to which variable.
+
+    Attributes:
+        part: What of the variable: `['tea']` of a container, `.clear()` of a library's object.
+        sections: For each of `locks`, the acquisition: equal numbers are one critical section.
+        unseen: The replay did not see this access: its value and its locks are not known.
+    """
 
     file: str
     line: int
@@ -28,6 +34,9 @@ class FindingPoint(msgspec.Struct, frozen=True, omit_defaults=True):
     locks: tuple[str, ...] = ()
     text: str = ""
     time: float = 0.0
+    part: str = ""
+    sections: tuple[int, ...] = ()
+    unseen: bool = False
 
 
 class Evidence(msgspec.Struct, frozen=True):

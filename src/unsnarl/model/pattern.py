@@ -52,8 +52,8 @@ _LETTERS = {PatternKind.UNREAD: "WWR", PatternKind.REREAD: "WRR"}
 # Added to a kind: the pattern joins accesses that Falcon's windows merge away (windows.c).
 FINE = 16
 
-# One row per pattern of a run, unique by its points; times and threads are those of its latest
-# occurrence. A pair has no last access: its point and time are 0. `span` is the smallest window
+# One row per pattern of a run, unique by its points (in gated runs also by its threads); times and
+# threads are those of its latest occurrence. A pair has no last access: its point and time are 0. `span` is the smallest window
 # that shows it. As in a graph, points are campaign-wide indexes.
 PATTERN = np.dtype(
     [

@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from unsnarl.analyses.answer import Answer, Line
+from unsnarl.analyses.answer import Answer
 from unsnarl.model.finding import Evidence, FindingPoint, Region
 from unsnarl.model.run import Failure, Frame
 from unsnarl.reports.cycle import deadlock_points
 from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
 from unsnarl.reports.facts import CampaignFacts, Captured, FailingRun, Points, SignatureFacts
-from unsnarl.reports.names import variable_name
+from unsnarl.reports.names import label_lines
 from unsnarl.reports.patterns import FAIL, classify, core
 from unsnarl.reports.source import Sources
 
-SAME_CELL = 0.5
 NOTHING = Captured()
 # The others rank code points and predicates: they claim no order.
 TELLS_ORDER = ("joined", "recon", "falcon", "avio")
@@ -68,8 +67,8 @@ def _findings(
 ) -> tuple[CountedFinding, ...]:
     cycle = deadlock_points(exemplar, points, sources) if exemplar else ()
     findings = [_cycle_finding(facts, cycle)] if cycle else []
-    for answer in facts.findings:
-        findings.append(_finding(answer, len(findings) + 1, facts, points, sources))
+    for place, answer in enumerate(facts.findings):
+        findings.append(_finding(answer, place, len(findings) + 1, facts, points, sources))
     return tuple(findings)
 
 
@@ -90,19 +89,25 @@ def _cycle_finding(facts: SignatureFacts, cycle: tuple[FindingPoint, ...]) -> Co
     )
 
 
-def _finding(
-    answer: Answer, rank: int, facts: SignatureFacts, points: Points, sources: Sources
+def _finding(  # noqa: PLR0917
+    answer: Answer,
+    place: int,
+    rank: int,
+    facts: SignatureFacts,
+    points: Points,
+    sources: Sources,
 ) -> CountedFinding:
     chosen = facts.exemplar if facts.exemplar in answer.runs else answer.runs[0]
     run = facts.failing[chosen]
-    told = _points(answer, chosen, run, points, sources)
+    seen = [(run.captured or {}).get((place, at)) for at in range(len(answer.lines))]
+    told = _points(answer, _paths(answer, chosen, run, seen), seen, points, sources)
     return CountedFinding(
         rank=rank,
         method=answer.method,
         score=answer.score,
         features=dict(answer.features),
         kind=classify(told) if answer.method in TELLS_ORDER else "other",
-        variables=tuple(dict.fromkeys(told[i].variable for i in core(told) if told[i].variable)),
+        variables=_variables(answer, told),
         points=tuple(_with_failing_line(told, run.failure, sources)),
         runs=len(answer.runs),
         passing=answer.passing,
@@ -114,18 +119,24 @@ def _finding(
     )
 
 
+def _variables(answer: Answer, told: Sequence[FindingPoint]) -> tuple[str, ...]:
+    """What the finding is about: all its points, but of a reconstruction only those at its core."""
+    about = core(told) if "B" in answer.features else range(len(told))
+    return tuple(dict.fromkeys(told[i].variable for i in about if told[i].variable))
+
+
 def _points(
-    answer: Answer, index: int, run: FailingRun, points: Points, sources: Sources
+    answer: Answer,
+    paths: Mapping[int, str],
+    seen: Sequence[Captured | None],
+    points: Points,
+    sources: Sources,
 ) -> list[FindingPoint]:
-    paths = _paths(answer, index, run)
-    seen = {
-        line: (run.captured or {}).get((paths[line.anchor], line.point), NOTHING)
-        for line in answer.lines
-    }
-    names = _variables(seen, points, sources)
+    touched = [points.point(line.point) for line in answer.lines]
+    labels = label_lines(answer.lines, touched, seen, sources)
     told = []
-    for line in answer.lines:
-        point = points.point(line.point)
+    for line, point, label, captured in zip(answer.lines, touched, labels, seen, strict=True):
+        known = captured or NOTHING
         told.append(
             FindingPoint(
                 file=sources.relative(point.site.file),
@@ -134,32 +145,34 @@ def _points(
                 thread=paths[line.anchor],
                 role=line.role,
                 op=point.op.word,
-                variable=names[line],
+                variable=label.variable,
                 region=line.region,
                 confidence=line.confidence,
-                value=seen[line].value,
-                locks=seen[line].locks,
+                value=known.value,
+                locks=known.locks,
                 text=sources.line(point.site.file, point.site.line),
                 time=line.time,
+                part=label.part,
+                sections=known.sections,
+                unseen=captured is None,
             )
         )
     return told
 
 
-def _variables(seen: Mapping[Line, Captured], points: Points, sources: Sources) -> dict[Line, str]:
-    """Names for all lines; the edge's cell has one, whatever its accesses call it in the source."""
-    noted = {line: points.point(line.point).site.variable or seen[line].variable for line in seen}
-    names = {line: noted[line] or variable_name(points.point(line.point), sources) for line in seen}
-    ends = [line for line in seen if line.is_end]
-    shared = next((noted[line] for line in ends if noted[line]), names[ends[0]])
-    return {line: shared if line.same_cell >= SAME_CELL else name for line, name in names.items()}
-
-
-def _paths(answer: Answer, index: int, run: FailingRun) -> dict[int, str]:
-    """The path of the thread behind each anchor, in one run."""
+def _paths(
+    answer: Answer, index: int, run: FailingRun, seen: Sequence[Captured | None]
+) -> dict[int, str]:
+    """The path of the thread behind each anchor, in one run: as ranked, else as replayed."""
     paths = {thread.index: thread.path for thread in run.threads}
     anchors = answer.threads.get(index, {})
-    return {line.anchor: paths.get(anchors.get(line.anchor, -1), "?") for line in answer.lines}
+    replayed = {
+        line.anchor: one.thread for line, one in zip(answer.lines, seen, strict=True) if one
+    }
+    return {
+        line.anchor: paths.get(anchors.get(line.anchor, -1)) or replayed.get(line.anchor) or "?"
+        for line in answer.lines
+    }
 
 
 def _with_failing_line(

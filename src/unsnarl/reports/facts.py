@@ -28,51 +28,37 @@ class Points(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Captured:
-    """What a capture replay saw at one point: the value, the locks held, the variable's name."""
+    """What a capture replay saw of one access.
+
+    Attributes:
+        locks: The names of the locks held, told apart where two have the same.
+        variable: What the program calls what was touched, or the container of `element`.
+        sections: For each lock the number of its acquisition.
+        element: `['tea']`, or "" for an attribute or a whole container.
+        owner: The number of the object that the variable belongs to; 0 if that is not known.
+        thread: The path of the thread.
+    """
 
     value: str | None = None
     locks: tuple[str, ...] = ()
     variable: str = ""
+    sections: tuple[int, ...] = ()
+    element: str = ""
+    owner: int = 0
+    thread: str = ""
 
 
-Captures = Mapping[tuple[str, int], Captured]
-
-
-class _Value(msgspec.Struct, frozen=True, array_like=True):
-    """One entry of a `values` note (probes/python/capture.py)."""
-
-    event: int
-    point: int
-    path: str
-    value: str
-    locks: tuple[str, ...] = ()
-    variable: str = ""
-
-
-def captured_values(run: RunFile, interner: Interner) -> dict[tuple[str, int], Captured]:
-    """What a run noted of values, by thread and point; of several the last one.
-
-    The last, because an edge stands for the latest time that it happened.
-    """
-    try:
-        noted = msgspec.convert(run.notes.values, type=list[_Value])
-    except msgspec.ValidationError:
-        return {}  # values are an extra: a finding is told without them
-    raw = np.array([value.point for value in noted], dtype=np.uint32)
-    indexes = interner.indexes(raw, run).tolist() if noted else []
-    return {
-        (one.path, index): Captured(one.value or None, one.locks, one.variable)
-        for one, index in zip(noted, indexes, strict=True)
-    }
+# By place of the answer among the findings of the signature, and of the line in the answer.
+Captures = Mapping[tuple[int, int], Captured]
 
 
 @dataclasses.dataclass(frozen=True)
 class FailingRun:
-    """One failing run. `waits` and the keys of `captured` have campaign-wide indexes for points.
+    """One failing run. `waits` have campaign-wide indexes for points.
 
     Attributes:
         name: What `replay` takes.
-        captured: By (path of the thread, point); None if the run was never replayed for values.
+        captured: What a replay saw of the lines; None if the run was never replayed for values.
     """
 
     name: str
@@ -92,8 +78,7 @@ class FailingRun:
             for wait, point, taken in zip(run.waits, indexes[::2], indexes[1::2], strict=True)
         )
         failure = run.failures[0] if run.failures else None
-        seen = captured or captured_values(run, interner) or None
-        return cls(run.path.stem, interner.graph(run), run.threads, failure, waits, seen)
+        return cls(run.path.stem, interner.graph(run), run.threads, failure, waits, captured)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -18,6 +18,16 @@ NO_EXPERIMENTS: dict[str, None] = {
     "p_value": None,
     "fix": None,
 }
+# What `FindingPoint` leaves out.
+DEFAULTS: dict[str, Any] = {
+    "value": None,
+    "locks": [],
+    "text": "",
+    "time": 0.0,
+    "part": "",
+    "sections": [],
+    "unseen": False,
+}
 
 
 def encode(report: Report) -> bytes:
@@ -60,7 +70,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _point(point: FindingPoint) -> dict[str, Any]:
     """All fields, those with default values too."""
-    return {"value": None, "locks": [], "text": "", "time": 0.0, **msgspec.to_builtins(point)}
+    return {**DEFAULTS, **msgspec.to_builtins(point)}
 
 
 def _indented(document: dict[str, Any]) -> bytes:

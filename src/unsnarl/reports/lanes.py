@@ -162,4 +162,5 @@ class _Drawing:
         ends = _widest(self._outcome(other, "").plain for other in beside)
         shared = min(_widest(other.text for other in beside), room - ends)
         own = min(cell_len(step.text), room - cell_len(self._outcome(step, self.failure).plain))
-        return min(max(shared, own, LEAST_TEXT // 2), max(room, 0))
+        least = min(cell_len(step.text), LEAST_TEXT, room // 2)
+        return min(max(shared, own, least), max(room, 0))

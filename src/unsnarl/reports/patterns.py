@@ -16,7 +16,8 @@ from unsnarl.model.finding import FindingKind, FindingPoint
 FAIL = "fail"
 WAIT = "wait"
 ACQUIRE = "acquire"
-WRITES = ("write", "call")
+CALL = "call"
+WRITES = ("write", CALL)
 SYNC = ("acquire", "release", "wait", "start", "begin", "end", "join", "sleep")
 # local, remote, local: no serial order of the two threads gives the same reads (Falcon, table 2).
 UNSERIALISABLE = ("RWR", "WWR", "WRW", "RWW", "WWW")

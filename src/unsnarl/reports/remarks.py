@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from unsnarl.model.finding import FailureReport, Finding, FindingPoint, RunCounts
 from unsnarl.reports.details import thread_label
@@ -90,21 +90,35 @@ def cycle_note(finding: Finding) -> str:
 def lock_remark(finding: Finding, steps: Sequence[Step], *, known: bool) -> str:
     """Which lock guards the accesses that make the bug, and why it does not help."""
     core = [step for step in core_steps(finding, steps) if any(map(is_data, step.points))]
-    if not known or len(core) < 2:
+    seen = [step for step in core if not any(p.unseen for p in step.points if is_data(p))]
+    if not known or len(seen) < 2:
         return ""
-    held = [_locks(step.points) for step in core]
-    common = set.intersection(*(set(locks) for locks in held))
+    held = _held(seen)
+    common = set.intersection(*map(set, held.values()))
     if common:
-        others = len([step for step in steps if any(map(is_data, step.points))]) - len(core)
-        who = _numbers(core) + " hold" if others else "Every access holds"
-        return _common_lock(f"{who} {min(common, key=held[0].index)}", core)
-    if not any(held):
-        return "No lock is held at these accesses."
-    parts = [
-        f"step {s.number} holds {' and '.join(h) or 'none'}"
-        for s, h in zip(core, held, strict=True)
-    ]
-    return f"No common lock: {', '.join(parts)}."
+        others = len([step for step in steps if any(map(is_data, step.points))]) - len(seen)
+        who = _numbers(seen) + " hold" if others else "Every access holds"
+        lock = min(common, key=held[seen[0].number].index)
+        return _common_lock(f"{who} {lock}", seen)
+    if not any(held.values()):
+        where = "these accesses" if seen == core else _numbers(seen).lower()
+        return f"No lock is held at {where}."
+    return _namesakes(seen, held) or _broken_into(seen) or _no_common_lock(seen, held)
+
+
+def _held(steps: Sequence[Step]) -> dict[int, tuple[str, ...]]:
+    """The locks of each step; a number that tells none of them apart is left out."""
+    held = {step.number: _locks(step.points) for step in steps}
+    everything = {lock for locks in held.values() for lock in locks}
+    names = [_plain(lock) for lock in everything]
+    return {
+        number: tuple(_plain(lock) if names.count(_plain(lock)) == 1 else lock for lock in locks)
+        for number, locks in held.items()
+    }
+
+
+def _plain(lock: str) -> str:
+    return lock.partition(" #")[0]
 
 
 def _locks(points: Sequence[FindingPoint]) -> tuple[str, ...]:
@@ -115,14 +129,63 @@ def _locks(points: Sequence[FindingPoint]) -> tuple[str, ...]:
 
 def _numbers(steps: Sequence[Step]) -> str:
     """`Steps 1, 2 and 4`."""
-    numbers = [str(step.number) for step in steps]
-    return f"Steps {', '.join(numbers[:-1])} and {numbers[-1]}"
+    *most, last = [str(step.number) for step in steps]
+    return f"Steps {', '.join(most)} and {last}" if most else f"Step {last}"
 
 
 def _common_lock(held: str, core: Sequence[Step]) -> str:
     """Two steps of one thread with a remote step between, all under one lock: it was let go."""
     first, last = core[0], core[-1]
-    if first.thread == last.thread and first is not last:
+    if first.thread == last.thread and any(step.thread != first.thread for step in core):
         apart = f"steps {first.number} and {last.number} are in different critical sections"
         return f"{held}, but {apart}."
+    if first.thread == last.thread:
+        return f"{held}."
     return f"{held}, which does not say who comes first."
+
+
+def _namesakes(core: Sequence[Step], held: Mapping[int, tuple[str, ...]]) -> str:
+    """Every step holds a lock of this name, but they are not the same lock."""
+    names = [set(map(_plain, held[step.number])) for step in core]
+    for name in sorted(set.intersection(*names)):
+        locks = {lock for all_of in held.values() for lock in all_of if _plain(lock) == name}
+        count = {2: "two", 3: "three"}.get(len(locks), str(len(locks)))
+        owner = name.rpartition(".")[0]
+        what = f"locks of {count} different {owner} objects"
+        return f"{_numbers(core)} hold {what if owner else f'{count} different locks'}."
+    return ""
+
+
+def _broken_into(core: Sequence[Step]) -> str:
+    """Two steps are in one critical section, but who comes between does not take that lock."""
+    first, last = core[0], core[-1]
+    inner = [step for step in core if step.thread != first.thread]
+    same = set(_sections(first)) & set(_sections(last))
+    if first is last or first.thread != last.thread or not inner or not same:
+        return ""
+    lock = _sections(first)[min(same)]
+    if any(lock in _locks(step.points) for step in inner):
+        return ""
+    does = "does" if len(inner) == 1 else "do"
+    where = f"{_numbers([first, last])} are in one critical section of {_plain(lock)}"
+    return f"{where}, but {_numbers(inner).lower()} {does} not hold it."
+
+
+def _sections(step: Step) -> dict[int, str]:
+    """The critical sections that a step is in, with their locks."""
+    pairs = [
+        pair
+        for point in step.points
+        if is_data(point)
+        for pair in zip(point.sections, point.locks, strict=False)
+    ]
+    return dict(pairs)
+
+
+def _no_common_lock(core: Sequence[Step], held: Mapping[int, tuple[str, ...]]) -> str:
+    parts = []
+    for locks in dict.fromkeys(held[step.number] for step in core):
+        holders = [step for step in core if held[step.number] == locks]
+        holds = "holds" if len(holders) == 1 else "hold"
+        parts.append(f"{_numbers(holders).lower()} {holds} {' and '.join(locks) or 'none'}")
+    return f"No common lock: {', '.join(parts)}."

@@ -9,10 +9,10 @@ thread on one line become one step.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from unsnarl.model.finding import Finding, FindingPoint
-from unsnarl.reports.patterns import FAIL, SYNC, WAIT, core, is_data
+from unsnarl.reports.patterns import CALL, FAIL, SYNC, WAIT, core, is_data
 
 MOST_STEPS = 8
 # Accesses of other variables before and after the bug rarely help: they get less room.
@@ -105,7 +105,7 @@ def _place(point: FindingPoint) -> tuple[str, str, int]:
 def _steps(points: Sequence[FindingPoint], groups: list[list[int]]) -> list[Step]:
     shown = [points[i] for group in groups for i in group]
     many = len({point.variable for point in shown if is_data(point)}) > 1
-    seen: dict[tuple[str, str], str] = {}
+    seen: dict[tuple[str, str, str], str] = {}
     steps = []
     for number, group in enumerate(groups, 1):
         members = tuple(points[i] for i in group)
@@ -116,7 +116,7 @@ def _steps(points: Sequence[FindingPoint], groups: list[list[int]]) -> list[Step
 
 def _step(number: int, members: tuple[FindingPoint, ...], mark: str, many: bool) -> Step:
     first = members[0]
-    words = list(dict.fromkeys(_what(point, many) for point in members if point.op != FAIL))
+    words = dict.fromkeys(_words([point for point in members if point.op != FAIL], many))
     return Step(
         number,
         first.thread,
@@ -131,21 +131,38 @@ def _step(number: int, members: tuple[FindingPoint, ...], mark: str, many: bool)
     )
 
 
+def _words(points: Sequence[FindingPoint], many: bool) -> Iterator[str]:
+    """What was done, the name only where it is another than just before."""
+    before = ""
+    for at, point in enumerate(points):
+        if point.op == "read" and _is_called(points[at + 1 : at + 2], point.variable):
+            continue  # whoever calls a method of something has read it
+        known = is_data(point) and point.value is not None and point.variable == before
+        yield _what(point, many and not known)
+        before = point.variable
+
+
+def _is_called(points: Sequence[FindingPoint], variable: str) -> bool:
+    return any(point.op == CALL and point.variable == variable for point in points)
+
+
 def _what(point: FindingPoint, many: bool) -> str:
     """`read 1`, or `read Queue.qsize = 1` where several variables are shown."""
-    value = _short(point.value)
-    if point.op in SYNC or (many and point.variable):
-        return f"{point.op} {point.variable}".strip() + (f" = {value}" if value else "")
+    value, part = _short(point.value), clean(point.part)
+    named = many or point.op in SYNC or point.op == CALL
+    touched = f"{clean(point.variable)}{part}" if named else part
+    if touched:
+        return f"{point.op} {touched}" + (f" = {value}" if value else "")
     return f"{point.op} {value}".strip()
 
 
-def _mark(members: tuple[FindingPoint, ...], seen: dict[tuple[str, str], str]) -> str:
+def _mark(members: tuple[FindingPoint, ...], seen: dict[tuple[str, str, str], str]) -> str:
     """`was 1` where a thread reads another value than it last read or wrote itself."""
     mark = ""
     for point in members:
         if point.value is None or point.op in (FAIL, WAIT):
             continue
-        key = (point.thread, point.variable)
+        key = (point.thread, point.variable, point.part)
         before = seen.get(key)
         if point.op == "read" and before is not None and before != point.value:
             mark = f"was {_short(before)}"

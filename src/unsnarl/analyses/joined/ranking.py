@@ -77,13 +77,13 @@ def _completed(pair: Hypothesis, around: Sequence[Hypothesis]) -> Hypothesis:
 
     Why was it too late, or too early? Because the thread had looked at something else before.
     """
-    enough = COMPLETES * len(pair.occurrences)
-    nearly_always = [cycle for cycle in around if len(cycle.occurrences) >= enough]
-    return min(
-        nearly_always,
-        key=lambda one: (-len(one.occurrences), one.span, one.points),
-        default=pair,
+    runs = pair.occurrences.keys()
+    common = {at: len(runs & cycle.occurrences.keys()) for at, cycle in enumerate(around)}
+    nearly_always = [at for at, count in common.items() if count >= COMPLETES * len(runs)]
+    best = min(
+        nearly_always, key=lambda at: (-common[at], around[at].span, around[at].points), default=-1
     )
+    return pair if best < 0 else around[best]
 
 
 def _distinct(told: Sequence[Told]) -> list[Told]:

@@ -1,40 +1,118 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stand-in by the lead until the helper's version arrives: overwrite freely."""
+"""Recon's answers about a comparison: data first, at several context sizes (docs/adr/0008)."""
 
 from __future__ import annotations
 
-import dataclasses
+import itertools
+from collections.abc import Sequence
 
-from unsnarl.analyses.answer import Answer
-from unsnarl.analyses.recon import Options, focus, rank
+import numpy as np
+
+from unsnarl.analyses.answer import Answer, Line
+from unsnarl.analyses.recon.focus import Focus, Focused, Normal, trimmed
+from unsnarl.analyses.recon.ranking import Ranking, Sync
+from unsnarl.analyses.recon.reconstruction import Options, Reconstruction
+from unsnarl.analyses.recon.triples import companions
 from unsnarl.model.evidence import Comparison
+from unsnarl.model.graph import Graph
+
+METHOD = "recon"
+CONTEXT_SIZES = (5, 2, 0)
+TELLING = 2.0  # an edge twice as frequent in failing runs
 
 
-def answers(c: Comparison) -> list[Answer]:
-    failing = [e.graph for e in c.failing]
-    passing = [e.graph for e in c.passing]
-    options = Options(
-        sync_points=c.places.sync,
-        site_order=c.places.order,
-        timeline="all",
-        context_sizes=(5, 2, 0),
-    )
-    data = dataclasses.replace(options, sync="drop")
-    first = focus(rank(failing, passing, data), passing, data, failing=failing)
-    both = focus(rank(failing, passing, options), passing, options, failing=failing)
-    if not first or first[0].reconstruction.features["B"] < 2:
-        found = both
-    else:
+def answers(
+    comparison: Comparison,
+    *,
+    context_sizes: tuple[int, ...] = CONTEXT_SIZES,
+    settings: Focus | None = None,
+) -> list[Answer]:
+    """Ranks what may have made the failing runs fail.
+
+    Data comes first: the order of lock operations mostly repeats, less tellingly, what it guards.
+    Only where no data separates the runs do edges between lock operations come first.
+
+    Args:
+        comparison: The runs.
+        context_sizes: Rank with contexts of so many events, and join the lists.
+        settings: What to show.
+    """
+    if not comparison.failing:
+        return []
+    teller = _Teller(comparison, context_sizes, settings or Focus())
+    first, both = teller.findings("drop"), teller.findings("auto")
+    if first and first[0].reconstruction.features["B"] >= TELLING:
         shown = {one.lines for one in first}
-        found = (first + [one for one in both if one.lines not in shown])[: len(both)]
-    out = []
-    for f in found:
-        r = f.reconstruction
-        threads = {}
-        for run in r.runs:
-            edge = r.occurrence(failing[run])
-            threads[run] = (
-                {} if edge is None else {0: int(edge["source_thread"]), 1: int(edge["sink_thread"])}
-            )
-        out.append(Answer("recon", r.score, r.features, f.lines, r.runs, 0, threads))
-    return out
+        both = (first + [one for one in both if one.lines not in shown])[: len(both)]
+    return [teller.answer(one) for one in both]
+
+
+class _Teller:
+    """Makes findings from one ranking, and answers from those."""
+
+    def __init__(
+        self, comparison: Comparison, context_sizes: tuple[int, ...], settings: Focus
+    ) -> None:
+        options = Options(
+            sync_points=comparison.places.sync,
+            site_order=comparison.places.order,
+            timeline="all",
+            context_sizes=context_sizes,
+        )
+        self._failing = [run.graph for run in comparison.failing]
+        self._settings = settings
+        passing = [run.graph for run in comparison.passing]
+        self._ranking = Ranking(self._failing, passing, options)
+        self._normal = Normal(self._ranking.passing, self._ranking.layout, options, settings)
+        self._told: dict[int, Focused] = {}  # by identity: a ranking makes each of them once
+
+    def findings(self, sync: Sync) -> list[Focused]:
+        """The best findings; nothing is made that cannot be among them."""
+        found: dict[object, Focused] = {}
+        ranked = self._ranking.best(sync)
+        for reconstruction in itertools.islice(ranked, self._settings.consider):
+            one = self._tell(reconstruction)
+            found.setdefault(one.shown, one)
+            if len(found) == self._settings.findings:
+                break
+        return list(found.values())
+
+    def _tell(self, reconstruction: Reconstruction) -> Focused:
+        if id(reconstruction) not in self._told:
+            edges = [self._ranking.occurrence(reconstruction, run) for run in reconstruction.runs]
+            found = companions(self._failing, reconstruction, edges)
+            one = trimmed(reconstruction, self._normal, found, self._settings)
+            self._told[id(reconstruction)] = one
+        return self._told[id(reconstruction)]
+
+    def answer(self, one: Focused) -> Answer:
+        """A finding as every method tells it."""
+        reconstruction = one.reconstruction
+        return Answer(
+            method=METHOD,
+            score=reconstruction.score,
+            features=reconstruction.features,
+            lines=one.lines,
+            runs=reconstruction.runs,
+            passing=self._ranking.passing_runs(reconstruction),
+            threads={run: self._threads(one, run) for run in reconstruction.runs},
+        )
+
+    def _threads(self, one: Focused, run: int) -> dict[int, int]:
+        """The thread behind each anchor in one run."""
+        edge = self._ranking.occurrence(one.reconstruction, run)
+        threads = {0: int(edge["source_thread"]), 1: int(edge["sink_thread"])}
+        for line in one.lines:
+            if line.anchor not in threads:
+                taken = list(threads.values())
+                threads[line.anchor] = _thread_at(self._failing[run], line, taken)
+        return threads
+
+
+def _thread_at(graph: Graph, line: Line, taken: Sequence[int]) -> int:
+    """A thread that passed the line's point and has no other part in the answer, or -1."""
+    passed: set[int] = set()
+    for end in ("source", "sink"):
+        rows = np.flatnonzero(graph.edges[f"{end}_point"] == line.point)
+        passed.update(graph.edges[f"{end}_thread"][rows].tolist())
+    return min(passed.difference(taken), default=-1)

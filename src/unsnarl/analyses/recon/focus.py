@@ -20,12 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from unsnarl.analyses.answer import Line
 from unsnarl.analyses.recon.aggregate import WINDOWS, anchors, gather, mask_of, shares
-from unsnarl.analyses.recon.keys import Keys, NodeKeys
+from unsnarl.analyses.recon.index import Index
+from unsnarl.analyses.recon.keys import LONGEST, Extent, distinct, tally
 from unsnarl.analyses.recon.reconstruction import (
     REGIONS,
     Node,
@@ -33,15 +35,17 @@ from unsnarl.analyses.recon.reconstruction import (
     Reconstruction,
     time_of,
 )
-from unsnarl.analyses.recon.timelines import Spans, Timelines, find_keys, grouped
+from unsnarl.analyses.recon.resolution import Layout
+from unsnarl.analyses.recon.timelines import Spans, Timelines, View, grouped
 from unsnarl.analyses.recon.triples import Companion, companions
 from unsnarl.model.finding import Region
-from unsnarl.model.graph import Edges, Graph
+from unsnarl.model.graph import Graph
 
 SAME = 0.1  # below this difference, failing and passing runs show a line alike
 SURE = 0.75  # lines that only fill up must be there this often
 
 Presence = dict[tuple[Region, int, int], float]
+Shown = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,11 @@ class Focused:
     lines: tuple[Line, ...]
     merged: int
 
+    @property
+    def shown(self) -> Shown:
+        """What makes it the same finding as another."""
+        return tuple((line.point, line.role) for line in self.lines)
+
 
 def focus(
     ranked: Sequence[Reconstruction],
@@ -96,19 +105,24 @@ def focus(
         failing: The failing graphs that `rank` was given, to complete triples from.
     """
     options, settings = options or Options(), settings or Focus()
-    considered = ranked[: settings.consider]
-    normal = _Normal(considered, passing, options, settings)
-    findings: dict[tuple[tuple[int, int], ...], Focused] = {}
-    for reconstruction in considered:
-        presence = normal.presence(reconstruction)
-        found = _lines(reconstruction, presence)
-        if failing:
-            found = _with_companions(found, companions(failing, reconstruction))
-        lines = _numbered(_trimmed(_without_echoes(found), settings))
-        shown = tuple((line.point, line.role) for line in lines)
-        best = findings.get(shown, Focused(reconstruction, lines, 0))
-        findings[shown] = replace(best, merged=best.merged + 1)
+    layout = Layout(passing, Extent.of(passing), (LONGEST,))
+    normal = Normal([Index(graph, layout) for graph in passing], layout, options, settings)
+    findings: dict[Shown, Focused] = {}
+    for reconstruction in ranked[: settings.consider]:
+        found = companions(failing, reconstruction) if failing else []
+        one = trimmed(reconstruction, normal, found, settings)
+        best = findings.setdefault(one.shown, one)
+        findings[one.shown] = replace(best, merged=best.merged + 1)
     return list(findings.values())[: settings.findings]
+
+
+def trimmed(
+    reconstruction: Reconstruction, normal: Normal, found: list[Companion], settings: Focus
+) -> Focused:
+    """One reconstruction cut down to its telling lines, with what completes its triple."""
+    lines = _with_companions(_lines(reconstruction, normal.presence(reconstruction)), found)
+    lines = _trimmed(_without_echoes(lines), settings)
+    return Focused(reconstruction, _numbered(lines), 0)
 
 
 def _lines(reconstruction: Reconstruction, presence: _Presence) -> list[Line]:
@@ -226,67 +240,51 @@ class _Presence:
         return self._around.get((region, node.point, node.anchor), 0.0)
 
 
-class _Normal:
-    """What passing runs do around the pairs of points of some reconstructions."""
+class Normal:
+    """What passing runs do around the pairs of points of reconstructions."""
 
     def __init__(
-        self,
-        ranked: Sequence[Reconstruction],
-        passing: Sequence[Graph],
-        options: Options,
-        settings: Focus,
+        self, passing: Sequence[Index], layout: Layout, options: Options, settings: Focus
     ) -> None:
+        self._layout = layout
         self._options = options
         self._settings = settings
-        self._passing = [graph for graph in passing if len(graph)]
-        self._views: dict[bool, tuple[Timelines, Spans]] = {}
-        self._anywhere = _share_of_runs(passing)
-        if self._passing:
-            self._timelines = Timelines(NodeKeys(self._passing), self._passing, options)
-        pairs = [_pair(one.source.point, one.sink.point) for one in ranked]
-        self._pairs: Keys = np.unique(np.array(pairs, dtype=np.uint64))
+        self._passing = [index for index in passing if len(index.graph)]
+        self._anywhere = _share_of_runs([index.graph for index in passing])
+        self._views: dict[bool, View] = {}
 
     def presence(self, reconstruction: Reconstruction) -> _Presence:
         """What to compare the nodes of a reconstruction with."""
         if not self._passing:
             return _Presence(None, self._anywhere)
-        timelines, spans = self._view(reconstruction)
-        pair = np.uint64(_pair(reconstruction.source.point, reconstruction.sink.point))
-        wanted = np.searchsorted(self._pairs, pair)
-        first, last = np.searchsorted(spans["wanted"], [wanted, wanted + 1])
-        if first == last:
+        low, high = self._layout.pair_bounds(reconstruction.source.point, reconstruction.sink.point)
+        view = self._view(data_only=_sees_data_only(reconstruction, self._options))
+        spans = grouped(
+            view.spans(run, rows, np.zeros(len(rows), np.intp))
+            for run, index in enumerate(self._passing)
+            if len(rows := index.recent(low, high, self._settings.occurrences)) or run == 0
+        )
+        if not len(spans.runs):
             return _Presence(None, self._anywhere)
-        return _Presence(_around(timelines, spans[first:last], reconstruction), self._anywhere)
+        return _Presence(_around(view, spans, reconstruction), self._anywhere)
 
-    def _view(self, reconstruction: Reconstruction) -> tuple[Timelines, Spans]:
-        data_only = _sees_data_only(reconstruction, self._options)
+    def _view(self, *, data_only: bool) -> View:
         if data_only not in self._views:
-            seen = self._timelines.data_only() if data_only else self._timelines
-            self._views[data_only] = (seen, self._occurrences(seen))
+            self._views[data_only] = self._timelines.view(data_only=data_only).by_thread()
         return self._views[data_only]
 
-    def _occurrences(self, timelines: Timelines) -> Spans:
-        parts = []
-        for run, graph in enumerate(self._passing):
-            rows, wanted = find_keys(self._pairs, _pairs(graph.edges))
-            parts.append(timelines.spans(run, graph.edges[rows], wanted))
-        spans = grouped(parts)
-        # Groups of one pair and run end where either changes; rows are in time order inside.
-        ends = np.flatnonzero(
-            np.append((np.diff(spans["wanted"]) != 0) | (np.diff(spans["run"]) != 0), [True])
-        )
-        age = np.repeat(ends, np.diff(ends, prepend=-1)) - np.arange(len(spans))
-        recent: Spans = spans[age < self._settings.occurrences]
-        return recent
+    @cached_property
+    def _timelines(self) -> Timelines:
+        return Timelines([index.graph for index in self._passing], self._options)
 
 
-def _around(timelines: Timelines, spans: Spans, reconstruction: Reconstruction) -> Presence:
+def _around(view: View, spans: Spans, reconstruction: Reconstruction) -> Presence:
     visible = [
-        mask_of(timelines, np.array([node.point for node in reconstruction.regions[region]], int))
+        mask_of(view, np.array([node.point for node in reconstruction.regions[region]], int))
         for region in WINDOWS
     ]
-    entries = gather(timelines, spans, visible)
-    found = shares(timelines, spans, entries, anchors(timelines, spans, entries))
+    entries = gather(view, spans, visible, once=True)
+    found = shares(view, spans, entries, anchors(view, spans, entries))
     return {(WINDOWS[window], point, name): share for (window, point, name), share in found.items()}
 
 
@@ -300,18 +298,10 @@ def _sees_data_only(reconstruction: Reconstruction, options: Options) -> bool:
 
 
 def _share_of_runs(graphs: Sequence[Graph]) -> dict[int, float]:
-    counts: dict[int, int] = {}
-    for graph in graphs:
-        both = np.concatenate((graph.edges["source_point"], graph.edges["sink_point"]))
-        for point in np.unique(both).tolist():
-            counts[point] = counts.get(point, 0) + 1
-    return {point: count / len(graphs) for point, count in counts.items()}
-
-
-def _pair(source: int, sink: int) -> int:
-    return source << 32 | sink
-
-
-def _pairs(edges: Edges) -> Keys:
-    pairs: Keys = edges["source_point"].astype(np.uint64) << np.uint64(32) | edges["sink_point"]
-    return pairs
+    """By point: the share of runs that have it."""
+    points = (
+        distinct(np.concatenate((graph.edges["source_point"], graph.edges["sink_point"])))[0]
+        for graph in graphs
+    )
+    found, counts = tally(some.astype(np.uint64) for some in points)
+    return dict(zip(found.tolist(), (counts / max(1, len(graphs))).tolist(), strict=True))

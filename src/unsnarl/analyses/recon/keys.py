@@ -15,7 +15,7 @@ does; otherwise nodes are numbered by a sorted table.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,79 +24,96 @@ from unsnarl.model.graph import Edges, Graph
 
 Keys = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.int64]
+Indexes = npt.NDArray[np.intp]
 
 _Integer = TypeVar("_Integer", bound=np.integer)
 
+LONGEST = 8  # events in a context: as many as its 16 bits hold
 _HALF_WORD = 32
 _BATCH = 1 << 21  # keys that are gathered before they are merged: bounds the memory beside the sum
 
 
-class NodeKeys:
-    """The numbering of nodes that a set of graphs shares."""
+class Extent(NamedTuple):
+    """All points and all contexts of some graphs, each or-ed together: how many bits they need."""
 
-    def __init__(self, graphs: Sequence[Graph]) -> None:
-        points = max((_largest(graph, "point") for graph in graphs), default=0)
-        contexts = max((_largest(graph, "context") for graph in graphs), default=0)
-        self._shift = np.uint64(contexts.bit_length())
+    points: int
+    contexts: int
+
+    @classmethod
+    def of(cls, graphs: Iterable[Graph]) -> Extent:
+        """Of all ends of all edges."""
+        points = contexts = 0
+        for graph in graphs:
+            for end in ("source", "sink"):
+                points |= int(np.bitwise_or.reduce(graph.edges[f"{end}_point"]))
+                contexts |= int(np.bitwise_or.reduce(graph.edges[f"{end}_context"]))
+        return cls(points, contexts)
+
+    def at(self, size: int) -> Extent:
+        """With contexts cut to so many events."""
+        return Extent(self.points, self.contexts & context_mask(size))
+
+
+def context_mask(size: int) -> int:
+    """The bits of the newest `size` events of a context."""
+    return (1 << 2 * min(size, LONGEST)) - 1
+
+
+class NodeKeys:
+    """The numbering of nodes that a set of graphs shares, with contexts of `size` events."""
+
+    def __init__(
+        self, graphs: Sequence[Graph], size: int = LONGEST, extent: Extent | None = None
+    ) -> None:
+        extent = (extent or Extent.of(graphs)).at(size)
+        self._mask = context_mask(size)
+        self._shift = np.uint64(extent.contexts.bit_length())
         self._table: Keys | None = None
-        width = points.bit_length() + contexts.bit_length()
+        width = extent.points.bit_length() + extent.contexts.bit_length()
         if width > _HALF_WORD:
             self._table, _ = tally(_all_nodes(self, graphs))  # counts are of no use here
             width = max(len(self._table) - 1, 0).bit_length()
         self._width = np.uint64(width)
 
-    @property
-    def limit(self) -> int:
-        """All nodes are below this."""
-        return 1 << int(self._width)
-
     def nodes(self, edges: Edges) -> tuple[Keys, Keys]:
         """The source and the sink nodes of edges."""
-        source, sink = self._pack(edges, "source"), self._pack(edges, "sink")
-        if self._table is None:
-            return source, sink
         return (
-            np.searchsorted(self._table, source).astype(np.uint64),
-            np.searchsorted(self._table, sink).astype(np.uint64),
+            self.pack(edges["source_point"], edges["source_context"]),
+            self.pack(edges["sink_point"], edges["sink_context"]),
         )
+
+    def pack(self, points: npt.NDArray[Any], contexts: npt.NDArray[Any]) -> Keys:
+        """Nodes from their points and contexts."""
+        packed: Keys = points.astype(np.uint64) << self._shift | (contexts & self._mask).astype(
+            np.uint64
+        )
+        if self._table is None:
+            return packed
+        return np.searchsorted(self._table, packed).astype(np.uint64)
 
     def edges(self, edges: Edges) -> Keys:
         """The keys of edges."""
-        source, sink = self.nodes(edges)
-        return source << self._width | sink
+        return self.join(*self.nodes(edges))
 
-    def ends(self, keys: Keys) -> tuple[Keys, Keys]:
-        """The source and sink nodes of edge keys."""
-        return keys >> self._width, keys & _mask(self._width)
+    def join(self, sources: Keys, sinks: Keys) -> Keys:
+        """The keys of the edges between nodes."""
+        return sources << self._width | sinks
 
-    def in_site_order(self, keys: Keys, site_order: npt.NDArray[np.intp] | None) -> Keys:
-        """Keys that sort as the sites of the edges do (points rank as `site_order` says)."""
+    def place(
+        self, points: Indexes, contexts: Indexes, site_order: npt.NDArray[np.intp] | None
+    ) -> Keys:
+        """Numbers that sort as the sites of nodes do (points rank as `site_order` says)."""
         if site_order is None:
-            return keys
-        source, sink = (self._places(nodes, site_order) for nodes in self.ends(keys))
-        return source << self._width | sink
-
-    def _places(self, nodes: Keys, site_order: npt.NDArray[np.intp]) -> Keys:
-        points, contexts = self.unpack(nodes if self._table is None else self._all_numbers())
+            return self.pack(points, contexts)
         if self._table is None:
-            return site_order[points].astype(np.uint64) << self._shift | contexts.astype(np.uint64)
-        places = np.empty(len(points), dtype=np.uint64)
-        places[np.lexsort((contexts, site_order[points]))] = self._all_numbers()
-        return places[nodes.astype(np.intp)]
+            return self.pack(site_order[points], contexts)
+        return self._table_places(self._table, site_order)[self.pack(points, contexts)]
 
-    def _all_numbers(self) -> Keys:
-        return np.arange(0 if self._table is None else len(self._table), dtype=np.uint64)
-
-    def unpack(self, nodes: Keys) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-        """The points and contexts of nodes."""
-        packed = nodes if self._table is None else self._table[nodes.astype(np.intp)]
-        points, contexts = packed >> self._shift, packed & _mask(self._shift)
-        return points.astype(np.intp), contexts.astype(np.intp)
-
-    def _pack(self, edges: Edges, end: str) -> Keys:
-        points = edges[f"{end}_point"].astype(np.uint64)
-        packed: Keys = points << self._shift | edges[f"{end}_context"]
-        return packed
+    def _table_places(self, table: Keys, site_order: npt.NDArray[np.intp]) -> Keys:
+        points, contexts = table >> self._shift, table & _mask(self._shift)
+        places = np.empty(len(table), dtype=np.uint64)
+        places[np.lexsort((contexts, site_order[points]))] = np.arange(len(table))
+        return places
 
 
 def tally(key_sets: Iterable[Keys]) -> tuple[Keys, Counts]:
@@ -140,20 +157,21 @@ def distinct(keys: npt.NDArray[_Integer]) -> tuple[npt.NDArray[_Integer], Counts
 
     As np.unique, whose ways are many times slower on these sizes (measured, numpy 2.4).
     """
-    keys = np.sort(keys)
-    starts = np.flatnonzero(np.append([True] * bool(len(keys)), keys[1:] != keys[:-1]))
-    return keys[starts], np.diff(starts, append=len(keys)).astype(np.int64)
+    keys, _, counts = groups(np.sort(keys))
+    return keys, counts
+
+
+def groups(keys: npt.NDArray[_Integer]) -> tuple[npt.NDArray[_Integer], Indexes, Counts]:
+    """Of sorted keys: each once, where it starts, and how often it is there."""
+    fresh = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
+    starts = np.flatnonzero(fresh)
+    return keys[starts], starts, np.diff(starts, append=len(keys)).astype(np.int64)
 
 
 def _all_nodes(keys: NodeKeys, graphs: Sequence[Graph]) -> Iterator[Keys]:
     for graph in graphs:
         yield np.concatenate(keys.nodes(graph.edges))
-
-
-def _largest(graph: Graph, what: str) -> int:
-    if not len(graph):
-        return 0
-    return max(int(graph.edges[f"{end}_{what}"].max()) for end in ("source", "sink"))
 
 
 def _mask(bits: np.uint64) -> np.uint64:

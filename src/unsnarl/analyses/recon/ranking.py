@@ -5,27 +5,28 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from unsnarl.analyses.recon.aggregate import (
-    SINK_ANCHOR,
-    SOURCE_ANCHOR,
-    WINDOWS,
-    Confident,
-    confident,
-    consistency,
-    region_nodes,
-)
-from unsnarl.analyses.recon.features import Candidates, candidates
-from unsnarl.analyses.recon.keys import NodeKeys
+from unsnarl.analyses.recon.aggregate import SINK_ANCHOR, SOURCE_ANCHOR, confident, region_nodes
+from unsnarl.analyses.recon.counting import BODY, count
+from unsnarl.analyses.recon.features import Candidates, Choice, choose
+from unsnarl.analyses.recon.index import Index, having
+from unsnarl.analyses.recon.keys import Extent, Indexes, Keys
 from unsnarl.analyses.recon.reconstruction import REGIONS, Node, Options, Reconstruction
-from unsnarl.analyses.recon.resolution import merged, shortened
-from unsnarl.analyses.recon.timelines import Spans, Timelines, find_keys, grouped
+from unsnarl.analyses.recon.resolution import Layout, Resolution
+from unsnarl.analyses.recon.timelines import Spans, Timelines, View, grouped
 from unsnarl.model.finding import Region
 from unsnarl.model.graph import Graph
+
+Sync = Literal["keep", "drop", "auto"]
+
+_FIRST_BATCH, _LAST_BATCH = 64, 512  # edges that are scored at once, more and more
+_AT_ONCE = 10  # reconstructions: as many as are shown
+_VIEWS = 3  # views that are kept: each takes 16 bytes for every edge of the failing runs
 
 
 def rank(
@@ -42,32 +43,15 @@ def rank(
         The best reconstructions, at most `options.keep`; their `runs` are indexes into `failing`.
     """
     options = options or Options()
-    if not failing:
-        return []
-    ranked = [
-        one._replace(reconstruction=replace(one.reconstruction, context_size=size))
-        for size in options.context_sizes
-        for one in _ranked_at(
-            [shortened(graph, size) for graph in failing],
-            [shortened(graph, size) for graph in passing],
-            options,
-        )
-    ]
-    ranked.sort(key=lambda one: one.place)
-    return [one.reconstruction for one in ranked[: options.keep]]
+    return list(Ranking(failing, passing, options).best(options.sync)) if failing else []
 
 
-def _ranked_at(
-    failing: Sequence[Graph], passing: Sequence[Graph], options: Options
-) -> list[_Ranked]:
-    nodes = NodeKeys([*failing, *passing])
-    chosen = candidates(nodes, list(map(merged, failing)), list(map(merged, passing)), options)
-    timelines = Timelines(nodes, failing, options)
-    ranked: list[_Ranked] = []
-    for part, data_only in _views(chosen, options):
-        seen = timelines.data_only() if data_only else timelines
-        ranked += _View(nodes, seen, failing, part, options).best()
-    return ranked
+class _Measured(NamedTuple):
+    """What is known of an edge once its regions have been counted."""
+
+    consistency: float
+    runs: int
+    body_size: int
 
 
 class _Score(NamedTuple):
@@ -79,127 +63,194 @@ class _Score(NamedTuple):
     order: int
     consistency: float
     candidate: int
+    group: int
 
 
-class _Ranked(NamedTuple):
-    place: _Score
-    reconstruction: Reconstruction
+class _Group(NamedTuple):
+    """Edges of one context size whose reconstructions are made from the same view."""
+
+    resolution: Resolution
+    data_only: bool
+    edges: Candidates
+
+    @property
+    def bounds(self) -> npt.NDArray[np.float64]:
+        """R is at most 1, so the product of the other features bounds the score."""
+        return self.edges.frequency * np.where(self.edges.variation > 0, self.edges.variation, 1.0)
 
 
-def _views(chosen: Candidates, options: Options) -> Iterator[tuple[Candidates, bool]]:
-    """Splits the edges by whether their reconstructions see data alone."""
-    if options.sync_points is None or options.sync != "auto":
-        yield chosen, options.sync == "drop"
-        return
-    for sync in (False, True):
-        rows = np.flatnonzero(chosen.sync == sync)
-        if len(rows):
-            yield chosen.take(rows), not sync
+class Ranking:
+    """Failing and passing runs made ready to be ranked, at all context sizes.
 
-
-class _View:
-    """Edges whose reconstructions are made from the same timelines."""
+    What can be used again, with and without lock operations, is: sorted keys, timelines, chosen
+    edges, what was measured of them, reconstructions.
+    """
 
     def __init__(
-        self,
-        nodes: NodeKeys,
-        timelines: Timelines,
-        failing: Sequence[Graph],
-        edges: Candidates,
-        options: Options,
+        self, failing: Sequence[Graph], passing: Sequence[Graph], options: Options
     ) -> None:
-        self._nodes = nodes
-        self._timelines = timelines
-        self._edges = edges
+        graphs, sizes = [*failing, *passing], options.context_sizes
+        extent = Extent.of(graphs)
         self._options = options
-        self._spans = self._occurrences(failing)
-        self._starts = np.searchsorted(self._spans["wanted"], np.arange(len(edges.keys) + 1))
+        self.layout = Layout(graphs, extent, sizes)
+        self.failing = [Index(graph, self.layout) for graph in failing]
+        self.passing = [Index(graph, self.layout) for graph in passing]
+        self.resolutions = {size: Resolution(graphs, self.layout, size) for size in sizes}
+        self._timelines = Timelines(failing, options, max(sizes), extent)
+        self._choices: dict[int, Choice] = {}
+        self._measured: dict[tuple[int, bool], dict[int, _Measured]] = {}
+        self._made: dict[tuple[int, bool, int], Reconstruction] = {}
+        self._view = lru_cache(_VIEWS)(self._timelines.view)
 
-    def best(self) -> list[_Ranked]:
-        """The best edges of this view with their reconstructions."""
-        scores = heapq.nsmallest(self._options.keep, self._scores())
-        return [_Ranked(score, self._reconstruct(score)) for score in scores]
+    def best(self, sync: Sync) -> Iterator[Reconstruction]:
+        """The best reconstructions if lock operations are treated so (`Options.sync`).
 
-    def _occurrences(self, failing: Sequence[Graph]) -> Spans:
-        parts = []
-        for run, graph in enumerate(failing):
-            rows, wanted = find_keys(self._edges.keys, self._nodes.edges(graph.edges))
-            parts.append(self._timelines.spans(run, graph.edges[rows], wanted))
-        spans = grouped(parts)
-        last = np.ones(len(spans), dtype=bool)  # one occurrence a run, the latest
-        last[:-1] = (spans["wanted"][1:] != spans["wanted"][:-1]) | (
-            spans["run"][1:] != spans["run"][:-1]
-        )
-        latest: Spans = spans[last]
-        return latest
+        They are made as they are asked for, some at a time, so that each view is used for all of
+        its reconstructions at once.
+        """
+        groups = [
+            group
+            for resolution in self.resolutions.values()
+            for group in self._groups(resolution, sync)
+        ]
+        scores = heapq.nsmallest(self._options.keep, self._scores(groups))
+        for start in range(0, len(scores), _AT_ONCE):
+            some = scores[start : start + _AT_ONCE]
+            for score in sorted(some, key=lambda score: score.group):
+                self._make(groups[score.group], score)
+            yield from (self._made[self._name(groups[score.group], score)] for score in some)
 
-    def _spans_of(self, candidate: int) -> Spans:
-        spans: Spans = self._spans[self._starts[candidate] : self._starts[candidate + 1]]
-        return spans
+    def occurrence(self, reconstruction: Reconstruction, run: int) -> np.void:
+        """The row in which the edge of a reconstruction happened last, in one of its runs."""
+        row = self.failing[run].last(*self._edge(reconstruction))
+        if row is None:
+            raise LookupError(f"failing run {run} does not have edge {reconstruction.edge}")
+        return row
 
-    def _scores(self) -> Iterator[_Score]:
+    def passing_runs(self, reconstruction: Reconstruction) -> int:
+        """How many passing runs have the edge of a reconstruction."""
+        return having(self.passing, *self._edge(reconstruction))
+
+    def _edge(self, reconstruction: Reconstruction) -> tuple[Resolution, Keys]:
+        resolution = self.resolutions[reconstruction.context_size]
+        return resolution, resolution.key(reconstruction.edge)
+
+    def _groups(self, resolution: Resolution, sync: Sync) -> Iterator[_Group]:
+        """Splits the edges by whether their reconstructions see data alone."""
+        size = resolution.size
+        if size not in self._choices:
+            self._choices[size] = choose(resolution, self.failing, self.passing, self._options)
+        every, data = self._choices[size]
+        if sync == "drop":
+            yield _Group(resolution, True, data)
+        elif sync == "keep" or self._options.sync_points is None:
+            yield _Group(resolution, False, every)
+        else:
+            yield _Group(resolution, True, every.take(np.flatnonzero(~every.sync)))
+            yield _Group(resolution, False, every.take(np.flatnonzero(every.sync)))
+
+    def _scores(self, groups: list[_Group]) -> Iterator[_Score]:
         """Scores edges, the most promising first, until no later one can be among the best.
 
-        R is at most 1, so the product of the other features bounds the score. Bodies can be as
-        long as the run: what need not be aggregated is not.
+        Bodies can be as long as the run: what need not be aggregated is not.
         """
-        edges = self._edges
-        bounds = edges.frequency * np.where(edges.variation > 0, edges.variation, 1.0)
         best: list[float] = []
-        for candidate in np.lexsort((edges.order, -bounds)).tolist():
-            bound = float(bounds[candidate])
-            if len(best) == self._options.keep and bound < best[0]:
-                return
-            score = self._score(candidate, bound)
-            yield score
-            push = heapq.heappush if len(best) < self._options.keep else heapq.heappushpop
-            push(best, -score.negative_score)
+        bounds = [group.bounds for group in groups]
+        for number in sorted(range(len(groups)), key=lambda n: -bounds[n].max(initial=0.0)):
+            group = groups[number]
+            promising = np.lexsort((group.edges.order, -bounds[number]))
+            for batch in _batches(promising):
+                floor = best[0] if len(best) == self._options.keep else 0.0
+                rows = batch[bounds[number][batch] >= floor]
+                for row, measured in zip(rows.tolist(), self._measure(group, rows), strict=True):
+                    score = _score(group, number, row, float(bounds[number][row]), measured)
+                    yield score
+                    push = heapq.heappush if len(best) < self._options.keep else heapq.heappushpop
+                    push(best, -score.negative_score)
+                if len(rows) < len(batch):
+                    break
 
-    def _score(self, candidate: int, bound: float) -> _Score:
-        spans = self._spans_of(candidate)
-        kept = self._confident(spans)
-        mean = consistency(kept, len(spans))
-        return _Score(
-            negative_score=-bound * (mean or 1.0),
-            negative_runs=-len(spans),
-            body_size=len(kept[1].nodes),
-            order=int(self._edges.order[candidate]),
-            consistency=mean,
-            candidate=candidate,
-        )
+    def _measure(self, group: _Group, rows: Indexes) -> list[_Measured]:
+        """Counts the regions around edges, unless they have been counted before."""
+        keys = group.edges.keys[rows]
+        known = self._measured.setdefault((group.resolution.size, group.data_only), {})
+        fresh = np.flatnonzero([key not in known for key in keys.tolist()])
+        if len(fresh):
+            view = self._view(group.resolution.size, group.data_only)
+            spans = self._spans(view, group.resolution, keys[fresh])
+            runs = np.bincount(spans.wanted, minlength=len(fresh))
+            kept = count(view, spans, len(fresh))
+            nodes, total = kept.nodes.sum(axis=1), kept.runs.sum(axis=1)
+            mean = total / np.maximum(1, runs * nodes)
+            columns = (mean.tolist(), runs.tolist(), kept.nodes[:, BODY].tolist())
+            known.update(zip(keys[fresh].tolist(), map(_Measured, *columns), strict=True))
+        return [known[key] for key in keys.tolist()]
 
-    def _confident(self, spans: Spans) -> list[Confident]:
-        return [confident(self._timelines, spans, region, self._options) for region in WINDOWS]
+    def _spans(self, view: View, resolution: Resolution, keys: Keys) -> Spans:
+        """The latest occurrence of each edge in each failing run that has it."""
+        parts = []
+        for run, index in enumerate(self.failing):
+            wanted, rows = index.latest(resolution, keys)
+            parts.append(view.spans(run, rows, wanted))
+        return grouped(parts)
 
-    def _reconstruct(self, score: _Score) -> Reconstruction:
-        spans = self._spans_of(score.candidate)
-        kept = self._confident(spans)
-        prefix, body, suffix = region_nodes(self._timelines, spans, kept, self._options)
-        source, sink = self._ends(score.candidate)
+    def _make(self, group: _Group, score: _Score) -> None:
+        name = self._name(group, score)
+        if name not in self._made:
+            self._made[name] = self._reconstruct(group, score)
+
+    def _name(self, group: _Group, score: _Score) -> tuple[int, bool, int]:
+        return group.resolution.size, group.data_only, int(group.edges.keys[score.candidate])
+
+    def _reconstruct(self, group: _Group, score: _Score) -> Reconstruction:
+        row = score.candidate
+        keys = group.edges.keys[row : row + 1]
+        view = self._view(group.resolution.size, group.data_only)
+        spans = self._spans(view, group.resolution, keys)
+        prefix, body, suffix = region_nodes(view, spans, confident(view, spans), self._options)
+        source, sink = _ends(group.resolution, keys)
         features = {
-            "B": float(self._edges.frequency[score.candidate]),
-            "C": float(self._edges.variation[score.candidate]),
+            "B": float(group.edges.frequency[row]),
+            "C": float(group.edges.variation[row]),
             "R": score.consistency,
         }
         return Reconstruction(
             score=-score.negative_score,
             features=features,
             regions=_with_roles([prefix, [source], body, [sink], suffix]),
-            runs=tuple(spans["run"].tolist()),
+            runs=tuple(spans.runs.tolist()),
             body_size=score.body_size,
+            context_size=group.resolution.size,
         )
 
-    def _ends(self, candidate: int) -> tuple[Node, Node]:
-        key = self._edges.keys[candidate : candidate + 1]
-        source, sink = (
-            Node(int(point[0]), int(context[0]), 1.0, 0.0, 0, 1.0, 1.0, anchor)
-            for anchor, (point, context) in zip(
-                (SOURCE_ANCHOR, SINK_ANCHOR),
-                map(self._nodes.unpack, self._nodes.ends(key)),
-                strict=True,
-            )
-        )
-        return source, sink
+
+def _batches(rows: Indexes) -> Iterator[Indexes]:
+    start, size = 0, _FIRST_BATCH
+    while start < len(rows):
+        yield rows[start : start + size]
+        start, size = start + size, min(2 * size, _LAST_BATCH)
+
+
+def _score(group: _Group, number: int, row: int, bound: float, measured: _Measured) -> _Score:
+    return _Score(
+        negative_score=-bound * (measured.consistency or 1.0),
+        negative_runs=-measured.runs,
+        body_size=measured.body_size,
+        order=int(group.edges.order[row]),
+        consistency=measured.consistency,
+        candidate=row,
+        group=number,
+    )
+
+
+def _ends(resolution: Resolution, key: Keys) -> tuple[Node, Node]:
+    source_point, source_context, sink_point, sink_context = (
+        int(column[0]) for column in resolution.ends(key)
+    )
+    return (
+        Node(source_point, source_context, 1.0, 0.0, 0, 1.0, 1.0, SOURCE_ANCHOR),
+        Node(sink_point, sink_context, 1.0, 0.0, 0, 1.0, 1.0, SINK_ANCHOR),
+    )
 
 
 def _with_roles(regions: list[list[Node]]) -> dict[Region, tuple[Node, ...]]:

@@ -1,157 +1,315 @@
 # SPDX-License-Identifier: Apache-2.0
 """The nodes of runs in the order of time, and the regions around edges as spans of it.
 
-The timelines of all runs lie one behind the other in four arrays, so that a region of any run is
-just a span of indexes:
+The order of a run's moments is the same at every context size, so it is made once (`Timelines`).
+What counts as one node is not: a `View` shows the timelines at one size, with or without lock
+operations. In it all runs lie one behind the other, so a region of any run is a span of indexes:
 
-    times    | run 0: 3 4 9 12 | run 1: 1 2 5 | ...
-    nodes    |        a b a'c  |        b a c |
+    nodes     | run 0: a b a c | run 1: b a c | ...
+    places    |        0 1 3 4 |        0 2 3 |       where the moment is in the order of its run
+
+Numbers are 32 bits wide: with 25 failing runs of 100,000 edges there are five million moments.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterable, Sequence
 from copy import copy
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from unsnarl.analyses.recon.keys import Keys, NodeKeys, tally
+from unsnarl.analyses.recon.keys import (
+    LONGEST,
+    Extent,
+    Indexes,
+    Keys,
+    context_mask,
+    distinct,
+    tally,
+)
 from unsnarl.analyses.recon.reconstruction import Options
 from unsnarl.model.graph import Edges, Graph
 
-Indexes = npt.NDArray[np.intp]
-Spans = npt.NDArray[Any]
+Numbers = npt.NDArray[np.int32]
+Flags = npt.NDArray[np.bool_]
+
+_Integer = TypeVar("_Integer", bound=np.integer)
 
 _TABLE_FACTOR = 4
-
-# One occurrence of a wanted edge in one run: three spans of the timeline and what its ends were.
-SPAN = np.dtype(
-    [
-        ("wanted", np.intp),
-        ("run", np.intp),
-        ("prefix", np.intp, 2),
-        ("body", np.intp, 2),
-        ("suffix", np.intp, 2),
-        ("source_thread", np.uint16),
-        ("sink_thread", np.uint16),
-        ("cell", np.uint64),
-        ("time", np.uint64),
-    ]
-)
+_COPY = 8
 
 
-class Moments(NamedTuple):
-    """Parallel arrays: which node happened when, in which thread, on which cell."""
+class Spans(NamedTuple):
+    """Occurrences of wanted edges: their regions in a view, and what their ends were.
 
-    times: npt.NDArray[np.uint64]
-    nodes: Indexes
-    threads: npt.NDArray[np.uint16]
+    `prefix`, `body` and `suffix` have two columns, the first index and that after the last.
+    """
+
+    wanted: Indexes
+    runs: Indexes
+    prefix: Indexes
+    body: Indexes
+    suffix: Indexes
+    source_threads: npt.NDArray[np.uint16]
+    sink_threads: npt.NDArray[np.uint16]
     cells: npt.NDArray[np.uint64]
 
-    def take(self, rows: Indexes) -> Moments:
-        """Some of the moments, in the given order."""
-        return Moments._make(column[rows] for column in self)
+    def take(self, rows: Indexes | slice) -> Spans:
+        """Some of the spans."""
+        return Spans._make(column[rows] for column in self)
+
+    @property
+    def regions(self) -> tuple[Indexes, Indexes, Indexes]:
+        """The bounds of prefix, body and suffix."""
+        return self.prefix, self.body, self.suffix
+
+
+class _Moments(NamedTuple):
+    """Both ends of every edge of a run in time order.
+
+    An end is its edge's row if it is a source, and `len(edges)` more if it is a sink.
+    """
+
+    ends: Numbers
+    times: npt.NDArray[np.uint64]
+    nodes: Numbers
 
 
 class Timelines:
-    """The timelines of some runs. Nodes are numbered densely: `points[n]`, `contexts[n]`."""
+    """The moments of some runs. Nodes are numbered at the longest context size."""
 
-    def __init__(self, nodes: NodeKeys, graphs: Sequence[Graph], options: Options) -> None:
-        self._options = options
-        self._numbers = _Numbers(nodes, graphs)
-        self.points, self.contexts = nodes.unpack(self._numbers.keys)
-        self._last = np.empty(len(self.points), dtype=np.intp)
-        parts = [self._moments(graph.edges) for graph in graphs]
-        self.starts = np.cumsum([0, *(len(part.times) for part in parts)])
-        self.moments = Moments._make(map(np.concatenate, zip(*parts, strict=True)))
+    def __init__(
+        self,
+        graphs: Sequence[Graph],
+        options: Options,
+        size: int = LONGEST,
+        extent: Extent | None = None,
+    ) -> None:
+        extent = (extent or Extent.of(graphs)).at(size)
+        self.graphs = graphs
+        self.options = options
+        self._shift = extent.contexts.bit_length()
+        self._mask = context_mask(size)
+        self._limit = 1 << extent.points.bit_length() + self._shift
+        numbering = _Numbering(self._limit, 2 * sum(map(len, graphs)))
+        for graph in graphs:
+            numbering.add(self._nodes(graph.edges))
+        self._points, self._contexts = _unpacked(numbering.keys(), self._shift)
+        self.moments = [self._moments(graph.edges, numbering) for graph in graphs]
+
+    def view(self, size: int = LONGEST, data_only: bool = False) -> View:
+        """The timelines with contexts of so many events, perhaps without lock operations."""
+        points, contexts = self._points, self._contexts
+        numbers = None
+        if (1 << self._shift) - 1 > context_mask(size):
+            numbers, points, contexts = self._shortened(size)
+        hidden = None
+        if data_only and self.options.sync_points is not None:
+            hidden = self.options.sync_points[points]
+        return View(self, numbers, points, contexts, hidden)
+
+    def _shortened(self, size: int) -> tuple[Numbers, Indexes, Indexes]:
+        """For each node what it is with shorter contexts, and the points and contexts of those."""
+        packed = self._points.astype(np.uint64) << np.uint64(2 * size)
+        packed |= (self._contexts & context_mask(size)).astype(np.uint64)
+        numbering = _Numbering(self._limit >> self._shift << 2 * size, len(packed))
+        numbering.add(packed)
+        return numbering.of(packed), *_unpacked(numbering.keys(), 2 * size)
+
+    def _nodes(self, edges: Edges) -> Keys:
+        """The nodes of all sources, then of all sinks."""
+        nodes = np.empty(2 * len(edges), dtype=np.uint64)
+        contexts = np.empty(2 * len(edges), dtype=np.uint16)
+        for end, half in (("source", slice(len(edges))), ("sink", slice(len(edges), None))):
+            nodes[half] = edges[f"{end}_point"]
+            contexts[half] = edges[f"{end}_context"]
+        nodes <<= np.uint64(self._shift)
+        nodes |= contexts & self._mask
+        return nodes
+
+    def _moments(self, edges: Edges, numbering: _Numbering) -> _Moments:
+        times = np.concatenate((edges["source_time"], edges["sink_time"]))
+        order = np.argsort(times)
+        nodes = numbering.of(self._nodes(edges))
+        return _Moments(order.astype(np.int32), times[order], nodes[order])
+
+
+class View:
+    """Timelines as a reconstruction sees them. Nodes are numbered: `points[n]`, `contexts[n]`."""
+
+    def __init__(
+        self,
+        timelines: Timelines,
+        numbers: Numbers | None,
+        points: Indexes,
+        contexts: Indexes,
+        hidden: Flags | None,
+    ) -> None:
+        self.points = points
+        self.contexts = contexts
+        self._timelines = timelines
+        self._last = np.empty(len(points), dtype=np.int32)
+        parts = [self._run(moments, numbers, hidden) for moments in timelines.moments]
+        self._places = [places for places, _ in parts]
+        self.starts = np.cumsum([0, *map(len, self._places)])
+        self.nodes: Numbers = np.concatenate(
+            [np.empty(0, np.int32), *(nodes for _, nodes in parts)]
+        )
 
     def __len__(self) -> int:
         return len(self.points)
 
-    def data_only(self) -> Timelines:
-        """The same timelines without lock and thread operations."""
-        if self._options.sync_points is None:
-            return self
-        rows = np.flatnonzero(~self._options.sync_points[self.points][self.moments.nodes])
-        without = copy(self)
-        without.moments = self.moments.take(rows)
-        without.starts = np.searchsorted(rows, self.starts)
-        return without
+    @property
+    def point_limit(self) -> int:
+        """All points are below this; nodes are in their order."""
+        return int(self.points[-1]) + 1 if len(self) else 1
 
-    def _moments(self, edges: Edges) -> Moments:
-        """Both ends of every edge in time order, each node only where it last happened."""
-        nodes = self._numbers.of(edges)
-        both = Moments(
-            np.concatenate((edges["source_time"], edges["sink_time"])),
-            nodes,
-            np.concatenate((edges["source_thread"], edges["sink_thread"])),
-            np.concatenate((edges["cell"], edges["cell"])),
-        )
-        order = np.argsort(both.times)
-        moments = both.take(order[self._wanted(both.times[order], nodes[order])])
-        if np.all(moments.times[1:] > moments.times[:-1]):
-            return moments
-        # Clocks of several cores may agree: let the order of rows in the file not matter.
-        return moments.take(np.lexsort((moments.nodes, moments.times)))
+    def _run(
+        self, moments: _Moments, numbers: Numbers | None, hidden: Flags | None
+    ) -> tuple[Numbers, Numbers]:
+        """The moments of a run that count, and their nodes."""
+        nodes = moments.nodes if numbers is None else numbers[moments.nodes]
+        places = np.flatnonzero(self._wanted(moments.times, nodes))
+        _order_equals(places, moments.times[places], nodes, len(self))
+        if hidden is not None:
+            places = places[~hidden[nodes[places]]]
+        return places.astype(np.int32), nodes[places]
 
-    def _wanted(self, times: npt.NDArray[np.uint64], nodes: Indexes) -> npt.NDArray[np.bool_]:
-        if self._options.timeline == "all":
+    def _wanted(self, times: npt.NDArray[np.uint64], nodes: Numbers) -> Flags:
+        """Each node once a moment, or only where it last happened."""
+        if self._timelines.options.timeline == "all":
             fresh = np.ones(len(nodes), dtype=bool)
-            fresh[1:] = (times[1:] != times[:-1]) | (nodes[1:] != nodes[:-1])
+            np.not_equal(nodes[1:], nodes[:-1], out=fresh[1:])
+            fresh[1:] |= times[1:] != times[:-1]
             return fresh
-        places = np.arange(len(nodes))
+        places = np.arange(len(nodes), dtype=np.int32)
         self._last[nodes] = places  # of equal indexes the last assignment stays
-        latest: npt.NDArray[np.bool_] = self._last[nodes] == places
+        latest: Flags = self._last[nodes] == places
         return latest
 
-    def spans(self, run: int, edges: Edges, wanted: Indexes) -> Spans:
+    def spans(self, run: int, rows: Indexes, wanted: Indexes) -> Spans:
         """The regions around edges of one run; `wanted` is the caller's name for each edge."""
+        edges = self._timelines.graphs[run].edges
         start, stop = self.starts[run], self.starts[run + 1]
-        times, window = self.moments.times[start:stop], self._options.window
-        spans = np.empty(len(edges), dtype=SPAN)
-        spans["wanted"], spans["run"] = wanted, run
-        source_first = start + np.searchsorted(times, edges["source_time"], "left")
-        source_last = start + np.searchsorted(times, edges["source_time"], "right")
-        sink_first = start + np.searchsorted(times, edges["sink_time"], "left")
-        sink_last = start + np.searchsorted(times, edges["sink_time"], "right")
-        spans["prefix"] = _pairs(np.maximum(source_first - window, start), source_first)
-        spans["body"] = _pairs(source_last, np.maximum(source_last, sink_first))
-        spans["suffix"] = _pairs(sink_last, np.minimum(sink_last + window, stop))
-        for field in ("source_thread", "sink_thread", "cell"):
-            spans[field] = edges[field]
-        spans["time"] = edges["sink_time"]
-        return spans
+        window = self._timelines.options.window
+        source_first, source_last = self._around(run, edges["source_time"][rows])
+        sink_first, sink_last = self._around(run, edges["sink_time"][rows])
+        return Spans(
+            wanted=wanted,
+            runs=np.full(len(rows), run),
+            prefix=_pairs(np.maximum(source_first - window, start), source_first),
+            body=_pairs(source_last, np.maximum(source_last, sink_first)),
+            suffix=_pairs(sink_last, np.minimum(sink_last + window, stop)),
+            source_threads=edges["source_thread"][rows],
+            sink_threads=edges["sink_thread"][rows],
+            cells=edges["cell"][rows],
+        )
+
+    def _around(self, run: int, times: npt.NDArray[np.uint64]) -> tuple[Indexes, Indexes]:
+        """The first index at or after some moments, and the first after them."""
+        order, places = self._timelines.moments[run].times, self._places[run]
+        bounds = (np.searchsorted(order, times, "left"), np.searchsorted(order, times, "right"))
+        # Of equal width, else the places would be converted anew every time.
+        first, last = (np.searchsorted(places, bound.astype(np.int32)) for bound in bounds)
+        return self.starts[run] + first, self.starts[run] + last
+
+    @cached_property
+    def threads(self) -> npt.NDArray[np.uint16]:
+        """The threads of all moments."""
+        threads = np.empty(len(self.nodes), dtype=np.uint16)
+        for run, places in enumerate(self._places):
+            edges = self._timelines.graphs[run].edges
+            both = np.concatenate((edges["source_thread"], edges["sink_thread"]))
+            ends = self._timelines.moments[run].ends[places]
+            np.take(both, ends, out=threads[self.starts[run] : self.starts[run + 1]])
+        return threads
+
+    def cells(self, indexes: Indexes, runs: Indexes) -> npt.NDArray[np.uint64]:
+        """The cells that moments touched, which must be in the order of their runs."""
+        cells = np.empty(len(indexes), dtype=np.uint64)
+        bounds = np.searchsorted(runs, np.arange(len(self._places) + 1))
+        for run in np.flatnonzero(np.diff(bounds)).tolist():
+            some = slice(bounds[run], bounds[run + 1])
+            ends = self._timelines.moments[run].ends[
+                self._places[run][indexes[some] - self.starts[run]]
+            ]
+            column = self._timelines.graphs[run].edges["cell"]
+            if len(ends) * _COPY > len(column):  # faster than to gather from among wide rows
+                column = column.copy()
+            ends -= (ends >= len(column)) * np.int32(len(column))
+            cells[some] = column[ends]
+        return cells
+
+    def by_thread(self) -> View:
+        """The same moments, with (point, thread) for nodes; such nodes have no contexts."""
+        width = int(self.threads.max(initial=0)) + 1
+        pairs = [
+            self.points[self.nodes[first:last]].astype(np.uint64) * width + self.threads[first:last]
+            for first, last in itertools.pairwise(self.starts.tolist())
+        ]
+        numbering = _Numbering(self.point_limit * width, len(self.nodes))
+        for some in pairs:
+            numbering.add(some)
+        view = copy(self)
+        view.nodes = np.concatenate([self.nodes[:0], *map(numbering.of, pairs)])
+        view.points = (numbering.keys() // width).astype(np.intp)
+        view.contexts = np.zeros(len(view.points), dtype=np.intp)
+        return view
 
 
-class _Numbers:
-    """Numbers the nodes of some graphs densely, in the order of their keys."""
+class _Numbering:
+    """Numbers keys densely, in their order."""
 
-    def __init__(self, nodes: NodeKeys, graphs: Sequence[Graph]) -> None:
-        self._node_keys = nodes
-        entries = 2 * sum(map(len, graphs))
-        self._table: Indexes | None = None
+    def __init__(self, limit: int, entries: int) -> None:
         # A table by key is several times faster than a search, where memory stays linear.
-        if nodes.limit <= _TABLE_FACTOR * entries:
-            present = np.zeros(nodes.limit, dtype=bool)
-            for graph in graphs:
-                for keys in nodes.nodes(graph.edges):
-                    present[keys.astype(np.intp)] = True
-            self._table = np.cumsum(present) - 1
-            self.keys: Keys = np.flatnonzero(present).astype(np.uint64)
+        self._present = np.zeros(limit, dtype=bool) if limit <= _TABLE_FACTOR * entries else None
+        self._sets: list[Keys] = []
+
+    def add(self, keys: Keys) -> None:
+        """Makes keys known, before the first number is asked for."""
+        if self._present is not None:
+            self._present[keys] = True
         else:
-            self.keys, _ = tally(np.concatenate(nodes.nodes(graph.edges)) for graph in graphs)
+            self._sets.append(distinct(keys)[0])
 
-    def of(self, edges: Edges) -> Indexes:
-        """The numbers of all sources, then of all sinks."""
-        keys = np.concatenate(self._node_keys.nodes(edges))
-        if self._table is None:
-            return np.searchsorted(self.keys, keys)
-        return self._table[keys.astype(np.intp)]
+    @cached_property
+    def _known(self) -> Keys:
+        keys, _ = tally(self._sets)
+        return keys
+
+    @cached_property
+    def _table(self) -> Numbers:
+        assert self._present is not None
+        table: Numbers = np.cumsum(self._present, dtype=np.int32)
+        table -= 1
+        return table
+
+    def keys(self) -> Keys:
+        """All known keys in order."""
+        return (
+            self._known
+            if self._present is None
+            else np.flatnonzero(self._present).astype(np.uint64)
+        )
+
+    def of(self, keys: Keys) -> Numbers:
+        """The numbers of known keys."""
+        if self._present is not None:
+            return self._table[keys]
+        # Looked up in order: several times faster in large sets.
+        order = np.argsort(keys)
+        numbers = np.empty(len(keys), dtype=np.int32)
+        numbers[order] = np.searchsorted(self._known, keys[order])
+        return numbers
 
 
-def find_keys(wanted: Keys, keys: Keys) -> tuple[Indexes, Indexes]:
+def find_keys(
+    wanted: npt.NDArray[_Integer], keys: npt.NDArray[_Integer]
+) -> tuple[Indexes, Indexes]:
     """Which rows of `keys` are in the sorted array `wanted`, and where there."""
     if not len(wanted):
         return np.empty(0, np.intp), np.empty(0, np.intp)
@@ -160,12 +318,35 @@ def find_keys(wanted: Keys, keys: Keys) -> tuple[Indexes, Indexes]:
     return rows, places[rows]
 
 
-def grouped(parts: Sequence[Spans]) -> Spans:
-    """Joins the spans of runs: sorted by wanted edge, then by run, then by time."""
-    spans = np.concatenate([np.empty(0, SPAN), *parts])
-    ordered: Spans = spans[np.lexsort((spans["time"], spans["run"], spans["wanted"]))]
-    return ordered
+def grouped(parts: Iterable[Spans]) -> Spans:
+    """Joins the spans of runs: sorted by wanted edge, then as they were."""
+    spans = Spans._make(map(np.concatenate, zip(*parts, strict=True)))
+    return spans.take(np.argsort(spans.wanted, kind="stable"))
 
 
-def _pairs(first: Indexes, last: Indexes) -> npt.NDArray[np.intp]:
+def _order_equals(
+    places: Indexes, times: npt.NDArray[np.uint64], nodes: Numbers, universe: int
+) -> None:
+    """Puts moments of equal time in the order of their nodes.
+
+    Clocks of several cores may agree: let the order of rows in the file not matter.
+    """
+    equal = times[1:] == times[:-1]
+    if not equal.any():
+        return
+    tied = np.zeros(len(places), dtype=bool)
+    tied[1:] = equal
+    tied[:-1] |= equal
+    rows = np.flatnonzero(tied)
+    moments = np.cumsum(np.append(True, ~equal))[rows]
+    keys = moments * universe + nodes[places[rows]]
+    places[rows] = places[rows[np.argsort(keys, kind="stable")]]
+
+
+def _unpacked(nodes: Keys, shift: int) -> tuple[Indexes, Indexes]:
+    """The points and contexts of packed nodes."""
+    return (nodes >> shift).astype(np.intp), (nodes & (1 << shift) - 1).astype(np.intp)
+
+
+def _pairs(first: Indexes, last: Indexes) -> Indexes:
     return np.stack((first, last), axis=1)

@@ -30,17 +30,28 @@ class Companion(NamedTuple):
     share: float
 
 
-def companions(failing: Sequence[Graph], reconstruction: Reconstruction) -> list[Companion]:
-    """The access before the source by the sink's thread, and after the sink by the source's."""
+def companions(
+    failing: Sequence[Graph],
+    reconstruction: Reconstruction,
+    edges: Sequence[np.void | None] | None = None,
+) -> list[Companion]:
+    """The access before the source by the sink's thread, and after the sink by the source's.
+
+    Args:
+        failing: The graphs of all failing runs.
+        reconstruction: What to complete.
+        edges: Its edge in each of its runs, if known.
+    """
+    edges = edges or [reconstruction.occurrence(failing[run]) for run in reconstruction.runs]
     before: Counter[int] = Counter()
     after: Counter[int] = Counter()
-    for run in reconstruction.runs:
-        edges = failing[run].edges
-        edge = reconstruction.occurrence(failing[run])
-        if edge is None or edge["source_thread"] == edge["sink_thread"]:
-            continue
-        before.update(_nearest(edges, edge, before=True))
-        after.update(_nearest(edges, edge, before=False))
+    for run, edge in zip(reconstruction.runs, edges, strict=True):
+        if edge is not None and edge["source_thread"] != edge["sink_thread"]:
+            # One column first: rows are wide, and few of them touch the cell.
+            rows = np.flatnonzero(failing[run].edges["cell"] == edge["cell"])
+            same_cell = failing[run].edges[rows]
+            before.update(_nearest(same_cell, edge, before=True))
+            after.update(_nearest(same_cell, edge, before=False))
     runs = len(reconstruction.runs)
     found = [Companion(p, "prefix", SINK_ANCHOR, n / runs) for p, n in before.most_common(1)]
     found += [Companion(p, "suffix", SOURCE_ANCHOR, n / runs) for p, n in after.most_common(1)]
@@ -48,12 +59,12 @@ def companions(failing: Sequence[Graph], reconstruction: Reconstruction) -> list
 
 
 def _nearest(edges: Edges, edge: np.void, *, before: bool) -> list[int]:
-    """The point of the closest access of the edge's cell by the thread of its other end."""
+    """The point of the closest of some accesses by the thread of the edge's other end."""
     thread = edge["sink_thread"] if before else edge["source_thread"]
     best: tuple[int, int] | None = None
     for side in ("source", "sink"):
         times = edges[f"{side}_time"]
-        mine = (edges["cell"] == edge["cell"]) & (edges[f"{side}_thread"] == thread)
+        mine = edges[f"{side}_thread"] == thread
         mine &= times < edge["source_time"] if before else times > edge["sink_time"]
         rows = np.flatnonzero(mine)
         if len(rows):

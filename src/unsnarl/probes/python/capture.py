@@ -12,28 +12,49 @@ import collections
 import contextlib
 import json
 import sys
-import threading
 import types
-from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from unsnarl import _core
 from unsnarl.probes.python import failures
+from unsnarl.probes.python.naming import (
+    KEYS,
+    MISSING,
+    SEQUENCES,
+    Name,
+    find_attribute,
+    instrumented_frames,
+    is_a,
+    name_of,
+)
 
 VALUE_LIMIT = 40
+UNNAMED = "a lock"
+_CALL = 10  # format.h, enum uns_op: a call into code that is not instrumented
 _MAX_ITEMS = 8
-_MISSING = object()
-_ATOMS = (int, str, float, bool, type(None), bytes, complex)
-_SEQUENCES: tuple[type, ...] = (list, tuple, collections.deque)
-_KEYS = (int, str, float, bool, type(None), bytes)
+_ATOMS = (*KEYS, complex)
 
-# [event index, point, thread path, value, names of the locks held, variable]
+# [event index, point, thread path, value, names of the locks held, variable,
+#  for each lock: [its number, the number of the acquisition], [object, element, owner or 0]].
+# Locks and objects are numbered from 1 on as they are met: names may be shared, numbers are not.
 Value = list[Any]
+
+
+class _Cell(NamedTuple):
+    """What was touched: `element` of `whole`, which is known as `name`."""
+
+    whole: object
+    name: Name
+    element: str = ""
+
 
 _values: list[Value] = []
 _written: list[tuple[Value, object, object]] = []
 _wanted: set[int] = set()
-_lock_names: dict[int, str | None] = {}
+# Locks are kept, so that none can have the address of an earlier one.
+_locks: dict[int, tuple[int, object]] = {}
+_lock_names: dict[int, str] = {}
+_objects: dict[int, int] = {}
 
 
 def install(points: list[int]) -> None:
@@ -46,6 +67,8 @@ def note_values() -> None:
     """At the end of the run: note what was taken."""
     _settle()
     if _values:
+        for value in _values:
+            value[4] = [_lock_names.get(number, UNNAMED) for number, _ in value[6]]
         _core.note(json.dumps({"values": _values}))
         _values.clear()
 
@@ -57,19 +80,24 @@ def _hook(  # noqa: PLR0917  called from C
     obj: object,
     key: object,
     is_write: bool,
-    locks: tuple[object, ...],
+    locks: list[tuple[object, int]],
 ) -> None:
     with contextlib.suppress(Exception):
         _settle()
         if point not in _wanted:
             return
-        frames = list(_instrumented_frames(sys._getframe(1)))
-        # a lock without a name is one that threading made for itself
-        names = [name for lock in locks if (name := _lock_name(lock, frames))]
-        value: Value = [index, point, path, "", names, _variable(obj, key, frames)]
+        frames = list(instrumented_frames(sys._getframe(1)))
+        is_call = point & 15 == _CALL
+        cell = _called(obj, frames) if is_call else _cell(obj, key, frames)
+        held = [[_lock_number(lock, frames), section] for lock, section in locks]
+        owner = 0 if cell.name.owner is None else _number(cell.name.owner)
+        identity = [_number(cell.whole), cell.element, owner]
+        value: Value = [index, point, path, "", [], cell.name.text, held, identity]
         _values.append(value)
+        if is_call and not is_a(obj, dict, set, *SEQUENCES):
+            return  # what a library's object holds is its own affair
         if is_write:
-            _written.append((value, obj, key))
+            _written.append((value, obj, None if is_call else key))
         else:
             value[3] = value_text(obj, key)
 
@@ -84,14 +112,21 @@ def _settle() -> None:
 def value_text(obj: object, key: object) -> str:
     """What is now in the cell (`obj`, `key`), as a short text."""
     found = _contents(obj, key)
-    return "<unset>" if found is _MISSING else short(found)
+    return "<unset>" if found is MISSING else short(found)
 
 
 def short(value: object) -> str:
     """repr() of exact builtins, `<Type>` of all else, cut to 40 characters."""
-    text = repr(value) if _is_plain(value, 2) else f"<{type(value).__name__}>"
+    text = repr(value) if _is_plain(value, 2) else f"<{type(value).__name__}{_size(value)}>"
     text = failures.clean(text)
     return text if len(text) <= VALUE_LIMIT else text[: VALUE_LIMIT - 1] + "…"
+
+
+def _size(value: object) -> str:
+    """How long a container is, as its builtin base says."""
+    bases: tuple[Any, ...] = (dict, set, frozenset, *SEQUENCES)
+    base = next((base for base in bases if is_a(value, base)), None)
+    return f" of {base.__len__(value)}" if base else ""
 
 
 def _is_plain(value: object, depth: int) -> bool:
@@ -109,116 +144,60 @@ def _is_plain(value: object, depth: int) -> bool:
 
 
 def _contents(obj: object, key: object) -> object:
-    kind = type(obj)
-    if isinstance(obj, types.CellType):
+    if type(obj) is types.CellType:
         try:
             return obj.cell_contents
         except ValueError:
-            return _MISSING
-    if (key is None or type(key) is slice) and kind in (*_SEQUENCES, dict, set, frozenset):
+            return MISSING
+    if is_a(obj, dict, set, frozenset, *SEQUENCES):
+        return _inside(obj, key)
+    return find_attribute(obj, key)[1] if type(key) is str else MISSING
+
+
+def _inside(obj: Any, key: object) -> object:
+    """An element of a container, or all of it; a subclass is asked as its builtin base."""
+    if key is None or type(key) is slice:
         return obj
-    if kind is dict:
-        return dict.get(obj, key, _MISSING) if type(key) in _KEYS else _MISSING  # type: ignore[call-overload]
-    if kind in _SEQUENCES:
-        return _element(obj, key)
-    return _attribute(obj, key) if type(key) is str else _MISSING
+    if is_a(obj, dict):
+        return dict.get(obj, key, MISSING) if type(key) in KEYS else MISSING
+    base: Any = next((kind for kind in SEQUENCES if is_a(obj, kind)), None)
+    if base is None or type(key) is not int or not -base.__len__(obj) <= key < base.__len__(obj):
+        return MISSING
+    return base.__getitem__(obj, key)
 
 
-def _element(obj: Any, key: object) -> object:
-    if type(key) is not int or not -len(obj) <= key < len(obj):
-        return _MISSING
-    return obj[key]
+def _called(obj: object, frames: list[types.FrameType]) -> _Cell:
+    return _Cell(obj, name_of(obj, frames))
 
 
-def _attribute(obj: object, name: str) -> object:
-    """An attribute as it is stored, without running __getattr__, a property or any descriptor."""
-    with contextlib.suppress(AttributeError):
-        found = object.__getattribute__(obj, "__dict__").get(name, _MISSING)
-        if found is not _MISSING:
-            return found
-    for base in type.__dict__["__mro__"].__get__(type(obj)):
-        entry = type.__dict__["__dict__"].__get__(base).get(name, _MISSING)
-        if type(entry) is types.MemberDescriptorType:
-            try:
-                return entry.__get__(obj)
-            except AttributeError:
-                return _MISSING
-        if entry is not _MISSING:
-            return entry
-    return _MISSING
+def _cell(obj: object, key: object, frames: list[types.FrameType]) -> _Cell:
+    """What an access touches, by a name that the user would know it by."""
+    if type(obj) is types.CellType or any(frame.f_globals is obj for frame in frames):
+        return _Cell(obj, Name(str(key)))
+    if is_a(obj, types.ModuleType):
+        return _Cell(obj.__dict__, Name(f"{obj.__dict__.get('__name__', '?')}.{key}"))
+    if type(key) is not str or is_a(obj, dict):
+        return _Cell(obj, name_of(obj, frames), _element(obj, key))
+    holder, _ = find_attribute(obj, key)
+    kind: Any = obj if is_a(obj, type) else type(obj)
+    return _Cell(holder, Name(f"{kind.__name__}.{key}", holder))
 
 
-def _variable(obj: object, key: object, frames: list[types.FrameType]) -> str:
-    """A name that the user would know the cell by."""
-    if isinstance(obj, types.CellType) or _is_globals(obj, frames):
-        return str(key)
-    if isinstance(obj, types.ModuleType):
-        return f"{obj.__dict__.get('__name__', '?')}.{key}"
-    if isinstance(obj, (dict, set, frozenset, *_SEQUENCES)):
-        name = _name_of(obj, frames) or type(obj).__name__
-        return name if key is None else f"{name}[{short(key)}]"
-    owner = obj.__name__ if isinstance(obj, type) else type(obj).__name__
-    return f"{owner}.{key}" if type(key) is str else owner
+def _element(obj: object, key: object) -> str:
+    """`['tea']`, for keys whose elements the core tells apart (cells.c)."""
+    if is_a(obj, dict):
+        return f"[{short(key)}]" if key is not None and _is_plain(key, 1) else ""
+    if type(key) is not int:
+        return ""
+    return f"[{key + len(obj) if key < 0 and type(obj) in SEQUENCES else key}]"  # type: ignore[arg-type]
 
 
-def _is_globals(obj: object, frames: list[types.FrameType]) -> bool:
-    return any(frame.f_globals is obj for frame in frames)
+def _number(obj: object) -> int:
+    return _objects.setdefault(id(obj), len(_objects) + 1)
 
 
-def _lock_name(lock: object, frames: list[types.FrameType]) -> str | None:
-    known = _lock_names.get(id(lock))  # a lock that is held does not go away
-    if known is None:
-        known = _lock_names[id(lock)] = _name_of(lock, frames)
-    return known
-
-
-def _name_of(wanted: object, frames: list[types.FrameType]) -> str | None:
-    """The name of an object, as the nearest instrumented frame that can see it would write it."""
-    for frame in frames:
-        scopes = [frame.f_locals]
-        if frame.f_globals is not frame.f_locals:
-            scopes.append(frame.f_globals)
-        for scope in scopes:
-            name = _search(wanted, list(scope.items()))
-            if name is not None:
-                return name
-    return None
-
-
-def _search(wanted: object, names: list[tuple[str, object]]) -> str | None:
-    inner: str | None = None
-    for name, value in names:
-        if name.startswith("@"):
-            continue  # made by pytest's assertion rewriter
-        if _is_or_wraps(value, wanted):
-            return name
-        if inner is None:
-            inner = _search_attributes(wanted, value)
-    return inner
-
-
-def _search_attributes(wanted: object, owner: object) -> str | None:
-    if isinstance(owner, types.ModuleType):
-        return None
-    with contextlib.suppress(Exception):
-        attributes = object.__getattribute__(owner, "__dict__")
-        kind = owner if isinstance(owner, type) else type(owner)
-        for name, value in list(attributes.items()):
-            if _is_or_wraps(value, wanted):
-                return f"{kind.__name__}.{name}"
-    return None
-
-
-def _is_or_wraps(value: object, wanted: object) -> bool:
-    """Whether it is the object, or a condition on it: `with self.ready` holds the inner lock."""
-    if value is wanted:
-        return True
-    return isinstance(value, threading.Condition) and value.__dict__.get("_lock") is wanted
-
-
-def _instrumented_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
-    files = failures.user_files()
-    while frame is not None:
-        if frame.f_code.co_filename in files:
-            yield frame
-        frame = frame.f_back
+def _lock_number(lock: object, frames: list[types.FrameType]) -> int:
+    number, _ = _locks.setdefault(id(lock), (len(_locks) + 1, lock))
+    if number not in _lock_names and (name := name_of(lock, frames).text):
+        _lock_names[number] = name
+    return number

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How consistent the regions around many edges are, R of Recon 4.1, counted for all at once.
+
+All that the score needs of a region is how many nodes it keeps and how often these are there.
+Short regions are counted together, by one sort of (edge, region, node, run). Bodies can be as long
+as the run, though, and then hold most of its nodes: for those it is cheaper to ask of every node
+whether it is in the body. Going backwards through a run, `soonest` has where each node happens
+next; the nodes of a body that starts here are those whose next moment is before its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from unsnarl.analyses.recon.index import expanded
+from unsnarl.analyses.recon.keys import Counts, Indexes, groups
+from unsnarl.analyses.recon.timelines import Spans, View
+
+BODY = 1  # the place of the body among the regions
+
+_ENTRIES = 1 << 18  # moments that are sorted at once: larger sorts leave the cache
+_NEVER = 0xFFFF  # after every block
+_TABLE = 1 << 25  # bytes of the table of edges and nodes
+# A moment that is sorted costs as much as asking so many nodes, and each body some more (measured).
+_MOMENT, _BODY_COST = 70, 40_000
+
+
+class Kept(NamedTuple):
+    """By edge and region: how many nodes have half the best confidence, and in how many runs."""
+
+    nodes: Counts
+    runs: Counts
+
+    @classmethod
+    def empty(cls, edges: int) -> Kept:
+        """Nothing counted yet."""
+        return cls(np.zeros((edges, 3), np.int64), np.zeros((edges, 3), np.int64))
+
+
+def count(view: View, spans: Spans, edges: int) -> Kept:
+    """Counts the regions of edges; the spans are sorted by edge, and `wanted` is its number."""
+    kept = Kept.empty(edges)
+    lengths = np.stack([bounds[:, 1] - bounds[:, 0] for bounds in spans.regions], axis=1)
+    long = _long_bodies(view, spans, lengths[:, BODY], edges)
+    by_node, batch = np.flatnonzero(long), max(1, _TABLE // max(1, len(view)))
+    for start in range(0, len(by_node), batch):
+        _count_nodes(view, spans, by_node[start : start + batch], kept)
+    lengths[long[spans.wanted], BODY] = 0
+    sizes = np.bincount(spans.wanted, lengths.sum(axis=1), minlength=edges)
+    for first, last in _chunks(sizes):
+        rows = slice(*np.searchsorted(spans.wanted, [first, last]).tolist())
+        _count_moments(view, spans.take(rows), lengths[rows], kept)
+    return kept
+
+
+def _long_bodies(view: View, spans: Spans, lengths: Indexes, edges: int) -> npt.NDArray[np.bool_]:
+    """The edges whose bodies are cheaper to count by node than by moment."""
+    moments = np.bincount(spans.wanted, lengths, minlength=edges)
+    bodies = np.bincount(spans.wanted, minlength=edges)
+    long: npt.NDArray[np.bool_] = moments * _MOMENT > bodies * (len(view) + _BODY_COST)
+    return long
+
+
+def _chunks(sizes: npt.NDArray[Any]) -> Iterator[tuple[int, int]]:
+    """Cuts edges into ranges of about `_ENTRIES` moments, at least one edge each."""
+    parts = np.cumsum(sizes) // _ENTRIES
+    starts = np.flatnonzero(np.diff(parts, prepend=-1))
+    yield from zip(starts.tolist(), [*starts[1:].tolist(), len(sizes)], strict=True)
+
+
+def _count_moments(view: View, spans: Spans, lengths: Indexes, kept: Kept) -> None:
+    first = np.stack([bounds[:, 0] for bounds in spans.regions], axis=1)
+    nodes = view.nodes[expanded(first.ravel(), (first + lengths).ravel())]
+    if not len(nodes):
+        return
+    node_bits, run_bits = len(view).bit_length(), int(spans.runs.max()).bit_length()
+    base = 3 * int(spans.wanted[0])
+    regions = (3 * spans.wanted[:, np.newaxis] + np.arange(3) - base).ravel()
+    bits = int(regions[-1]).bit_length() + node_bits + run_bits
+    width: Any = np.uint32 if bits <= 32 else np.uint64  # the narrower, the faster to sort
+    keys = regions << node_bits + run_bits | np.repeat(spans.runs, 3)
+    packed = np.repeat(keys.astype(width), lengths.ravel())
+    packed |= nodes.astype(width) << run_bits
+    once, _, _ = groups(np.sort(packed))  # a node counts once a run
+    found, _, counts = groups(once >> run_bits)
+    numbers, starts, members = groups(found >> node_bits)
+    keeps = counts * 2 >= np.repeat(np.maximum.reduceat(counts, starts), members)
+    places = numbers.astype(np.intp) + base
+    kept.nodes.flat[places] = np.add.reduceat(keeps, starts, dtype=np.int64)
+    kept.runs.flat[places] = np.add.reduceat(np.where(keeps, counts, 0), starts)
+
+
+def _count_nodes(view: View, spans: Spans, edges: Indexes, kept: Kept) -> None:
+    """Counts the bodies of some edges in a table of edges and nodes."""
+    rows = np.flatnonzero(np.isin(spans.wanted, edges))
+    places = np.searchsorted(edges, spans.wanted[rows])
+    runs = spans.runs[rows]
+    table = np.zeros((len(edges), len(view)), np.min_scalar_type(int(runs.max()) + 1))
+    for run in np.unique(runs).tolist():
+        here = np.flatnonzero(runs == run)
+        _sweep(view, run, spans.body[rows[here]], table, places[here])
+    for edge, counts in zip(edges.tolist(), table, strict=True):
+        best = int(counts.max())
+        keeps = counts[counts >= max(1, best - best // 2)]
+        kept.nodes[edge, BODY] = len(keeps)
+        kept.runs[edge, BODY] = keeps.sum(dtype=np.int64)
+
+
+def _sweep(view: View, run: int, bodies: Indexes, table: npt.NDArray[Any], places: Indexes) -> None:
+    """Adds one to the nodes of the body of each place, in one run."""
+    nodes = view.nodes[view.starts[run] : view.starts[run + 1]]
+    # In blocks of moments, so that two bytes do: this is the innermost loop, over all nodes.
+    shift = max(0, len(nodes).bit_length() - 15)
+    blocks = (np.arange(len(nodes)) >> shift).astype(np.uint16)
+    soonest = np.full(len(view), _NEVER, dtype=np.uint16)
+    inside = np.empty(len(view), dtype=bool)
+    stop = len(nodes)
+    bodies = bodies - view.starts[run]
+    for body in np.argsort(-bodies[:, 0], kind="stable").tolist():
+        first, last = bodies[body].tolist()
+        # Backwards: of equal indexes the last assignment stays, which is the first moment.
+        soonest[nodes[first:stop][::-1]] = blocks[first:stop][::-1]
+        stop = first
+        np.less(soonest, np.uint16(last >> shift), out=inside)
+        inside[nodes[max(first, last >> shift << shift) : last]] = True
+        table[places[body]] += inside.view(np.uint8)

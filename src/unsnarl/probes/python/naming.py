@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a cell or a lock is called in the target's own words, while a known run is replayed.
+
+No code of the target runs here: attributes are looked up without descriptors, containers are read
+through their builtin types only.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import itertools
+import threading
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from unsnarl.probes.python import failures
+
+MISSING = object()
+KEYS = (int, str, float, bool, type(None), bytes)
+SEQUENCES: tuple[type, ...] = (list, tuple, collections.deque)
+# How many elements of a container are looked at in search of a name.
+_MOST_ELEMENTS = 100
+# A search two levels deep goes through all that a module holds: some milliseconds each.
+_MOST_DEEP_SEARCHES = 200
+_deep_searches = itertools.count()
+
+
+class Name(NamedTuple):
+    """A name, and the object whose attribute it is, if it is one."""
+
+    text: str = ""
+    owner: object = None
+
+
+def is_a(value: object, *kinds: type) -> bool:
+    """isinstance() that never asks the target's `__class__`."""
+    return any(issubclass(type(value), kind) for kind in kinds)
+
+
+def name_of(wanted: object, frames: list[types.FrameType]) -> Name:
+    """How the nearest instrumented frame that can see an object would call it."""
+    found = _search_frames(wanted, frames, 1)
+    if not found.text and next(_deep_searches) < _MOST_DEEP_SEARCHES:
+        found = _search_frames(wanted, frames, 2)
+    return found
+
+
+def _search_frames(wanted: object, frames: list[types.FrameType], depth: int) -> Name:
+    for frame in frames:
+        scopes = [frame.f_locals]
+        if frame.f_globals is not frame.f_locals:
+            scopes.append(frame.f_globals)
+        for scope in scopes:
+            found = _search(wanted, list(scope.items()), depth)
+            if found.text:
+                return found
+    return Name()
+
+
+def instrumented_frames(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    """The frames of the target's own code, innermost first."""
+    files = failures.user_files()
+    while frame is not None:
+        if frame.f_code.co_filename in files:
+            yield frame
+        frame = frame.f_back
+
+
+def find_attribute(obj: object, name: str) -> tuple[object, object]:
+    """What has an attribute and what is in it, without running any descriptor of the target."""
+    for key, value in instance_attributes(obj):
+        if key == name:
+            return obj, value
+    for base in _mro(obj if is_a(obj, type) else type(obj)):
+        entry = type.__dict__["__dict__"].__get__(base).get(name, MISSING)
+        if type(entry) is types.MemberDescriptorType:
+            return obj, MISSING
+        if entry is not MISSING:
+            return base, entry
+    return obj, MISSING
+
+
+def instance_attributes(obj: object) -> list[tuple[str, object]]:
+    """What an object stores under names: its dictionary, then its slots."""
+    found: list[tuple[str, object]] = []
+    with contextlib.suppress(Exception):
+        found += object.__getattribute__(obj, "__dict__").items()
+    for base in _mro(type(obj)):
+        for name, entry in list(type.__dict__["__dict__"].__get__(base).items()):
+            if type(entry) is types.MemberDescriptorType:
+                with contextlib.suppress(AttributeError):
+                    found.append((name, entry.__get__(obj)))
+    return found
+
+
+def _mro(kind: Any) -> tuple[type, ...]:
+    order: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
+    return order
+
+
+def _search(wanted: object, names: Iterable[tuple[str, object]], depth: int) -> Name:
+    """Level by level: a variable before an attribute, an attribute before an attribute's."""
+    # names with an @ were made by pytest's assertion rewriter
+    level = [(Name(name), value) for name, value in names if not name.startswith("@")]
+    seen = {id(wanted)}
+    for remaining in range(depth, -1, -1):
+        for name, value in level:
+            if _is_or_wraps(value, wanted):
+                return name
+        fresh = [(name, value) for name, value in level if id(value) not in seen]
+        seen.update(id(value) for _, value in fresh)
+        if remaining:
+            level = [part for name, value in fresh for part in _parts(name, value)]
+    return Name()
+
+
+def _parts(name: Name, whole: object) -> Iterator[tuple[Name, object]]:
+    kind = type(whole)
+    if kind in SEQUENCES:
+        for place, value in enumerate(itertools.islice(whole, _MOST_ELEMENTS)):  # type: ignore[call-overload]
+            yield Name(f"{name.text}[{place}]", name.owner), value
+    elif kind is dict:
+        for key, value in itertools.islice(list(whole.items()), _MOST_ELEMENTS):  # type: ignore[attr-defined]
+            if type(key) in KEYS:
+                yield Name(f"{name.text}[{key!r}]", name.owner), value
+    elif not is_a(whole, types.ModuleType, types.FunctionType, types.MethodType):
+        yield from _attributes(whole)
+
+
+def _attributes(owner: object) -> Iterator[tuple[Name, object]]:
+    kind: Any = owner if is_a(owner, type) else type(owner)
+    if kind.__module__ != "builtins":
+        for name, value in instance_attributes(owner):
+            yield Name(f"{kind.__name__}.{name}", owner), value
+        for base in _mro(kind)[:-1]:
+            for name, value in list(type.__dict__["__dict__"].__get__(base).items()):
+                if is_a(value, dict, set, *SEQUENCES) or hasattr(type(value), "acquire"):
+                    yield Name(f"{base.__name__}.{name}", base), value
+
+
+def _is_or_wraps(value: object, wanted: object) -> bool:
+    """Whether it is the object, or a condition on it: `with self.ready` holds the inner lock."""
+    if value is wanted:
+        return True
+    return is_a(value, threading.Condition) and value.__dict__.get("_lock") is wanted

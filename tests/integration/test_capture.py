@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a capture notes of a real run: locks, critical sections, elements, calls into libraries."""
+
+import json
+import textwrap
+from typing import NamedTuple
+
+import pytest
+from tests.integration.test_server import Client
+
+from unsnarl.runfile.reader import read_run
+
+pytestmark = pytest.mark.core
+
+READ, WRITE, CALL = 0, 1, 10
+MOST_RUNS = 200
+
+
+class Taken(NamedTuple):
+    """One entry of the note."""
+
+    event: int
+    point: int
+    path: str
+    value: str
+    locks: list[str]
+    variable: str
+    held: list[tuple[int, int]]
+    cell: tuple[int, str, int]
+
+
+@pytest.fixture
+def start(tmp_path):
+    clients = []
+
+    def make(source):
+        (tmp_path / "subject.py").write_text(textwrap.dedent(source))
+        clients.append(Client(tmp_path, "script", "subject.py"))
+        return clients[-1]
+
+    yield make
+    for client in clients:
+        client.close()
+
+
+def sites(client, function, kind):
+    """The ids of a function's sites of one kind, in the order of the code."""
+    codes = json.loads((client.folder / "codes.json").read_text())["codes"]
+    (code,) = [code for code in codes if code["function"] == function]
+    return [code["base"] + row[0] for row in code["sites"] if row[1] == kind]
+
+
+def captured(client, points, number=1, **plan):
+    assert client.run(number, capture=points, **plan)["status"] == 0
+    return [Taken(*value) for value in read_run(client.path(number, "run")).notes.values]
+
+
+LOCKS = """
+    import threading
+    class Box:
+        def __init__(self):
+            self.n = 0
+            self.lock = threading.RLock()
+    def twice(box):
+        with box.lock:
+            with box.lock:
+                box.n = 1
+            box.n = 2
+        with box.lock:
+            box.n = 3
+    def work():
+        for box in [Box(), Box()]:
+            twice(box)
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+"""
+
+
+def test_every_lock_and_every_critical_section_has_a_number(start):
+    client = start(LOCKS)
+    points = [site << 4 | WRITE for site in sites(client, "twice", "attr_write")]
+    values = captured(client, points)
+    assert [value.locks for value in values] == [["Box.lock"]] * 6
+    locks = [lock for value in values for lock, _ in value.held]
+    assert locks == [1, 1, 1, 2, 2, 2]
+    first, second, third, fourth, *_ = [section for value in values for _, section in value.held]
+    assert first == second and len({second, third, fourth}) == 3
+    assert len({value.cell[2] for value in values}) == 2
+
+
+WAITING = """
+    import threading
+    ready = threading.Condition()
+    done = []
+    def work():
+        with ready:
+            while not done:
+                ready.wait()
+        done.append(1)
+    thread = threading.Thread(target=work)
+    thread.start()
+    with ready:
+        done.append(0)
+        ready.notify()
+    thread.join()
+"""
+
+
+def test_what_a_condition_leaves_behind_is_no_lock_of_the_target(start):
+    client = start(WAITING)
+    *_, append = sites(client, "work", "method")
+    for number in range(1, 20):
+        (value,) = captured(client, [append << 4 | WRITE], number, seed=number)
+        assert value.locks == []
+
+
+ELEMENTS = """
+    import threading
+    class Cache:
+        def __init__(self):
+            self.table = {"a": 1}
+        def work(self):
+            self.table["b"] = 2
+            return len(self.table)
+    thread = threading.Thread(target=Cache().work)
+    thread.start()
+    thread.join()
+"""
+
+
+def test_an_element_is_told_from_its_container(start):
+    client = start(ELEMENTS)
+    (item,) = sites(client, "Cache.work", "item_write")
+    (length,) = sites(client, "Cache.work", "shape_read")
+    element, whole = captured(client, [item << 4 | WRITE, length << 4 | READ])
+    assert (element.variable, element.cell[1], element.value) == ("Cache.table", "['b']", "2")
+    assert (whole.variable, whole.cell[1], whole.value) == ("Cache.table", "", "{'a': 1, 'b': 2}")
+    assert element.cell[0] == whole.cell[0]
+
+
+OPERATORS = """
+    import collections
+    import threading
+    class Mine:
+        def __init__(self):
+            self.inner = {}
+        def __getitem__(self, key):
+            return self.inner[key]
+        def __setitem__(self, key, value):
+            self.inner[key] = value
+    chain = collections.ChainMap({"k": 1})
+    mine = Mine()
+    def work(any_of):
+        any_of["a"] = 1
+        return any_of["a"]
+    def shape(any_of):
+        for key in any_of:
+            pass
+        return len(any_of), "a" in any_of
+    def remove(any_of):
+        del any_of["a"]
+    def run():
+        work(mine)
+        work(chain)
+        shape(chain)
+        remove(chain)
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+"""
+
+
+def test_an_operator_of_a_library_class_is_a_call(start):
+    client = start(OPERATORS)
+    kinds = [
+        ("work", "item_write"),
+        ("work", "item_read"),
+        ("shape", "shape_read"),
+        ("remove", "item_delete"),
+    ]
+    calls = [site << 4 | CALL for place in kinds for site in sites(client, *place)]
+    assert [value.point for value in captured(client, calls)] == calls
+    assert {value.variable for value in captured(client, calls, 2)} == {"any_of"}
+
+
+def test_an_operator_of_a_class_of_the_target_is_watched_inside(start):
+    client = start(OPERATORS)
+    inner = sites(client, "Mine.__getitem__", "item_read")
+    assert [value.value for value in captured(client, [inner[0] << 4 | READ])] == ["1"]
+
+
+CHECK_THEN_ACT = """
+    import configparser
+    import threading
+    archives = configparser.ConfigParser()
+    archives.read_string("[satellite]")
+    def search():
+        if "satellite" in archives:
+            archives["satellite"]
+    def retire():
+        del archives["satellite"]
+    threads = [threading.Thread(target=target) for target in (search, retire)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_threads_may_switch_inside_an_operator_of_a_library_class(start):
+    client = start(CHECK_THEN_ACT)
+    runs = range(1, MOST_RUNS)
+    strategies = ("walk", "pos", "pct")
+    failing = (n for n in runs if not passes(client, n, strategies[n % 3]))
+    assert next(failing, None) is not None
+
+
+def passes(client, number, strategy):
+    client.run(number, seed=number, strategy=strategy, switch="gil")
+    return not read_run(client.path(number, "run")).failures

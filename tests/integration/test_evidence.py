@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What real threads leave behind for the analyses: patterns, orders, counts of remote accesses."""
+
+from __future__ import annotations
+
+import pytest
+from tests.integration.test_server import start  # noqa: F401  the fixture
+
+from unsnarl.analyses.joined.ordered import open_patterns
+from unsnarl.model.pattern import PatternKind, kinds_of
+from unsnarl.runfile import Interner, SiteTable, read_run
+
+pytestmark = pytest.mark.core
+
+STOCK = """
+    import threading
+
+    class Stock:
+        def __init__(self):
+            self.count = 1
+            self.sold = 0
+
+    def buy(stock):
+        if stock.count > 0:
+            int()
+            stock.count = stock.count - 1
+
+    stock = Stock()
+    threads = [threading.Thread(target=buy, args=(stock,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(stock.count)
+"""
+CHECK, ACT, PRINT = 10, 12, 20
+
+
+def evidence(client, number=1, **changes):
+    """The evidence of one run, and the line and operation of every point."""
+    client.run(number, **changes)
+    run = read_run(client.path(number, "run"))
+    interner = Interner(SiteTable.load(client.folder / "codes.json", client.folder))
+    found = interner.evidence(run)
+    points = [interner.point(index) for index in range(len(interner))]
+    return found, [(point.site.line, point.op.word) for point in points]
+
+
+def patterns(found, places, kind):
+    rows = found.patterns[kinds_of(found.patterns) == kind]
+    names = ("first", "other", "last")
+    return {tuple(places[int(row[f"{name}_point"])] for name in names) for row in rows}
+
+
+def test_a_check_that_is_overtaken_is_a_triple(start):
+    client = start("script", "main.py", main=STOCK)
+    wanted = ((CHECK, "read"), (ACT, "write"), (ACT, "write"))
+    for number in range(1, 40):
+        found, places = evidence(client, number, seed=number)
+        if client.output(number) == "-1\n":
+            assert wanted in patterns(found, places, PatternKind.RWW)
+            return
+    pytest.fail("no schedule broke the program")
+
+
+def test_start_and_join_order_what_they_order(start):
+    client = start("script", "main.py", main=STOCK)
+    found, places = evidence(client)
+    rows = [tuple(row) for row in found.orders.tolist()]
+    assert sorted((thread, other) for thread, other, *_ in rows) == [(0, 1), (0, 2), (1, 0), (2, 0)]
+    left = found.patterns[open_patterns(found.patterns, found.orders)]
+    points = {places[int(row[f"{name}_point"])] for row in left for name in ("first", "other")}
+    # Neither the constructor, before the threads, nor the print, after them, is open.
+    assert points and {line for line, _ in points} <= {CHECK, ACT}
+    assert any(places[int(row["other_point"])][0] == PRINT for row in found.patterns)
+
+
+def test_remote_accesses_are_counted_by_site(start):
+    found, _ = evidence(start("script", "main.py", main=STOCK))
+    assert (found.counts["remote"] <= found.counts["executed"]).all()
+    assert found.counts["remote"].sum() > 0
+
+
+def test_no_windows_no_patterns(start):
+    found, _ = evidence(start("script", "main.py", main=STOCK), window_size=0)
+    assert not len(found.patterns) and len(found.graph)
+
+
+def test_whole_objects_communicate_where_asked_for(start):
+    """`sold` is never touched by two threads, but the object that has it is."""
+    program = STOCK.replace("stock.count = stock.count - 1", "stock.sold = 7")
+    client = start("script", "main.py", main=program)
+    fine, places = evidence(client, 1)
+    coarse, where = evidence(client, 2, granularity="object")
+    pair = ((CHECK, "read"), (ACT, "write"))
+
+    def pairs(found, names):
+        rows = found.patterns[kinds_of(found.patterns) == PatternKind.RW]
+        return {
+            tuple(names[int(row[f"{end}_point"])] for end in ("first", "other")) for row in rows
+        }
+
+    assert pair not in pairs(fine, places)
+    triples = patterns(coarse, where, PatternKind.RWW) | patterns(coarse, where, PatternKind.RWR)
+    assert pair in pairs(coarse, where) | {triple[:2] for triple in triples}
+
+
+POOL = """
+    import threading
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(1)
+
+    def send():
+        try:
+            pool.submit(int)
+            print("sent")
+        except RuntimeError:
+            print("refused")
+
+    sender = threading.Thread(target=send)
+    sender.start()
+    pool.shutdown()
+    sender.join()
+"""
+
+
+def test_a_library_call_counts_from_when_it_has_its_own_lock(start):
+    """Wherever the switch came, a submit that is refused comes after the shutdown."""
+    client = start("script", "main.py", main=POOL)
+    refused = 0
+    for number in range(1, 20):
+        found, places = evidence(client, number, seed=number)
+        if client.output(number) != "refused\n":
+            continue
+        refused += 1
+        rows = found.patterns[kinds_of(found.patterns) == PatternKind.WW]
+        ends = {
+            tuple(places[int(row[f"{end}_point"])] for end in ("first", "other")) for row in rows
+        }
+        ends |= {triple[1:] for triple in patterns(found, places, PatternKind.WWW)}
+        assert ((16, "call"), (9, "call")) in ends
+    assert refused
