@@ -53,8 +53,8 @@ _LETTERS = {PatternKind.UNREAD: "WWR", PatternKind.REREAD: "WRR"}
 FINE = 16
 
 # One row per pattern of a run, unique by its points (in gated runs also by its threads); times and
-# threads are those of its latest occurrence. A pair has no last access: its point and time are 0. `span` is the smallest window
-# that shows it. As in a graph, points are campaign-wide indexes.
+# threads are those of its latest occurrence. A pair has no last access: its point and time are 0.
+# `span` is the smallest window that shows it. As in a graph, points are campaign-wide indexes.
 PATTERN = np.dtype(
     [
         ("first_point", "<u4"),
