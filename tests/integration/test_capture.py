@@ -27,6 +27,7 @@ class Taken(NamedTuple):
     variable: str
     held: list[tuple[int, int]]
     cell: tuple[int, str, int]
+    stack: list[tuple[str, int, str]]
 
 
 @pytest.fixture
@@ -219,3 +220,33 @@ def test_threads_may_switch_inside_an_operator_of_a_library_class(start):
 def passes(client, number, strategy):
     client.run(number, seed=number, strategy=strategy, switch="gil")
     return not read_run(client.path(number, "run")).failures
+
+
+CALLS = """
+    import threading
+
+    class Box:
+        def __init__(self):
+            self.value = 1
+
+        def get(self):
+            return self.value
+
+    def outer(box):
+        return box.get()
+
+    box = Box()
+    thread = threading.Thread(target=outer, args=(box,))
+    thread.start()
+    thread.join()
+"""
+
+
+def test_the_calls_that_led_to_an_access_are_noted(start):
+    client = start(CALLS)
+    (read,) = sites(client, "Box.get", "attr_read")
+    (taken,) = captured(client, [read << 4])
+    assert [(line, function) for _, line, function in taken.stack] == [
+        (9, "Box.get"),
+        (12, "outer"),
+    ]

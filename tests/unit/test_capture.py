@@ -94,11 +94,11 @@ taken = space["taken"]
 
 def test_an_element_is_noted_apart_from_its_container():
     owner = Owner()
-    assert taken(owner.table, "a")[5:] == ["Owner.table", [], [2, "['a']", 1]]
-    assert taken(owner.table, None)[5:] == ["Owner.table", [], [2, "", 1]]
-    assert taken(owner.items, -1)[5:] == ["Owner.items", [], [3, "[1]", 1]]
+    assert taken(owner.table, "a")[5:8] == ["Owner.table", [], [2, "['a']", 1]]
+    assert taken(owner.table, None)[5:8] == ["Owner.table", [], [2, "", 1]]
+    assert taken(owner.items, -1)[5:8] == ["Owner.items", [], [3, "[1]", 1]]
     assert taken(owner.items, slice(1))[7][1] == ""
-    assert taken(owner, "items")[5:] == ["Owner.items", [], [1, "", 1]]
+    assert taken(owner, "items")[5:8] == ["Owner.items", [], [1, "", 1]]
 
 
 def test_an_attribute_of_the_class_belongs_to_the_class():

@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from unsnarl.analyses.answer import Answer, Line
+from unsnarl.model.run import Frame
 from unsnarl.model.site import Op
 from unsnarl.reports.facts import Captured, FailingRun
 from unsnarl.reports.names import SAME_CELL
@@ -39,6 +40,7 @@ class _Noted(msgspec.Struct, frozen=True, array_like=True):
     variable: str = ""
     held: tuple[tuple[int, int], ...] = ()
     cell: tuple[int, str, int] = (0, "", 0)
+    stack: tuple[Frame, ...] = ()
 
 
 class Moment(NamedTuple):
@@ -95,6 +97,7 @@ def _captured(noted: _Noted, names: Mapping[int, str]) -> Captured:
         element=noted.cell[1],
         owner=noted.cell[2],
         thread=noted.path,
+        stack=noted.stack,
     )
 
 

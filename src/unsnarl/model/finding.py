@@ -19,6 +19,7 @@ class FindingPoint(msgspec.Struct, frozen=True, omit_defaults=True):
         part: What of the variable: `['tea']` of a container, `.clear()` of a library's object.
         sections: For each of `locks`, the acquisition: equal numbers are one critical section.
         unseen: The replay did not see this access: its value and its locks are not known.
+        stack: The calls that led to the access, innermost first: `spider.py:25 in Spider.run`.
     """
 
     file: str
@@ -37,6 +38,7 @@ class FindingPoint(msgspec.Struct, frozen=True, omit_defaults=True):
     part: str = ""
     sections: tuple[int, ...] = ()
     unseen: bool = False
+    stack: tuple[str, ...] = ()
 
 
 class Evidence(msgspec.Struct, frozen=True):

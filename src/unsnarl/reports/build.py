@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from unsnarl.analyses.answer import Answer
-from unsnarl.model.finding import Evidence, FindingPoint, Region
+from unsnarl.model.finding import Evidence, FindingKind, FindingPoint, Region
 from unsnarl.model.run import Failure, Frame
 from unsnarl.reports.cycle import deadlock_points
 from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
@@ -106,7 +106,7 @@ def _finding(  # noqa: PLR0917
         method=answer.method,
         score=answer.score,
         features=dict(answer.features),
-        kind=classify(told) if answer.method in TELLS_ORDER else "other",
+        kind=_kind(answer, told),
         variables=_variables(answer, told),
         points=tuple(_with_failing_line(told, run.failure, sources)),
         runs=len(answer.runs),
@@ -117,6 +117,17 @@ def _finding(  # noqa: PLR0917
             for one in answer.support
         ),
     )
+
+
+def _kind(answer: Answer, told: Sequence[FindingPoint]) -> FindingKind:
+    """Of a pattern or a cycle all points count: somebody came between, or only too early."""
+    if answer.method not in TELLS_ORDER:
+        return "other"
+    if "B" in answer.features:
+        return classify(told)
+    roles = [point.role for point in told]
+    turns = [role for at, role in enumerate(roles) if at == 0 or role != roles[at - 1]]
+    return "atomicity" if len(turns) > 2 else "order"
 
 
 def _variables(answer: Answer, told: Sequence[FindingPoint]) -> tuple[str, ...]:
@@ -155,9 +166,14 @@ def _points(
                 part=label.part,
                 sections=known.sections,
                 unseen=captured is None,
+                stack=tuple(_frame(frame, sources) for frame in known.stack[1:]),
             )
         )
     return told
+
+
+def _frame(frame: Frame, sources: Sources) -> str:
+    return f"{sources.relative(frame.file)}:{frame.line} in {frame.function}"
 
 
 def _paths(
@@ -221,4 +237,4 @@ def _message(failure: Failure | None) -> str:
 
 def _where(failure: Failure | None, sources: Sources) -> str:
     frame: Frame | None = failure.frames[-1] if failure and failure.frames else None
-    return f"{sources.relative(frame.file)}:{frame.line} in {frame.function}" if frame else ""
+    return _frame(frame, sources) if frame else ""

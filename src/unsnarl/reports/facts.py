@@ -13,7 +13,7 @@ import numpy as np
 from unsnarl.analyses.answer import Answer
 from unsnarl.model.finding import Instrumented, Notice, RunCounts
 from unsnarl.model.graph import Graph
-from unsnarl.model.run import Failure, Thread, Wait
+from unsnarl.model.run import Failure, Frame, Thread, Wait
 from unsnarl.model.site import Point
 from unsnarl.runfile.reader import RunFile
 from unsnarl.runfile.sites import Interner
@@ -37,6 +37,7 @@ class Captured:
         element: `['tea']`, or "" for an attribute or a whole container.
         owner: The number of the object that the variable belongs to; 0 if that is not known.
         thread: The path of the thread.
+        stack: The target's own calls that led to it, innermost first.
     """
 
     value: str | None = None
@@ -46,6 +47,7 @@ class Captured:
     element: str = ""
     owner: int = 0
     thread: str = ""
+    stack: tuple[Frame, ...] = ()
 
 
 # By place of the answer among the findings of the signature, and of the line in the answer.

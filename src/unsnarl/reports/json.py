@@ -27,6 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "part": "",
     "sections": [],
     "unseen": False,
+    "stack": [],
 }
 
 

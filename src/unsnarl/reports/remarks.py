@@ -38,7 +38,16 @@ def evidence_note(finding: Finding) -> str:
     for one in finding.evidence:
         values = ", ".join(f"{name} {value:.3g}" for name, value in one.features.items())
         parts.append(f"{one.method} no. {one.rank}" + (f" ({values})" if values else ""))
-    return "evidence: " + " · ".join(parts)
+    return "evidence: " + " · ".join(parts) if parts else ""
+
+
+def stack_lines(steps: Sequence[Step]) -> list[str]:
+    """Who called what, for every step whose calls are known: `step 1: from spider.py:25 in run`."""
+    return [
+        f"step {step.number}: from " + ", from ".join(step.points[0].stack)
+        for step in steps
+        if step.points[0].stack
+    ]
 
 
 def failure_bound(runs: RunCounts) -> str:

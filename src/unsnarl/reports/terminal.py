@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TextIO
 
 from rich.cells import cell_len
@@ -21,9 +22,10 @@ from unsnarl.reports.remarks import (
     failure_bound,
     lock_remark,
     plural,
+    stack_lines,
     title,
 )
-from unsnarl.reports.steps import all_steps, brief_steps, clean
+from unsnarl.reports.steps import Step, all_steps, brief_steps, clean
 
 STATUS = {
     "confirmed": ("CONFIRMED", "bold red"),
@@ -164,14 +166,21 @@ def _print_finding(
         exception = clean(failure.message.split("\n")[0].split(":")[0])
         drawn = lanes.draw(steps, lambda path: thread_label(failure, path), exception, width)
         _print(console, *drawn)
-    if not brief and finding.evidence:
-        _print(console, *_wrapped(evidence_note(finding), width, "dim"))
     note = cycle_note(finding) or lock_remark(finding, steps, known=locks_known(finding))
     files = lanes.files_note(steps)
     for line in (note, f"files: {files}" if files else ""):
         if line:
             _print(console, *_wrapped(line, width, ""))
+    if not brief:
+        _print_background(finding, steps, console)
     return len(finding.points) - sum(len(step.points) for step in steps)
+
+
+def _print_background(finding: Finding, steps: Sequence[Step], console: Console) -> None:
+    """Who called what, and what single methods say."""
+    lines = [*stack_lines(steps), evidence_note(finding)]
+    for line in filter(None, lines):
+        _print(console, *_wrapped(line, console.width, "dim"))
 
 
 def _title_lines(

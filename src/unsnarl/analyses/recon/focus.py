@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import lru_cache
 
 import numpy as np
 
@@ -36,7 +36,7 @@ from unsnarl.analyses.recon.reconstruction import (
     time_of,
 )
 from unsnarl.analyses.recon.resolution import Layout
-from unsnarl.analyses.recon.timelines import Spans, Timelines, View, grouped
+from unsnarl.analyses.recon.timelines import Spans, Timelines, View, grouped, views_kept
 from unsnarl.analyses.recon.triples import Companion, companions
 from unsnarl.model.finding import Region
 from unsnarl.model.graph import Graph
@@ -251,14 +251,21 @@ class Normal:
         self._settings = settings
         self._passing = [index for index in passing if len(index.graph)]
         self._anywhere = _share_of_runs([index.graph for index in passing])
-        self._views: dict[bool, View] = {}
+        graphs = [index.graph for index in self._passing]
+        timelines = lru_cache(1)(lambda: Timelines(graphs, options))
+
+        @lru_cache(views_kept(graphs))
+        def view(data_only: bool) -> View:
+            return timelines().view(data_only=data_only).by_thread()
+
+        self._view = view
 
     def presence(self, reconstruction: Reconstruction) -> _Presence:
         """What to compare the nodes of a reconstruction with."""
         if not self._passing:
             return _Presence(None, self._anywhere)
         low, high = self._layout.pair_bounds(reconstruction.source.point, reconstruction.sink.point)
-        view = self._view(data_only=_sees_data_only(reconstruction, self._options))
+        view = self._view(_sees_data_only(reconstruction, self._options))
         spans = grouped(
             view.spans(run, rows, np.zeros(len(rows), np.intp))
             for run, index in enumerate(self._passing)
@@ -267,15 +274,6 @@ class Normal:
         if not len(spans.runs):
             return _Presence(None, self._anywhere)
         return _Presence(_around(view, spans, reconstruction), self._anywhere)
-
-    def _view(self, *, data_only: bool) -> View:
-        if data_only not in self._views:
-            self._views[data_only] = self._timelines.view(data_only=data_only).by_thread()
-        return self._views[data_only]
-
-    @cached_property
-    def _timelines(self) -> Timelines:
-        return Timelines([index.graph for index in self._passing], self._options)
 
 
 def _around(view: View, spans: Spans, reconstruction: Reconstruction) -> Presence:

@@ -18,7 +18,7 @@ from unsnarl.analyses.recon.index import Index, having
 from unsnarl.analyses.recon.keys import Extent, Indexes, Keys
 from unsnarl.analyses.recon.reconstruction import REGIONS, Node, Options, Reconstruction
 from unsnarl.analyses.recon.resolution import Layout, Resolution
-from unsnarl.analyses.recon.timelines import Spans, Timelines, View, grouped
+from unsnarl.analyses.recon.timelines import Spans, Timelines, View, grouped, views_kept
 from unsnarl.model.finding import Region
 from unsnarl.model.graph import Graph
 
@@ -26,7 +26,6 @@ Sync = Literal["keep", "drop", "auto"]
 
 _FIRST_BATCH, _LAST_BATCH = 64, 512  # edges that are scored at once, more and more
 _AT_ONCE = 10  # reconstructions: as many as are shown
-_VIEWS = 3  # views that are kept: each takes 16 bytes for every edge of the failing runs
 
 
 def rank(
@@ -100,7 +99,7 @@ class Ranking:
         self._choices: dict[int, Choice] = {}
         self._measured: dict[tuple[int, bool], dict[int, _Measured]] = {}
         self._made: dict[tuple[int, bool, int], Reconstruction] = {}
-        self._view = lru_cache(_VIEWS)(self._timelines.view)
+        self._view = lru_cache(views_kept(failing))(self._timelines.view)
 
     def best(self, sync: Sync) -> Iterator[Reconstruction]:
         """The best reconstructions if lock operations are treated so (`Options.sync`).

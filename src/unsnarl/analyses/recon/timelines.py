@@ -14,7 +14,7 @@ Numbers are 32 bits wide: with 25 failing runs of 100,000 edges there are five m
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from typing import NamedTuple, TypeVar
@@ -28,19 +28,23 @@ from unsnarl.analyses.recon.keys import (
     Indexes,
     Keys,
     context_mask,
-    distinct,
-    tally,
 )
+from unsnarl.analyses.recon.numbering import Numbering, Numbers
 from unsnarl.analyses.recon.reconstruction import Options
 from unsnarl.model.graph import Edges, Graph
 
-Numbers = npt.NDArray[np.int32]
 Flags = npt.NDArray[np.bool_]
 
 _Integer = TypeVar("_Integer", bound=np.integer)
 
-_TABLE_FACTOR = 4
 _COPY = 8
+_VIEWS = 1 << 28  # bytes of views that are kept
+_MOMENT = 10  # bytes in a view
+
+
+def views_kept(graphs: Sequence[Graph]) -> int:
+    """How many views of so many runs to keep: a few of small ones, one of large ones."""
+    return max(1, _VIEWS // (_MOMENT * 2 * sum(map(len, graphs)) or 1))
 
 
 class Spans(NamedTuple):
@@ -95,7 +99,7 @@ class Timelines:
         self._shift = extent.contexts.bit_length()
         self._mask = context_mask(size)
         self._limit = 1 << extent.points.bit_length() + self._shift
-        numbering = _Numbering(self._limit, 2 * sum(map(len, graphs)))
+        numbering = Numbering(self._limit, 2 * sum(map(len, graphs)))
         for graph in graphs:
             numbering.add(self._nodes(graph.edges))
         self._points, self._contexts = _unpacked(numbering.keys(), self._shift)
@@ -116,7 +120,7 @@ class Timelines:
         """For each node what it is with shorter contexts, and the points and contexts of those."""
         packed = self._points.astype(np.uint64) << np.uint64(2 * size)
         packed |= (self._contexts & context_mask(size)).astype(np.uint64)
-        numbering = _Numbering(self._limit >> self._shift << 2 * size, len(packed))
+        numbering = Numbering(self._limit >> self._shift << 2 * size, len(packed))
         numbering.add(packed)
         return numbering.of(packed), *_unpacked(numbering.keys(), 2 * size)
 
@@ -131,7 +135,7 @@ class Timelines:
         nodes |= contexts & self._mask
         return nodes
 
-    def _moments(self, edges: Edges, numbering: _Numbering) -> _Moments:
+    def _moments(self, edges: Edges, numbering: Numbering) -> _Moments:
         times = np.concatenate((edges["source_time"], edges["sink_time"]))
         order = np.argsort(times)
         nodes = numbering.of(self._nodes(edges))
@@ -246,65 +250,23 @@ class View:
 
     def by_thread(self) -> View:
         """The same moments, with (point, thread) for nodes; such nodes have no contexts."""
-        width = int(self.threads.max(initial=0)) + 1
-        pairs = [
-            self.points[self.nodes[first:last]].astype(np.uint64) * width + self.threads[first:last]
-            for first, last in itertools.pairwise(self.starts.tolist())
-        ]
-        numbering = _Numbering(self.point_limit * width, len(self.nodes))
-        for some in pairs:
-            numbering.add(some)
+        width = np.uint64(self.threads.max(initial=0)) + np.uint64(1)
+        numbering = Numbering(self.point_limit * int(width), len(self.nodes))
+        for pairs in self._with_threads(width):
+            numbering.add(pairs)
         view = copy(self)
-        view.nodes = np.concatenate([self.nodes[:0], *map(numbering.of, pairs)])
+        view.nodes = np.empty_like(self.nodes)
+        for run, pairs in enumerate(self._with_threads(width)):
+            view.nodes[self.starts[run] : self.starts[run + 1]] = numbering.of(pairs)
         view.points = (numbering.keys() // width).astype(np.intp)
         view.contexts = np.zeros(len(view.points), dtype=np.intp)
         return view
 
-
-class _Numbering:
-    """Numbers keys densely, in their order."""
-
-    def __init__(self, limit: int, entries: int) -> None:
-        # A table by key is several times faster than a search, where memory stays linear.
-        self._present = np.zeros(limit, dtype=bool) if limit <= _TABLE_FACTOR * entries else None
-        self._sets: list[Keys] = []
-
-    def add(self, keys: Keys) -> None:
-        """Makes keys known, before the first number is asked for."""
-        if self._present is not None:
-            self._present[keys] = True
-        else:
-            self._sets.append(distinct(keys)[0])
-
-    @cached_property
-    def _known(self) -> Keys:
-        keys, _ = tally(self._sets)
-        return keys
-
-    @cached_property
-    def _table(self) -> Numbers:
-        assert self._present is not None
-        table: Numbers = np.cumsum(self._present, dtype=np.int32)
-        table -= 1
-        return table
-
-    def keys(self) -> Keys:
-        """All known keys in order."""
-        return (
-            self._known
-            if self._present is None
-            else np.flatnonzero(self._present).astype(np.uint64)
-        )
-
-    def of(self, keys: Keys) -> Numbers:
-        """The numbers of known keys."""
-        if self._present is not None:
-            return self._table[keys]
-        # Looked up in order: several times faster in large sets.
-        order = np.argsort(keys)
-        numbers = np.empty(len(keys), dtype=np.int32)
-        numbers[order] = np.searchsorted(self._known, keys[order])
-        return numbers
+    def _with_threads(self, width: np.uint64) -> Iterator[Keys]:
+        """Run by run the points and threads of moments."""
+        for first, last in itertools.pairwise(self.starts.tolist()):
+            points = self.points[self.nodes[first:last]].astype(np.uint64)
+            yield points * width + self.threads[first:last]
 
 
 def find_keys(

@@ -32,10 +32,12 @@ VALUE_LIMIT = 40
 UNNAMED = "a lock"
 _CALL = 10  # format.h, enum uns_op: a call into code that is not instrumented
 _MAX_ITEMS = 8
+_MAX_FRAMES = 8
 _ATOMS = (*KEYS, complex)
 
 # [event index, point, thread path, value, names of the locks held, variable,
-#  for each lock: [its number, the number of the acquisition], [object, element, owner or 0]].
+#  for each lock: [its number, the number of the acquisition], [object, element, owner or 0],
+#  the stack: [file, line, function] of the target's frames].
 # Locks and objects are numbered from 1 on as they are met: names may be shared, numbers are not.
 Value = list[Any]
 
@@ -92,7 +94,7 @@ def _hook(  # noqa: PLR0917  called from C
         held = [[_lock_number(lock, frames), section] for lock, section in locks]
         owner = 0 if cell.name.owner is None else _number(cell.name.owner)
         identity = [_number(cell.whole), cell.element, owner]
-        value: Value = [index, point, path, "", [], cell.name.text, held, identity]
+        value: Value = [index, point, path, "", [], cell.name.text, held, identity, _stack(frames)]
         _values.append(value)
         if is_call and not is_a(obj, dict, set, *SEQUENCES):
             return  # what a library's object holds is its own affair
@@ -100,6 +102,14 @@ def _hook(  # noqa: PLR0917  called from C
             _written.append((value, obj, None if is_call else key))
         else:
             value[3] = value_text(obj, key)
+
+
+def _stack(frames: list[types.FrameType]) -> list[tuple[str, int, str]]:
+    """The target's own calls that led here, innermost first."""
+    return [
+        (frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)
+        for frame in frames[:_MAX_FRAMES]
+    ]
 
 
 def _settle() -> None:
