@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from benchmarks.figures import Figure, save, table
 
-NAMES = ("tracking", "windows", "controlled", "runs", "imports", "hunts", "growth")
+NAMES = ("tracking", "windows", "controlled", "runs", "imports", "hunts", "growth", "analysis")
 
 
 def main() -> int:

@@ -55,7 +55,7 @@ def bars(results: Results, found: Sequence[Row]) -> list[Bar]:
 
     def naming(method: str) -> Bar:
         draws = [draw for row in found if row.bug.type == MULTI for draw in row.draws]
-        named = [draw.variables[method].headline_at if draw else None for draw in draws]
+        named = [draw.variables[method].points_at if draw else None for draw in draws]
         good = sum(rank is not None and rank <= TOP for rank in named)
         return Bar(f"{method}: a finding in the top {TOP} names {NAMING}", 0.95, good, len(draws))
 

@@ -293,7 +293,7 @@ def drawn(rank: int | None, seed: int = 1) -> Draw:
         falcon=FalconDraw(0.75, 12, 7, 3, rank, 1, "R1-W2-R1", (4, None, 1)),
         variables={
             "joined": Named(("Queue.size", "Queue.top"), 1, 1),
-            "recon": Named((), None, 2),
+            "recon": Named((), None, 7),
         },
     )
     return Draw("weblech", seed, RunCounts(52, 27, 25, 0), 1.5, 0.5, (cause,))

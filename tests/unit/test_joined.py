@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.comparisons import compare, edge, pattern, places, run
 
 from unsnarl.analyses.joined import answers
-from unsnarl.analyses.joined.ordered import Knowledge, open_patterns
+from unsnarl.analyses.ordered import Knowledge, open_patterns
 from unsnarl.model.evidence import ORDER
 from unsnarl.model.pattern import FINE, PatternKind
 

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import time
 from collections.abc import Callable
 from typing import Any, Literal
 
 from unsnarl.campaigns.engine import Done, Engine
-from unsnarl.campaigns.labels import Labeller, Verdict
-from unsnarl.campaigns.profile import profile_of, waiting_frames
+from unsnarl.campaigns.judging import Judge
+from unsnarl.campaigns.labels import Verdict
+from unsnarl.campaigns.profile import profile_of
 from unsnarl.campaigns.rotation import PROFILES, Rotation
 from unsnarl.campaigns.store import DISK_ERRORS, Store
 from unsnarl.campaigns.tally import HUNT, SUPPORT, Tally
@@ -48,7 +48,7 @@ class Campaign:
         self.tally = Tally(settings.fail, settings.passed, settings.seed)
         self.damaged: list[str] = []
         self._progress = progress
-        self._labeller = Labeller(target.root, settings.fail_if)
+        self._judge = Judge(target.root, store.folder / "codes.json", settings.fail_if)
         self._rotation = Rotation(settings.seed)
         self._plans: dict[int, dict[str, Any]] = {}
         self._next = 1
@@ -161,7 +161,7 @@ class Campaign:
     def _finish(self, done: Done, phase: str) -> None:
         plan = self._plans.pop(done.number)
         run = self._read(done.number)
-        verdict = self._judge(done, run)
+        verdict = self._verdict(done, run)
         record = RunRecord(
             number=done.number,
             label=verdict.label,
@@ -200,15 +200,8 @@ class Campaign:
             self.damaged.append(str(error))
             return None
 
-    def _judge(self, done: Done, run: RunFile | None) -> Verdict:
-        failures = run.failures if run else ()
-        waiting = []
-        if run is not None and run.waits:
-            with contextlib.suppress(RunFileError):  # then the note's own frames must do
-                codes = self.store.folder / "codes.json"
-                waiting = waiting_frames(run, codes, self.target.root)
-        output = self.store.output_file(done.number)
-        verdict = self._labeller.label(done, failures, waiting, output)
+    def _verdict(self, done: Done, run: RunFile | None) -> Verdict:
+        verdict = self._judge.verdict(done, run, self.store.output_file(done.number))
         if (run is None and not done.timed_out) or _names_the_disk(verdict):
             self.store.check_room()
         return verdict

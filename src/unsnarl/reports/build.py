@@ -17,7 +17,7 @@ from unsnarl.reports.cycle import deadlock_points
 from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
 from unsnarl.reports.facts import CampaignFacts, Captured, FailingRun, Points, SignatureFacts
 from unsnarl.reports.names import label_lines
-from unsnarl.reports.patterns import FAIL, classify, core
+from unsnarl.reports.patterns import FAIL, classify, contended, core
 from unsnarl.reports.source import Sources
 
 NOTHING = Captured()
@@ -131,9 +131,14 @@ def _kind(answer: Answer, told: Sequence[FindingPoint]) -> FindingKind:
 
 
 def _variables(answer: Answer, told: Sequence[FindingPoint]) -> tuple[str, ...]:
-    """What the finding is about: all its points, but of a reconstruction only those at its core."""
-    about = core(told) if "B" in answer.features else range(len(told))
-    return tuple(dict.fromkeys(told[i].variable for i in about if told[i].variable))
+    """What the finding is about: of a pattern or a cycle, all its points.
+
+    Of a reconstruction, the core's variables and others that its threads contend for.
+    """
+    names = [point.variable for point in told]
+    if "B" in answer.features:
+        names = [told[i].variable for i in core(told)] + contended(told)
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _points(

@@ -34,6 +34,25 @@ def core(points: Sequence[FindingPoint]) -> tuple[int, ...]:
     return waits or _interleaved(points) or ends(points)
 
 
+def contended(points: Sequence[FindingPoint]) -> list[str]:
+    """The variables that two threads touch, one of them writing, in the order of appearance."""
+    pairs = combinations(range(len(points)), 2)
+    return [
+        points[one].variable
+        for one, other in pairs
+        if is_data(points[one])
+        and is_data(points[other])
+        and points[one].thread != points[other].thread
+        and whole(points[one].variable) == whole(points[other].variable) != ""
+        and "W" in (_mode(points[one]), _mode(points[other]))
+    ]
+
+
+def whole(variable: str) -> str:
+    """The container of an element: of `Cache.entries[key]` the entries."""
+    return variable.partition("[")[0]
+
+
 def ends(points: Sequence[FindingPoint]) -> tuple[int, ...]:
     """The indexes of source and sink."""
     return tuple(i for i, point in enumerate(points) if point.region in ("source", "sink"))

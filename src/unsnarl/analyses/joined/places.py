@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unsnarl.analyses.falcon.table import Counting
-from unsnarl.analyses.joined.ordered import open_patterns
+from unsnarl.analyses.ordered import open_patterns
 from unsnarl.model.evidence import Evidence, Places
 
 

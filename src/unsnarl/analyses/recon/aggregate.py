@@ -58,20 +58,17 @@ def gather(
 ) -> Entries:
     """All appearances of visible points (one mask per window) in the regions of the spans.
 
-    With `once`, only the first appearance of each node in each region.
+    With `once`, only the first of each point in each thread and region.
     """
     indexes, lengths = [np.empty(0, np.intp)], []
-    firsts = np.empty(len(view) if once else 0, dtype=np.intp)
+    first_of = _First(view, visible) if once else None
     for regions in zip(*(bounds.tolist() for bounds in spans.regions), strict=True):
         for mask, (first, last) in zip(visible, regions, strict=True):
-            nodes = view.nodes[first:last]
-            found = np.flatnonzero(mask[view.points[nodes]])
-            if once:
-                nodes = nodes[found]
-                firsts[nodes[::-1]] = found[::-1]  # the last assignment stays
-                found = found[firsts[nodes] == found]
-            found += first
-            indexes.append(found)
+            points = view.points[view.nodes[first:last]]
+            found = np.flatnonzero(mask[points])
+            if first_of is not None:
+                found = found[first_of.its_kind(points[found], view.threads[first + found])]
+            indexes.append(first + found)
             lengths.append(len(found))
     owners, windows = np.divmod(np.arange(len(lengths)), len(visible))
     return Entries(
@@ -79,6 +76,23 @@ def gather(
         windows=np.repeat(windows, lengths),
         indexes=np.concatenate(indexes),
     )
+
+
+class _First:
+    """Tells the first appearance of each visible point in each thread from later ones."""
+
+    def __init__(self, view: View, visible: list[npt.NDArray[np.bool_]]) -> None:
+        self._numbers = np.cumsum(np.any(visible, axis=0))
+        self._width = int(view.threads.max(initial=0)) + 1
+        self._firsts = np.empty((int(self._numbers[-1]) + 1) * self._width, dtype=np.intp)
+
+    def its_kind(self, points: Indexes, threads: npt.NDArray[np.uint16]) -> npt.NDArray[np.bool_]:
+        """Which appearances are the first of their kind."""
+        kinds = self._numbers[points] * self._width + threads
+        places = np.arange(len(kinds))
+        self._firsts[kinds[::-1]] = places[::-1]  # the last assignment stays
+        first: npt.NDArray[np.bool_] = self._firsts[kinds] == places
+        return first
 
 
 def anchors(view: View, spans: Spans, entries: Entries) -> Indexes:

@@ -9,7 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from unsnarl.analyses.answer import Answer, Line
-from unsnarl.analyses.recon.focus import Focus, Focused, Normal, trimmed
+from unsnarl.analyses.ordered import open_graph
+from unsnarl.analyses.recon.cycles import closing
+from unsnarl.analyses.recon.focus import SURE, Focus, Focused, Normal, trimmed
 from unsnarl.analyses.recon.ranking import Ranking, Sync
 from unsnarl.analyses.recon.reconstruction import Options, Reconstruction
 from unsnarl.analyses.recon.triples import companions
@@ -39,12 +41,16 @@ def answers(
     """
     if not comparison.failing:
         return []
-    teller = _Teller(comparison, context_sizes, settings or Focus())
-    first, both = teller.findings("drop"), teller.findings("auto")
-    if first and first[0].reconstruction.features["B"] >= TELLING:
+    settings = settings or Focus()
+    teller = _Teller(comparison, context_sizes, settings)
+    first = teller.findings("drop")
+    telling = bool(first) and first[0].reconstruction.features["B"] >= TELLING
+    if not telling or len(first) < settings.findings:
+        both = teller.findings("auto")
         shown = {one.lines for one in first}
-        both = (first + [one for one in both if one.lines not in shown])[: len(both)]
-    return [teller.answer(one) for one in both]
+        rest = [one for one in both if one.lines not in shown]
+        first = (first + rest)[: settings.findings] if telling else both
+    return [teller.answer(one) for one in first]
 
 
 class _Teller:
@@ -59,9 +65,11 @@ class _Teller:
             timeline="all",
             context_sizes=context_sizes,
         )
-        self._failing = [run.graph for run in comparison.failing]
+        self._runs = comparison.failing
+        self._sync = comparison.places.sync
+        self._failing = [open_graph(run.graph, run.orders) for run in comparison.failing]
         self._settings = settings
-        passing = [run.graph for run in comparison.passing]
+        passing = [open_graph(run.graph, run.orders) for run in comparison.passing]
         self._ranking = Ranking(self._failing, passing, options)
         self._normal = Normal(self._ranking.passing, self._ranking.layout, options, settings)
         self._told: dict[int, Focused] = {}  # by identity: a ranking makes each of them once
@@ -81,6 +89,8 @@ class _Teller:
         if id(reconstruction) not in self._told:
             edges = [self._ranking.occurrence(reconstruction, run) for run in reconstruction.runs]
             found = companions(self._failing, reconstruction, edges)
+            if not any(one.share >= SURE for one in found):
+                found = closing(self._runs, reconstruction.runs, edges, self._sync)
             one = trimmed(reconstruction, self._normal, found, self._settings)
             self._told[id(reconstruction)] = one
         return self._told[id(reconstruction)]

@@ -10,6 +10,7 @@ next; the nodes of a body that starts here are those whose next moment is before
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -24,9 +25,12 @@ BODY = 1  # the place of the body among the regions
 
 _ENTRIES = 1 << 18  # moments that are sorted at once: larger sorts leave the cache
 _NEVER = 0xFFFF  # after every block
-_TABLE = 1 << 25  # bytes of the table of edges and nodes
-# A moment that is sorted costs as much as asking so many nodes, and each body some more (measured).
-_MOMENT, _BODY_COST = 70, 40_000
+_TABLE = 1 << 26  # bytes of the table of edges and nodes
+
+# Nanoseconds (measured): sorting a moment; asking a node, starting on a body, summing up a node's
+# counts for an edge, passing a moment on the way backwards.
+_SORTED = 15.0
+_ASKED, _STARTED, _SUMMED, _PASSED = 0.1, 8000.0, 0.5, 4.0
 
 
 class Kept(NamedTuple):
@@ -45,31 +49,36 @@ def count(view: View, spans: Spans, edges: int) -> Kept:
     """Counts the regions of edges; the spans are sorted by edge, and `wanted` is its number."""
     kept = Kept.empty(edges)
     lengths = np.stack([bounds[:, 1] - bounds[:, 0] for bounds in spans.regions], axis=1)
-    long = _long_bodies(view, spans, lengths[:, BODY], edges)
-    by_node, batch = np.flatnonzero(long), max(1, _TABLE // max(1, len(view)))
+    batch = max(1, _TABLE // max(1, len(view)))
+    long = _long_bodies(view, spans, lengths[:, BODY], edges, batch)
+    by_node = np.flatnonzero(long)
     for start in range(0, len(by_node), batch):
         _count_nodes(view, spans, by_node[start : start + batch], kept)
     lengths[long[spans.wanted], BODY] = 0
-    sizes = np.bincount(spans.wanted, lengths.sum(axis=1), minlength=edges)
-    for first, last in _chunks(sizes):
-        rows = slice(*np.searchsorted(spans.wanted, [first, last]).tolist())
+    for rows in _chunks(spans, lengths.sum(axis=1), edges):
         _count_moments(view, spans.take(rows), lengths[rows], kept)
     return kept
 
 
-def _long_bodies(view: View, spans: Spans, lengths: Indexes, edges: int) -> npt.NDArray[np.bool_]:
+def _long_bodies(
+    view: View, spans: Spans, lengths: Indexes, edges: int, batch: int
+) -> npt.NDArray[np.bool_]:
     """The edges whose bodies are cheaper to count by node than by moment."""
+    by_moment = np.bincount(spans.wanted, lengths, minlength=edges) * _SORTED
+    by_node = np.bincount(spans.wanted, minlength=edges) * (_STARTED + _ASKED * len(view))
+    saved = by_moment - by_node - _SUMMED * len(view)
+    long: npt.NDArray[np.bool_] = saved > 0
+    sweeps = -(-np.count_nonzero(long) // batch)
+    worth_it = saved[long].sum() > sweeps * _PASSED * len(view.nodes)
+    return long if worth_it else np.zeros_like(long)
+
+
+def _chunks(spans: Spans, lengths: Indexes, edges: int) -> Iterator[slice]:
+    """The rows of edges that have about `_ENTRIES` moments together, at least one edge each."""
     moments = np.bincount(spans.wanted, lengths, minlength=edges)
-    bodies = np.bincount(spans.wanted, minlength=edges)
-    long: npt.NDArray[np.bool_] = moments * _MOMENT > bodies * (len(view) + _BODY_COST)
-    return long
-
-
-def _chunks(sizes: npt.NDArray[Any]) -> Iterator[tuple[int, int]]:
-    """Cuts edges into ranges of about `_ENTRIES` moments, at least one edge each."""
-    parts = np.cumsum(sizes) // _ENTRIES
-    starts = np.flatnonzero(np.diff(parts, prepend=-1))
-    yield from zip(starts.tolist(), [*starts[1:].tolist(), len(sizes)], strict=True)
+    firsts = np.flatnonzero(np.diff(np.cumsum(moments) // _ENTRIES, prepend=-1))
+    bounds = np.searchsorted(spans.wanted, [*firsts, edges]).tolist()
+    return itertools.starmap(slice, itertools.pairwise(bounds))
 
 
 def _count_moments(view: View, spans: Spans, lengths: Indexes, kept: Kept) -> None:

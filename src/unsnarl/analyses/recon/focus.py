@@ -26,7 +26,7 @@ import numpy as np
 
 from unsnarl.analyses.answer import Line
 from unsnarl.analyses.recon.aggregate import WINDOWS, anchors, gather, mask_of, shares
-from unsnarl.analyses.recon.index import Index
+from unsnarl.analyses.recon.index import Index, indexed
 from unsnarl.analyses.recon.keys import LONGEST, Extent, distinct, tally
 from unsnarl.analyses.recon.reconstruction import (
     REGIONS,
@@ -36,13 +36,15 @@ from unsnarl.analyses.recon.reconstruction import (
     time_of,
 )
 from unsnarl.analyses.recon.resolution import Layout
-from unsnarl.analyses.recon.timelines import Spans, Timelines, View, grouped, views_kept
+from unsnarl.analyses.recon.timelines import Spans, Timelines, View, Views, grouped
 from unsnarl.analyses.recon.triples import Companion, companions
 from unsnarl.model.finding import Region
 from unsnarl.model.graph import Graph
 
 SAME = 0.1  # below this difference, failing and passing runs show a line alike
 SURE = 0.75  # lines that only fill up must be there this often
+# What completes a reconstruction has no place of its own on the axis of regions (`time_of`).
+BETWEEN, SOON = 1.5, 0.01
 
 Presence = dict[tuple[Region, int, int], float]
 Shown = tuple[tuple[int, int], ...]
@@ -106,7 +108,7 @@ def focus(
     """
     options, settings = options or Options(), settings or Focus()
     layout = Layout(passing, Extent.of(passing), (LONGEST,))
-    normal = Normal([Index(graph, layout) for graph in passing], layout, options, settings)
+    normal = Normal(indexed(passing, layout), layout, options, settings)
     findings: dict[Shown, Focused] = {}
     for reconstruction in ranked[: settings.consider]:
         found = companions(failing, reconstruction) if failing else []
@@ -139,22 +141,25 @@ def _lines(reconstruction: Reconstruction, presence: _Presence) -> list[Line]:
 
 def _with_companions(lines: list[Line], found: list[Companion]) -> list[Line]:
     """Adds what completes a triple, unless the window reached it."""
-    known = {(line.point, line.region, line.anchor) for line in lines}
-    times = [line.time for line in lines]
-    return lines + [
-        Line(
-            point=one.point,
-            region=one.region,
-            role=0,
-            confidence=one.share,
-            time=min(times) - 1 if one.region == "prefix" else max(times) + 1,
-            separation=1.0,
-            same_cell=1.0,
-            anchor=one.anchor,
-        )
-        for one in found
-        if one.share >= SURE and (one.point, one.region, one.anchor) not in known
-    ]
+    known = {(line.point, line.region, line.anchor): line for line in lines}
+    first, last = min(line.time for line in lines), max(line.time for line in lines)
+    moments: dict[Region, float] = {"prefix": first - 1, "body": BETWEEN, "suffix": last + 1}
+    added = {}
+    for at, one in enumerate(one for one in found if one.share >= SURE):
+        key = (one.point, one.region, one.anchor)
+        time = known[key].time if key in known else moments[one.region] + at * SOON
+        if key not in known or one.same_cell < known[key].same_cell or not one.same_cell:
+            added[key] = Line(
+                point=one.point,
+                region=one.region,
+                role=0,
+                confidence=one.share,
+                time=time,
+                separation=1.0,
+                same_cell=one.same_cell,
+                anchor=one.anchor,
+            )
+    return list({**known, **added}.values())
 
 
 def _without_echoes(lines: list[Line]) -> list[Line]:
@@ -253,19 +258,14 @@ class Normal:
         self._anywhere = _share_of_runs([index.graph for index in passing])
         graphs = [index.graph for index in self._passing]
         timelines = lru_cache(1)(lambda: Timelines(graphs, options))
-
-        @lru_cache(views_kept(graphs))
-        def view(data_only: bool) -> View:
-            return timelines().view(data_only=data_only).by_thread()
-
-        self._view = view
+        self._views = Views(graphs, lambda *view: timelines().view(*view).by_point())
 
     def presence(self, reconstruction: Reconstruction) -> _Presence:
         """What to compare the nodes of a reconstruction with."""
         if not self._passing:
             return _Presence(None, self._anywhere)
         low, high = self._layout.pair_bounds(reconstruction.source.point, reconstruction.sink.point)
-        view = self._view(_sees_data_only(reconstruction, self._options))
+        view = self._views.get(LONGEST, _sees_data_only(reconstruction, self._options))
         spans = grouped(
             view.spans(run, rows, np.zeros(len(rows), np.intp))
             for run, index in enumerate(self._passing)

@@ -61,6 +61,11 @@ class Index:
         return found, latest.astype(np.intp)
 
 
+def indexed(graphs: Sequence[Graph], layout: Layout) -> list[Index]:
+    """All of some runs."""
+    return [Index(graph, layout) for graph in graphs]
+
+
 def expanded(first: Indexes, last: Indexes) -> Indexes:
     """All numbers of the ranges from `first` up to before `last`, one range behind the other."""
     lengths = last - first

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,11 +13,11 @@ import numpy.typing as npt
 from unsnarl.analyses.recon.aggregate import SINK_ANCHOR, SOURCE_ANCHOR, confident, region_nodes
 from unsnarl.analyses.recon.counting import BODY, count
 from unsnarl.analyses.recon.features import Candidates, Choice, choose
-from unsnarl.analyses.recon.index import Index, having
+from unsnarl.analyses.recon.index import having, indexed
 from unsnarl.analyses.recon.keys import Extent, Indexes, Keys
 from unsnarl.analyses.recon.reconstruction import REGIONS, Node, Options, Reconstruction
 from unsnarl.analyses.recon.resolution import Layout, Resolution
-from unsnarl.analyses.recon.timelines import Spans, Timelines, View, grouped, views_kept
+from unsnarl.analyses.recon.timelines import Spans, Timelines, View, Views, grouped
 from unsnarl.model.finding import Region
 from unsnarl.model.graph import Graph
 
@@ -92,14 +91,14 @@ class Ranking:
         extent = Extent.of(graphs)
         self._options = options
         self.layout = Layout(graphs, extent, sizes)
-        self.failing = [Index(graph, self.layout) for graph in failing]
-        self.passing = [Index(graph, self.layout) for graph in passing]
+        self.failing = indexed(failing, self.layout)
+        self.passing = indexed(passing, self.layout)
         self.resolutions = {size: Resolution(graphs, self.layout, size) for size in sizes}
         self._timelines = Timelines(failing, options, max(sizes), extent)
         self._choices: dict[int, Choice] = {}
         self._measured: dict[tuple[int, bool], dict[int, _Measured]] = {}
         self._made: dict[tuple[int, bool, int], Reconstruction] = {}
-        self._view = lru_cache(views_kept(failing))(self._timelines.view)
+        self._views = Views(failing, self._timelines.view)
 
     def best(self, sync: Sync) -> Iterator[Reconstruction]:
         """The best reconstructions if lock operations are treated so (`Options.sync`).
@@ -175,7 +174,7 @@ class Ranking:
         known = self._measured.setdefault((group.resolution.size, group.data_only), {})
         fresh = np.flatnonzero([key not in known for key in keys.tolist()])
         if len(fresh):
-            view = self._view(group.resolution.size, group.data_only)
+            view = self._views.get(group.resolution.size, group.data_only)
             spans = self._spans(view, group.resolution, keys[fresh])
             runs = np.bincount(spans.wanted, minlength=len(fresh))
             kept = count(view, spans, len(fresh))
@@ -204,7 +203,7 @@ class Ranking:
     def _reconstruct(self, group: _Group, score: _Score) -> Reconstruction:
         row = score.candidate
         keys = group.edges.keys[row : row + 1]
-        view = self._view(group.resolution.size, group.data_only)
+        view = self._views.get(group.resolution.size, group.data_only)
         spans = self._spans(view, group.resolution, keys)
         prefix, body, suffix = region_nodes(view, spans, confident(view, spans), self._options)
         source, sink = _ends(group.resolution, keys)

@@ -14,8 +14,7 @@ Numbers are 32 bits wide: with 25 failing runs of 100,000 edges there are five m
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from copy import copy
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -37,14 +36,10 @@ Flags = npt.NDArray[np.bool_]
 
 _Integer = TypeVar("_Integer", bound=np.integer)
 
-_COPY = 8
+_COPY = 8  # gathering more than such a part of a column pays for copying it first
+_WORD = 63  # bits
 _VIEWS = 1 << 28  # bytes of views that are kept
 _MOMENT = 10  # bytes in a view
-
-
-def views_kept(graphs: Sequence[Graph]) -> int:
-    """How many views of so many runs to keep: a few of small ones, one of large ones."""
-    return max(1, _VIEWS // (_MOMENT * 2 * sum(map(len, graphs)) or 1))
 
 
 class Spans(NamedTuple):
@@ -156,7 +151,6 @@ class View:
         self.points = points
         self.contexts = contexts
         self._timelines = timelines
-        self._last = np.empty(len(points), dtype=np.int32)
         parts = [self._run(moments, numbers, hidden) for moments in timelines.moments]
         self._places = [places for places, _ in parts]
         self.starts = np.cumsum([0, *map(len, self._places)])
@@ -191,8 +185,9 @@ class View:
             fresh[1:] |= times[1:] != times[:-1]
             return fresh
         places = np.arange(len(nodes), dtype=np.int32)
-        self._last[nodes] = places  # of equal indexes the last assignment stays
-        latest: Flags = self._last[nodes] == places
+        last = np.empty(len(self), dtype=np.int32)
+        last[nodes] = places  # of equal indexes the last assignment stays
+        latest: Flags = last[nodes] == places
         return latest
 
     def spans(self, run: int, rows: Indexes, wanted: Indexes) -> Spans:
@@ -248,25 +243,31 @@ class View:
             cells[some] = column[ends]
         return cells
 
-    def by_thread(self) -> View:
-        """The same moments, with (point, thread) for nodes; such nodes have no contexts."""
-        width = np.uint64(self.threads.max(initial=0)) + np.uint64(1)
-        numbering = Numbering(self.point_limit * int(width), len(self.nodes))
-        for pairs in self._with_threads(width):
-            numbering.add(pairs)
-        view = copy(self)
-        view.nodes = np.empty_like(self.nodes)
-        for run, pairs in enumerate(self._with_threads(width)):
-            view.nodes[self.starts[run] : self.starts[run + 1]] = numbering.of(pairs)
-        view.points = (numbering.keys() // width).astype(np.intp)
-        view.contexts = np.zeros(len(view.points), dtype=np.intp)
-        return view
-
-    def _with_threads(self, width: np.uint64) -> Iterator[Keys]:
-        """Run by run the points and threads of moments."""
+    def by_point(self) -> View:
+        """Itself, from now on with points for nodes: smaller, where contexts do not matter."""
+        points = self.points.astype(np.int32)
         for first, last in itertools.pairwise(self.starts.tolist()):
-            points = self.points[self.nodes[first:last]].astype(np.uint64)
-            yield points * width + self.threads[first:last]
+            self.nodes[first:last] = points[self.nodes[first:last]]
+        self.points = np.arange(self.point_limit)
+        self.contexts = np.zeros(len(self.points), dtype=np.intp)
+        return self
+
+
+class Views:
+    """Keeps views of some runs, by size and data only: several of small ones, one of large ones."""
+
+    def __init__(self, graphs: Sequence[Graph], make: Callable[[int, bool], View]) -> None:
+        self._make = make
+        self._most = _VIEWS // (_MOMENT * 2 * sum(map(len, graphs)) or 1)
+        self._kept: dict[tuple[int, bool], View] = {}
+
+    def get(self, size: int, data_only: bool) -> View:
+        """A view that was kept, or a new one; an old one is forgotten before that is made."""
+        if (size, data_only) not in self._kept:
+            if self._kept and len(self._kept) >= self._most:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[size, data_only] = self._make(size, data_only)
+        return self._kept[size, data_only]
 
 
 def find_keys(
@@ -302,7 +303,12 @@ def _order_equals(
     rows = np.flatnonzero(tied)
     moments = np.cumsum(np.append(True, ~equal))[rows]
     keys = moments * universe + nodes[places[rows]]
-    places[rows] = places[rows[np.argsort(keys, kind="stable")]]
+    bits = len(rows).bit_length()
+    if int(keys[-1] + universe).bit_length() + bits < _WORD:  # sorted together with their rows
+        order = np.sort(keys << bits | np.arange(len(rows))) & (1 << bits) - 1
+    else:
+        order = np.argsort(keys, kind="stable")  # several times slower
+    places[rows] = places[rows[order]]
 
 
 def _unpacked(nodes: Keys, shift: int) -> tuple[Indexes, Indexes]:

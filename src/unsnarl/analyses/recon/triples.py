@@ -22,12 +22,13 @@ from unsnarl.model.graph import Edges, Graph
 
 
 class Companion(NamedTuple):
-    """An access of the edge's cell by one of its threads, outside of the edge."""
+    """An access by one of the edge's threads, outside of the edge."""
 
     point: int
     region: Region
     anchor: int
     share: float
+    same_cell: float = 1.0
 
 
 def companions(

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unsnarl.model.evidence import Orders
+from unsnarl.model.graph import Graph
 from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
 
 Mask = npt.NDArray[np.bool_]
@@ -64,6 +65,18 @@ def open_patterns(patterns: Patterns, orders: Orders) -> Mask:
     back = (kinds >= PatternKind.RWR) & (kinds <= PatternKind.WWW)
     fixed |= back & knowledge.before(other, times[1], first, times[2])
     return ~fixed
+
+
+def open_graph(graph: Graph, orders: Orders) -> Graph:
+    """The edges whose ends could have come the other way round."""
+    edges = graph.edges
+    if not len(edges) or not len(orders):
+        return graph
+    source, sink = (edges[f"{end}_thread"].astype(np.intp) for end in ("source", "sink"))
+    times = [edges[f"{end}_time"].astype(np.int64) for end in ("source", "sink")]
+    threads = 1 + max(int(source.max()), int(sink.max()), *_highest(orders))
+    fixed = Knowledge(orders, threads).before(source, times[0], sink, times[1])
+    return Graph(edges[~fixed]) if fixed.any() else graph
 
 
 def _highest(orders: Orders) -> tuple[int, int]:

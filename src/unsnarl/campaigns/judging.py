@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a run ended, from what came back of it: its status, its run file, its output."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+from unsnarl.campaigns.engine import Done
+from unsnarl.campaigns.labels import Labeller, Verdict
+from unsnarl.campaigns.profile import waiting_frames
+from unsnarl.model.run import Frame
+from unsnarl.runfile import RunFile, RunFileError
+
+
+class Judge:
+    """Labels the runs of one campaign, hunted or tried."""
+
+    def __init__(self, root: Path, codes: Path, fail_if: str = "") -> None:
+        self._root = root
+        self._codes = codes
+        self._labeller = Labeller(root, fail_if)
+
+    def verdict(self, done: Done, run: RunFile | None, output: Path) -> Verdict:
+        """The label of a run, with its failure and signature."""
+        failures = run.failures if run else ()
+        waiting: list[Frame] = []
+        if run is not None and run.waits:
+            with contextlib.suppress(RunFileError):  # then the note's own frames must do
+                waiting = waiting_frames(run, self._codes, self._root)
+        return self._labeller.label(done, failures, waiting, output)
