@@ -362,7 +362,7 @@ def test_the_page_has_all_parts_and_the_papers_figures():
     assert "| weblech | cci | cci is why |" in text
     assert "6 + 28" in text and "0:13:36" in text  # Recon, table 3
     assert "| weblech | joined | Queue.size, Queue.top | 1 1 1 | 1 1 1 |" in text
-    assert "| weblech | recon | – | – – – | 2 2 2 |" in text
+    assert "| weblech | recon | – | – – – | 7 7 7 |" in text
     assert "abba" not in text  # nothing of what was not drawn
 
 

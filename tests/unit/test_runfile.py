@@ -87,6 +87,19 @@ def test_patterns_and_orders_are_arrays_and_checked():
             parse_run(run_file([THREADS, bad]))
 
 
+def test_rules_say_what_became_of_them():
+    row = (5, 3, 1, 1, 0, 2, 40, 7)
+    run = parse_run(run_file([THREADS, records(Section.RULES, [row, (1,)])]))
+    assert run.rules[0].item() == row
+    assert run.rules["activated"].tolist() == [5, 1]
+    assert run.rules["first_release"].tolist() == [7, 0]
+    assert run.rules.dtype.names == (
+        *("activated", "satisfied", "released", "abandoned", "active", "dropped"),
+        *("held", "first_release"),
+    )
+    assert len(parse_run(run_file([THREADS])).rules) == 0
+
+
 def test_counters_have_names_and_missing_ones_are_zero():
     counters = section(Section.COUNTERS, (7).to_bytes(8, "little") * 2, 8)
     run = parse_run(run_file([counters]))
@@ -176,6 +189,7 @@ def _threads(*rows: tuple) -> bytes:
         (run_file([THREADS, THREADS]), "section 2 appears twice"),
         (run_file([section(Section.EDGES, bytes(48), 47)]), "records of 47 bytes, expected 48"),
         (run_file([section(Section.EDGES, bytes(47), 48)]), "no whole number of records"),
+        (run_file([section(Section.RULES, bytes(48), 48)]), "records of 48 bytes, expected 40"),
         (run_file([records(Section.EDGES, [edge(READ, READ)])]), "edges: no such thread"),
         (run_file([records(Section.SCHEDULE, [(0, READ, 1)])]), "schedule: no such thread"),
         (run_file([THREADS, records(Section.COUNTS, [(2, 0, 1, 0)])]), "counts: no such thread"),
@@ -228,6 +242,7 @@ def test_the_layout_is_that_of_the_c_header():
         "trace": layout.TRACE,
         "pattern": layout.PATTERN,
         "order": layout.ORDER,
+        "rule": layout.RULE,
     }
     assert {name: str(record.itemsize) for name, record in ours.items()} == sizes
     kinds = dict(re.findall(r"UNS_SECTION_(\w+) = (\d+)", header))
