@@ -128,6 +128,7 @@ void uns_created(PyObject *container);
 PyObject *uns_register_code(PyObject *module, PyObject *args);
 int uns_code_is_registered(PyObject *code);
 uint32_t uns_python_site(int *inside);
+int uns_python_inside(uint32_t low, uint32_t high);
 PyObject *uns_list_behind(PyObject *iterator);
 
 /* capture.c */

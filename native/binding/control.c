@@ -16,7 +16,7 @@ static void unpark(void *state) {
     PyEval_RestoreThread(state);
 }
 
-static const struct uns_hooks gil_hooks = {park, unpark};
+static const struct uns_hooks gil_hooks = {park, unpark, uns_python_inside};
 
 void uns_use_gil_hooks(void) {
     uns_rt.hooks = gil_hooks;

@@ -97,6 +97,17 @@ uint32_t uns_python_site(int *inside) {
     return 0;
 }
 
+/* Is a frame of the calling thread one of the code that owns the sites from low up to high? */
+int uns_python_inside(uint32_t low, uint32_t high) {
+    _PyInterpreterFrame *frame = TOP_FRAME(PyThreadState_Get());
+    for (; frame; frame = frame->previous) {
+        const struct code_entry *entry = find(FRAME_CODE(frame));
+        if (entry && entry->units && entry->base >= low && entry->base < high)
+            return 1;
+    }
+    return 0;
+}
+
 #if PY_VERSION_HEX < 0x030C0000
 typedef struct { /* private to listobject.c until 3.12 */
     PyObject_HEAD Py_ssize_t it_index;

@@ -146,7 +146,8 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
     plan->switch_sites = site_map(run, "sites", plan->site_limit, uns_site_watermark());
     plan->interest_sites = site_map(run, "interest", plan->site_limit, plan->site_limit);
     if (parse_counts(get(run, "counts"), plan) < 0 ||
-        parse_schedule(get(run, "schedule"), plan) < 0)
+        parse_schedule(get(run, "schedule"), plan) < 0 ||
+        uns_parse_rules(get(run, "rules"), plan) < 0)
         return -1;
     return PyErr_Occurred() ? -1 : 0;
 }

@@ -3,6 +3,7 @@
  * Which threads could go on, and what happens when none can: time passes, or it is a deadlock.
  */
 #include "gate/gate.h"
+#include "gate/rules.h"
 
 static struct uns_thread *enabled[UNS_GATE_THREADS];
 
@@ -11,7 +12,7 @@ static int is_sleep(const struct uns_pending *p) {
 }
 
 static int can_run(const struct uns_thread *t) {
-    return t->state == UNS_READY && !is_sleep(&t->pending) &&
+    return t->state == UNS_READY && !t->held && !is_sleep(&t->pending) &&
            (!t->pending.lock || !t->pending.lock->word);
 }
 
@@ -19,7 +20,8 @@ static uint32_t add_sleepers(uint32_t count) {
     int64_t latest = uns_gate.replaying ? UNS_FOREVER : uns_clock_ns() + UNS_EARLY_WAKE_NS;
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         struct uns_thread *t = uns_gate.live[i];
-        if (t->state == UNS_READY && is_sleep(&t->pending) && t->pending.deadline <= latest)
+        if (t->state == UNS_READY && !t->held && is_sleep(&t->pending) &&
+            t->pending.deadline <= latest)
             enabled[count++] = t;
     }
     return count;
@@ -32,7 +34,7 @@ static struct uns_thread *first_deadline(void) {
     int64_t latest = uns_gate_anyone_outside() ? uns_clock_ns() : UNS_FOREVER - 1;
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         struct uns_thread *t = uns_gate.live[i];
-        if (t->state != UNS_READY || t->pending.deadline > latest)
+        if (t->state != UNS_READY || t->held || t->pending.deadline > latest)
             continue;
         if (t == wanted)
             return t;
@@ -52,8 +54,7 @@ static struct uns_thread *guard_streak(struct uns_thread *next, uint32_t count,
     return enabled[at] != next ? enabled[at] : enabled[(at + 1) % count];
 }
 
-/* NULL: no thread can go on by itself. Mutex held. */
-struct uns_thread *uns_gate_choose(struct uns_thread *current) {
+static struct uns_thread *choose(struct uns_thread *current) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < uns_gate.live_count; i++)
         if (can_run(uns_gate.live[i]))
@@ -67,4 +68,15 @@ struct uns_thread *uns_gate_choose(struct uns_thread *current) {
     if (count == 1 && !uns_gate.replaying)
         return guard_streak(enabled[0], count, current);
     return guard_streak(uns_gate.strategy->pick(enabled, count, current), count, current);
+}
+
+/* NULL: no thread can go on by itself, and no rule keeps one back. Mutex held. */
+struct uns_thread *uns_gate_choose(struct uns_thread *current) {
+    if (UNS_LIKELY(!uns_gate.rules))
+        return choose(current);
+    struct uns_thread *next;
+    uns_rules_look();
+    while (!(next = choose(current)) && uns_rules_release())
+        ;
+    return next;
 }

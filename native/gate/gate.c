@@ -3,6 +3,7 @@
  * The one place where a thread can be made to wait.
  */
 #include "gate/gate.h"
+#include "gate/rules.h"
 #include "runtime/futex.h"
 #include <string.h>
 
@@ -31,7 +32,7 @@ int uns_gate_begin(const struct uns_plan *plan) {
     if (!uns_gate.strategy)
         return -1;
     uns_gate.strategy->begin(plan);
-    return 0;
+    return plan->kind >= UNS_PLAN_CONTROLLED && plan->rules_length ? uns_rules_begin(plan) : 0;
 }
 
 /* A new thread can be chosen before the operating system has started it: it will find the grant
@@ -128,6 +129,8 @@ enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pen
     t->pos_priority = 0;
     t->state = UNS_READY;
     uns_gate.steps++;
+    if (UNS_UNLIKELY(uns_gate.rules))
+        uns_rules_arrived(t, pending->point);
     if (uns_gate.holder && !from) { /* back from outside: the holder will choose us in time */
         uns_gate_unlock();
         return sleep_until_granted(t, NULL);
@@ -143,12 +146,13 @@ enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pen
 }
 
 void uns_gate_arrive(struct uns_thread *t) {
-    if (t->flags & UNS_THREAD_CONTROLLED) {
-        sleep_until_granted(t, NULL);
-        return;
-    }
     struct uns_pending begin = {.point = UNS_POINT(0, UNS_BEGIN), .deadline = UNS_FOREVER};
-    uns_gate_wait(t, &begin);
+    if (t->flags & UNS_THREAD_CONTROLLED)
+        sleep_until_granted(t, NULL);
+    else
+        uns_gate_wait(t, &begin);
+    if (UNS_UNLIKELY(uns_gate.rules))
+        uns_rules_did(t, begin.point);
 }
 
 static void remove_live(const struct uns_thread *t) {
@@ -165,6 +169,8 @@ static void remove_live(const struct uns_thread *t) {
 void uns_gate_go_outside(struct uns_thread *t) {
     uns_gate_lock();
     struct uns_thread *next = NULL;
+    if (UNS_UNLIKELY(uns_gate.rules))
+        uns_rules_arrived(t, 0);
     t->state = UNS_OUTSIDE;
     if (uns_gate.holder == t) {
         next = uns_gate_choose(NULL);
@@ -187,6 +193,8 @@ enum uns_grant uns_gate_leave(struct uns_thread *t) {
     struct uns_thread *from = uns_gate.holder == t ? t : NULL;
     t->state = UNS_ENDED;
     remove_live(t);
+    if (UNS_UNLIKELY(uns_gate.rules))
+        uns_rules_ended(t);
     struct uns_thread *next = NULL;
     enum uns_grant outcome = UNS_GO;
     if (from || !uns_gate.holder) {
@@ -231,6 +239,8 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
             .point = point, .write = (uint32_t)write, .cell = cell, .deadline = UNS_FOREVER};
         uns_gate_wait(t, &pending);
     }
+    if (UNS_UNLIKELY(uns_gate.rules))
+        uns_rules_did(t, point);
     if (UNS_UNLIKELY(uns_rt.tracing))
         uns_trace_event(t, point, cell);
 }

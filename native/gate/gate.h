@@ -33,6 +33,7 @@ struct uns_gate {
     uint64_t random, steps;
     uint32_t segment_point; /* where the holder took up the token */
     int replaying;
+    uint32_t rules; /* how many; 0: nobody asks gate/rules.c */
 };
 
 extern struct uns_gate uns_gate;

@@ -5,6 +5,7 @@
  * releasing are writes, so order through locks makes edges (design 4).
  */
 #include "gate/gate.h"
+#include "gate/rules.h"
 #include "runtime/futex.h"
 #include <time.h>
 
@@ -19,6 +20,8 @@ void uns_lock_made(struct uns_lock *lock, uint32_t flags) {
     *lock = (struct uns_lock){.owner = UNS_NO_OWNER, .flags = flags};
     if (uns_rt.active)
         uns_forget(&uns_rt.tracker, NULL, lock_cell(lock));
+    if (UNS_UNLIKELY(uns_gate.rules))
+        uns_rules_gave(lock);
 }
 
 static uint32_t lock_point(const struct uns_lock *lock, uint32_t site, int acquire) {
@@ -42,6 +45,16 @@ static void record(struct uns_thread *t, uint32_t point, uint64_t cell) {
         t->counts[site].count++;
         t->counts[site].head = site;
     }
+}
+
+/* That a thread is at its end is told by the gate, once. */
+static void tell_rules(struct uns_thread *t, struct uns_lock *lock, uint32_t point) {
+    if (!t->muted && UNS_POINT_OP(point) != UNS_END)
+        uns_rules_did(t, point);
+    if (UNS_POINT_OP(point) == UNS_ACQUIRE)
+        uns_rules_took(t, lock);
+    else
+        uns_rules_gave(lock);
 }
 
 static int take_if_free(struct uns_lock *lock) {
@@ -88,6 +101,10 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         lock->word = 1;
         return UNS_GO;
     }
+    if (UNS_UNLIKELY(uns_gate.rules) && lock->word && lock->owner == t->index) {
+        lock->signal = 1;
+        uns_rules_gave(lock);
+    }
     struct uns_pending pending = {
         .point = lock_point(lock, site, 1),
         .write = 1,
@@ -133,6 +150,8 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
         lock->taken = lock_point(lock, site, 1);
         lock->taken_time = uns_rt.tracker.now();
         record(t, lock->taken, lock_cell(lock));
+        if (UNS_UNLIKELY(uns_gate.rules) && uns_rt.gated)
+            tell_rules(t, lock, lock->taken);
     }
     return outcome;
 }
@@ -141,6 +160,8 @@ void uns_lock_release(struct uns_lock *lock, uint32_t site) {
     if (uns_rt.active) {
         struct uns_thread *t = uns_current();
         record(t, lock_point(lock, site, 0), lock_cell(lock));
+        if (UNS_UNLIKELY(uns_gate.rules) && uns_rt.gated)
+            tell_rules(t, lock, lock_point(lock, site, 0));
         t->events++;
         /* Whoever joins lets the lock go again: only the first time is the thread's end. */
         if (lock->flags & UNS_LOCK_IS_THREAD && !lock->ended && lock->owner == t->index)
@@ -157,7 +178,10 @@ enum uns_grant uns_sleep(uint32_t site, int64_t ns, int real) {
     if (gated && !real) {
         struct uns_pending pending = {.point = UNS_POINT(site, UNS_SLEEP),
                                       .deadline = uns_clock_ns() + ns};
-        return uns_gate_wait(t, &pending);
+        enum uns_grant outcome = uns_gate_wait(t, &pending);
+        if (UNS_UNLIKELY(uns_gate.rules) && outcome == UNS_GO)
+            uns_rules_did(t, pending.point);
+        return outcome;
     }
     if (gated)
         uns_gate_go_outside(t);
@@ -169,6 +193,8 @@ enum uns_grant uns_sleep(uint32_t site, int64_t ns, int real) {
     if (gated) {
         struct uns_pending back = {.point = UNS_POINT(site, UNS_SLEEP), .deadline = UNS_FOREVER};
         uns_gate_wait(t, &back);
+        if (UNS_UNLIKELY(uns_gate.rules))
+            uns_rules_did(t, back.point);
     }
     return r ? UNS_INTERRUPTED : UNS_GO;
 }

@@ -4,7 +4,7 @@
  * and in the watch thread of a process that is beyond help. A kill in the middle leaves the
  * temporary name behind, never a half file under the final one.
  */
-#include "gate/gate.h"
+#include "gate/rules.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -206,6 +206,9 @@ int uns_write_run_file(void) {
     if (uns_trace.used)
         add_section(&out, UNS_SECTION_TRACE, sizeof(struct uns_trace_record), uns_trace.data,
                     uns_trace.used);
+    if (uns_rt.gated && uns_gate.rules)
+        add_section(&out, UNS_SECTION_RULES, sizeof(struct uns_rule_record), uns_rules_results(),
+                    uns_gate.rules * sizeof(struct uns_rule_record));
     add_counters(&out);
     ((struct uns_file_header *)out.data)->size = out.used;
     int outcome = store(&out);

@@ -299,4 +299,5 @@ class Program:
 
 def total(fates, field: str) -> list[int]:
     """A field of the rules, summed over all runs."""
-    return [int(sum(column)) for column in zip(*(fate[field] for fate in fates), strict=True)]
+    columns = zip(*([getattr(rule, field) for rule in fate] for fate in fates), strict=True)
+    return [sum(column) for column in columns]

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.runfile_writer import edge, notes, records, run_file, section, thread
 
 from unsnarl.model.pattern import FINE, PatternKind, kinds_of
-from unsnarl.model.run import Failure, Frame, Segment, Wait
+from unsnarl.model.run import Failure, Frame, RuleEffect, Segment, Wait
 from unsnarl.runfile import RunFileError, layout, read_run
 from unsnarl.runfile.layout import Section
 from unsnarl.runfile.reader import parse_run
@@ -90,14 +90,10 @@ def test_patterns_and_orders_are_arrays_and_checked():
 def test_rules_say_what_became_of_them():
     row = (5, 3, 1, 1, 0, 2, 40, 7)
     run = parse_run(run_file([THREADS, records(Section.RULES, [row, (1,)])]))
-    assert run.rules[0].item() == row
-    assert run.rules["activated"].tolist() == [5, 1]
-    assert run.rules["first_release"].tolist() == [7, 0]
-    assert run.rules.dtype.names == (
-        *("activated", "satisfied", "released", "abandoned", "active", "dropped"),
-        *("held", "first_release"),
-    )
-    assert len(parse_run(run_file([THREADS])).rules) == 0
+    assert run.rules == (RuleEffect(*row), RuleEffect(1, *[0] * 7))
+    assert (run.rules[0].released, run.rules[0].held, run.rules[0].first_release) == (1, 40, 7)
+    assert RuleEffect.__struct_fields__ == layout.RULE.names
+    assert parse_run(run_file([THREADS])).rules == ()
 
 
 def test_counters_have_names_and_missing_ones_are_zero():

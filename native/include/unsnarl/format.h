@@ -36,6 +36,7 @@ enum uns_section {
     UNS_SECTION_TRACE = 9,     /* struct uns_trace_record: every event, where asked for */
     UNS_SECTION_PATTERNS = 10, /* struct uns_pattern_record */
     UNS_SECTION_ORDERS = 11,   /* struct uns_order_record */
+    UNS_SECTION_RULES = 12,    /* struct uns_rule_record: one per rule of the plan, in its order */
 };
 
 /* A point is what a node of the graph stands for: a site and what was done there.
@@ -140,6 +141,13 @@ struct uns_wait_record {
     uint32_t thread, point, owner, taken; /* owner: UINT32_MAX if nobody will release it */
     uint64_t object, taken_time;          /* where and when the owner took it */
 };
+/* What became of a rule's instances. abandoned: the thread ended, or left the code, before `until`;
+ * active: neither, when the run ended; dropped: there was no room. */
+struct uns_rule_record {
+    uint32_t activated, satisfied, released, abandoned, active, dropped;
+    uint64_t held;          /* choices in which a thread that could run was kept back */
+    uint64_t first_release; /* step of the first release + 1, 0 if none */
+};
 struct uns_trace_record {
     uint64_t time, cell;
     uint32_t point;
@@ -172,5 +180,6 @@ _Static_assert(sizeof(struct uns_count_record) == 24, "count record");
 _Static_assert(sizeof(struct uns_pattern_record) == 56, "pattern record");
 _Static_assert(sizeof(struct uns_order_record) == 24, "order record");
 _Static_assert(sizeof(struct uns_wait_record) == 32, "wait record");
+_Static_assert(sizeof(struct uns_rule_record) == 40, "rule record");
 _Static_assert(sizeof(struct uns_trace_record) == 24, "trace record");
 #endif

@@ -58,6 +58,8 @@ struct uns_thread {
     _Alignas(64) uint32_t granted; /* futex word: grant + 1 once the token is ours */
     enum uns_state state;
     struct uns_pending pending;
+    uint32_t held;   /* by a rule: not to be chosen */
+    uint64_t passes; /* bit per rule: may enter although a guard is held */
     uint64_t pos_priority;
     int64_t pct_priority;
     uint64_t surw_left, streak;
@@ -71,7 +73,8 @@ struct uns_lock {
     uint32_t flags;
     uint32_t taken; /* point of the latest acquire */
     uint64_t taken_time;
-    uint32_t ended; /* of a thread's lock: index of the thread that ended + 1 */
+    uint32_t ended;  /* of a thread's lock: index of the thread that ended + 1 */
+    uint32_t signal; /* its owner waits for it: another's release is a message, as in Condition */
 };
 #define UNS_LOCK_IS_THREAD 1u /* released when a thread ends: operations read END and JOIN */
 
@@ -79,6 +82,8 @@ struct uns_lock {
 struct uns_hooks {
     void *(*park)(void);
     void (*unpark)(void *);
+    /* Is the calling thread in code that owns the sites from low up to high, or called by it? */
+    int (*inside)(uint32_t low, uint32_t high);
 };
 
 enum uns_plan_kind { UNS_PLAN_FREE, UNS_PLAN_NOISE, UNS_PLAN_CONTROLLED, UNS_PLAN_REPLAY };
@@ -91,6 +96,31 @@ struct uns_path_segment {
     char path[UNS_PATH_BYTES];
     uint64_t until;
     uint32_t point;
+};
+
+/* Events that a rule speaks of: by whom (as seen from the rule's thread), where, which one. */
+enum uns_who { UNS_ANY, UNS_SELF, UNS_OTHERS };
+struct uns_match {
+    const uint32_t *points; /* ascending */
+    uint32_t length;        /* 0: no event */
+    uint32_t occurrence;    /* a thread's n-th in the run, 0: each */
+    enum uns_who who;
+    char path[UNS_PATH_BYTES]; /* empty: any thread */
+};
+
+#define UNS_RULES_MOST 64
+/* Constraints on the choices of a gated run. An event `when` of thread t makes an
+ * instance for t, at most one at a time; without `when` there is one from the start, for nobody.
+ * While it lives, a thread whose pending operation is a `hold` is not chosen. It ends with an event
+ * `until`. */
+struct uns_rule {
+    struct uns_match when, hold, until;
+    uint64_t limit; /* choices in which an instance may keep somebody back, 0: UNS_RULE_LIMIT */
+    int once;       /* no second instance beside the first, none after one was satisfied */
+    int32_t group;  /* >= 0: `when` is not done while another thread has an instance in the group */
+    const uint32_t *guards; /* acquires; ... nor while another holds a lock that it took there */
+    uint32_t guards_length;
+    uint32_t leave_low, leave_high; /* ends when t is no longer in the code of these sites; 0: - */
 };
 
 /* Everything a run is told. Arrays must live as long as the run. */
@@ -112,6 +142,8 @@ struct uns_plan {
     uint32_t counts_length;
     const struct uns_path_segment *segments;
     uint32_t segments_length;
+    const struct uns_rule *rules;
+    uint32_t rules_length;
     const char *file; /* the run file to write */
 };
 

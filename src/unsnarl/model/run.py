@@ -67,6 +67,19 @@ class Wait(msgspec.Struct, frozen=True):
     taken_time: int = 0
 
 
+class RuleEffect(msgspec.Struct, frozen=True):
+    """What became of the instances of one rule of the run's plan (struct uns_rule_record)."""
+
+    activated: int
+    satisfied: int
+    released: int
+    abandoned: int
+    active: int  # when the run ended
+    dropped: int
+    held: int  # choices in which a thread that could run was kept back
+    first_release: int  # the step + 1, 0 if there was none
+
+
 def in_cycle(waits: Sequence[Wait]) -> tuple[Wait, ...]:
     """The waits that form a cycle of owners, in its order, from the lowest thread on."""
     by_thread = {wait.thread: wait for wait in waits}

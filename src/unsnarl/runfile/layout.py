@@ -38,6 +38,7 @@ class Section(enum.IntEnum):
     TRACE = 9
     PATTERNS = 10
     ORDERS = 11
+    RULES = 12
 
 
 class ThreadFlag(enum.IntFlag):
@@ -84,6 +85,18 @@ WAIT = np.dtype(
 TRACE = np.dtype(
     [("time", "<u8"), ("cell", "<u8"), ("point", "<u4"), ("thread", "<u2"), ("context", "<u2")]
 )
+RULE = np.dtype(
+    [
+        ("activated", "<u4"),
+        ("satisfied", "<u4"),
+        ("released", "<u4"),
+        ("abandoned", "<u4"),
+        ("active", "<u4"),
+        ("dropped", "<u4"),
+        ("held", "<u8"),
+        ("first_release", "<u8"),
+    ]
+)
 
 # The record of each section; notes are text and have none.
 RECORDS = {
@@ -97,6 +110,7 @@ RECORDS = {
     Section.TRACE: TRACE,
     Section.PATTERNS: PATTERN,
     Section.ORDERS: ORDER,
+    Section.RULES: RULE,
 }
 
 # Names of the counters, in the order of enum uns_counter.

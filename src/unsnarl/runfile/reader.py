@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unsnarl.model.pattern import FINE, PatternKind
-from unsnarl.model.run import Failure, Segment, Thread, Wait
+from unsnarl.model.run import Failure, RuleEffect, Segment, Thread, Wait
 from unsnarl.model.site import Op
 from unsnarl.runfile import layout
 from unsnarl.runfile.codes import Code
@@ -64,6 +64,8 @@ class RunFile:
         self.counts = self._checked(payloads, Section.COUNTS, "thread")
         self.trace = self._checked(payloads, Section.TRACE, "thread")
         self.shared = _records(payloads, Section.SHARED)
+        rules = _records(payloads, Section.RULES)  # in the order of the plan's
+        self.rules = tuple(RuleEffect(*row) for row in rules.tolist())
         self.counters = _counters(_records(payloads, Section.COUNTERS))
         self._segments = self._checked(payloads, Section.SCHEDULE, "thread")
         self.waits = _waits(self._checked(payloads, Section.WAITS, "thread"), len(self.threads))
