@@ -73,6 +73,14 @@ class SiteTable:
         entry = self._entries[position].get(offset)
         return self._site(code, entry) if entry else self._unlisted(code, offset)
 
+    def range_of(self, site_id: int) -> tuple[int, int]:
+        """The ids of the function that has a site: the first one, and the first one after it."""
+        position = bisect_right(self._bases, site_id) - 1
+        if position < 0:
+            return (0, 0)
+        code = self._codes[position]
+        return (code.base, code.base + code.size)
+
     def _site(self, code: Code, entry: SiteEntry) -> Site:
         line = code.line if entry.line is None else entry.line
         return Site(
@@ -116,6 +124,10 @@ class Interner:
     def point(self, index: int) -> Point:
         """The point of a campaign-wide index."""
         return self._points[index]
+
+    def range_of(self, raw: int) -> tuple[int, int]:
+        """The site ids of the function that has a raw point which every run knows."""
+        return self._table.range_of(raw >> 4)
 
     def raw_points(self, index: int) -> tuple[int, ...]:
         """The raw points behind an index that every run knows (below the watermark), sorted."""

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trials: runs of the target for an experiment. They are labelled like others, and not kept."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unsnarl.campaigns.engine import Done, Engine
+from unsnarl.campaigns.judging import Judge
+from unsnarl.model.run import Label, Switch
+from unsnarl.runfile import RunFile, RunFileError, read_run
+
+Plan = Mapping[str, Any]
+
+# Numbers of trials must not meet those of hunted runs and of replays (campaigns/replays.py).
+FIRST_NUMBER = 2_000_000
+STRATEGIES = ("walk", "pos", "pct")
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """One run under a plan; `run` is None if it left no readable file."""
+
+    plan: Plan
+    label: Label
+    signature: str
+    run: RunFile | None
+
+    def fails_as(self, signature: str) -> bool:
+        """Whether it failed with this signature."""
+        return self.label != "pass" and self.signature == signature
+
+
+class Trials:
+    """Makes trials with an engine, several at once."""
+
+    def __init__(
+        self, engine: Engine, judge: Judge, folder: Path, switch: Switch, timeout: float
+    ) -> None:
+        self._engine = engine
+        self._judge = judge
+        self._folder = folder / "trials"
+        self._folder.mkdir(exist_ok=True)
+        self._switch = switch
+        self._timeout = timeout
+        self._numbers = itertools.count(FIRST_NUMBER)
+        self.count = 0
+
+    def run(self, plans: Iterable[Plan]) -> list[Trial]:
+        """One trial per plan, in the order of the plans."""
+        waiting = iter([self._whole(plan) for plan in plans])
+        flying: dict[int, dict[str, Any]] = {}
+        done: dict[int, Trial] = {}
+        while True:
+            for plan in itertools.islice(waiting, max(self._engine.vacant, 0)):
+                flying[plan["number"]] = plan
+                self._engine.submit(plan)
+            if not flying:
+                return [done[number] for number in sorted(done)]
+            for number, trial in self._ended(flying):
+                done[number] = trial
+
+    def _ended(self, flying: dict[int, dict[str, Any]]) -> Iterator[tuple[int, Trial]]:
+        for one in self._engine.wait(0.5):
+            if one.number in flying:
+                yield one.number, self._trial(one, flying.pop(one.number))
+        overdue = time.monotonic()
+        lost = [n for n, plan in flying.items() if plan["deadline"] < overdue]
+        for number in lost:
+            yield number, Trial(flying.pop(number), "hang", "", None)
+
+    def _whole(self, plan: Plan) -> dict[str, Any]:
+        """The plan with all that it leaves open."""
+        number = next(self._numbers)
+        self.count += 1
+        return {
+            "seed": 0,
+            "strategy": "walk",
+            "switch": self._switch,
+            "timeout": self._timeout,
+            "depth": 3,
+            "length": 400,
+            "sites": None,
+            "interest": None,
+            "counts": None,
+            "schedule": None,
+            "capture": None,
+            "trace": False,
+            **plan,
+            "number": number,
+            "file": str(self._folder / f"{number}.run"),
+            "output": str(self._folder / f"{number}.out"),
+            "deadline": time.monotonic() + 3 * self._timeout + 10,
+        }
+
+    def _trial(self, done: Done, plan: dict[str, Any]) -> Trial:
+        file, output = Path(plan["file"]), Path(plan["output"])
+        run = _read(file)
+        verdict = self._judge.verdict(done, run, output)
+        file.unlink(missing_ok=True)
+        output.unlink(missing_ok=True)
+        return Trial(plan, verdict.label, verdict.signature, run)
+
+
+def fresh_plans(seed: str, count: int, **fields: Any) -> list[Plan]:
+    """Plans with seeds and strategies of their own; equal arguments give equal plans."""
+    draw = random.Random(seed)
+    return [
+        {
+            "seed": draw.getrandbits(32),
+            "strategy": STRATEGIES[at % len(STRATEGIES)],
+            "depth": draw.randint(2, 4),
+            **fields,
+        }
+        for at in range(count)
+    ]
+
+
+def _read(path: Path) -> RunFile | None:
+    try:
+        run = read_run(path)
+        _ = run.notes
+        return run
+    except RunFileError:
+        return None
