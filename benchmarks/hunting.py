@@ -44,7 +44,17 @@ def hunt(cwd: Path, command: list[str], *options: str) -> Hunt:
     report = cwd / "report.json"
     start = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, "-m", "unsnarl", "hunt", f"--json={report}", *options, "--", *command],
+        [
+            sys.executable,
+            "-m",
+            "unsnarl",
+            "hunt",
+            f"--json={report}",
+            "--no-confirm",
+            *options,
+            "--",
+            *command,
+        ],
         cwd=cwd,
         env=_environment(),
         capture_output=True,

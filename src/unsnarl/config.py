@@ -40,6 +40,7 @@ class Settings:
     window: int = 5
     granularity: Literal["cell", "object"] = "cell"
     unlabelled: bool = False
+    confirm: int = 5
 
 
 def _positive_int(value: Any) -> int:
@@ -132,6 +133,7 @@ KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "window": ("window", _window),
     "granularity": ("granularity", _granularity),
     "unlabelled": ("unlabelled", _yes_or_no),
+    "confirm": ("confirm", _natural),
 }
 
 

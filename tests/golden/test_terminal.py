@@ -3,9 +3,10 @@
 
 import io
 
+import msgspec
 import pytest
 
-from unsnarl.model.finding import FindingPoint, Instrumented, Notice, RunCounts
+from unsnarl.model.finding import Arm, FindingPoint, Instrumented, Notice, RunCounts
 from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
 from unsnarl.reports.patterns import classify, core
 from unsnarl.reports.terminal import make_console, print_finding, print_ranking, print_report
@@ -132,6 +133,11 @@ def multi_variable():
     )
 
 
+def confirmed():
+    tested = {"forced": Arm(20, 20, 20), "forbidden": Arm(0, 20, 20), "control": Arm(19, 20)}
+    return msgspec.structs.replace(atomicity(), status="confirmed", p_value=7.3e-12, **tested)
+
+
 ATTRIBUTE_ERROR = "AttributeError: 'NoneType' object has no attribute 'get_d'"
 WARNINGS = (
     Notice("uncontrolled-threads", "1 of 4 threads was started by C code and ran free"),
@@ -142,6 +148,7 @@ POOL = {"message": "AttributeError: 'NoneType' has no 'limit'", "where": "app/po
 BANK = {"message": "deadlock of 2 threads", "where": "bank.py:14 in move", "kind": "deadlock"}
 CACHE = {"message": "AssertionError: got ['']", "where": "test_m.py:9 in test"}
 REPORTS = {
+    "confirmed": report(failure(confirmed(), order(), **SPIDER)),
     "atomicity": report(failure(atomicity(), order(), **SPIDER)),
     "order": report(failure(order(), **POOL)),
     "deadlock": report(failure(deadlock(), **BANK)),

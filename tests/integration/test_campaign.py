@@ -191,6 +191,25 @@ def test_rank_and_show_work_on_what_was_stored(weblech):
     assert process.returncode == 0 and "weblech.py" in out, err
 
 
+def test_the_cause_is_confirmed_by_experiment(weblech):
+    report = hunt(weblech, "--", "weblech.py")
+    best = report["failures"][0]["findings"][0]
+    assert best["status"] == "confirmed" and best["variables"] == ["Queue.qsize"]
+    assert best["forced"]["fail"] == best["forced"]["runs"] == 20
+    assert best["forbidden"]["fail"] == 0 < best["forbidden"]["runs"]
+    assert best["control"]["fail"] > 0 and best["p_value"] < 1e-9
+    out, _ = start(weblech, "show", "1").communicate(timeout=60)
+    assert out.count("CONFIRMED") == 1
+    assert not list(weblech.glob(".unsnarl/*/trials/*"))
+
+
+def test_without_experiments_a_finding_is_only_suspected(weblech):
+    report = hunt(weblech, "--no-confirm", "--", "weblech.py")
+    findings = report["failures"][0]["findings"]
+    assert {finding["status"] for finding in findings} == {"untested"}
+    assert {finding["forced"] for finding in findings} == {None}
+
+
 def test_the_demo_finds_its_bug(tmp_path):
     process = start(tmp_path, "demo")
     out, err = process.communicate(timeout=120)

@@ -27,6 +27,12 @@ class Compared:
     runs: tuple[RunFile, ...]
     comparison: Comparison
 
+    @property
+    def kind(self) -> str:
+        """How its runs failed."""
+        failure = self.records[0].failure if self.records else None
+        return failure.kind if failure else "exit"
+
 
 class Comparisons:
     """Reads the kept runs of a campaign; a run that cannot be read any more is left out."""

@@ -17,6 +17,7 @@ from unsnarl.campaigns.store import Store, storing
 from unsnarl.campaigns.tally import Tally
 from unsnarl.cli import values
 from unsnarl.errors import ToolError, UsageError
+from unsnarl.experiments.prove import Proven, Prover
 from unsnarl.model.finding import Instrumented, Notice, RunCounts
 from unsnarl.reports import json
 from unsnarl.reports.build import build_report
@@ -45,6 +46,7 @@ class Wanted:
     method: str = DEFAULT
     choices: Choices = dataclasses.field(default_factory=Choices)
     unlabelled: bool = False
+    prover: Prover | None = None
 
 
 def make_report(
@@ -54,7 +56,7 @@ def make_report(
     tally, wanted = figures.tally, wanted or Wanted()
     try:
         comparisons = Comparisons(store, tally)
-        teller = _Teller(comparisons.interner, tally, replays, wanted.choices)
+        teller = _Teller(comparisons.interner, tally, replays, wanted)
         signatures = [teller.tell(one, wanted.method) for one in comparisons.all()]
         rare = teller.tell(comparisons.unlabelled(), UNLABELLED) if wanted.unlabelled else None
     except RunFileError as error:
@@ -77,18 +79,18 @@ def make_report(
 class _Teller:
     """Ranks comparisons and gathers what a report tells of them."""
 
-    def __init__(
-        self, interner: Interner, tally: Tally, replays: Replays, choices: Choices
-    ) -> None:
+    def __init__(self, interner: Interner, tally: Tally, replays: Replays, wanted: Wanted) -> None:
         self._interner = interner
         self._tally = tally
         self._replays = replays
-        self._choices = choices
+        self._wanted = wanted
 
     def tell(self, compared: Compared, method: str) -> SignatureFacts:
         """One signature, its findings ranked and told with the values of one run."""
         failing = [FailingRun.of(run, self._interner) for run in compared.runs]
-        findings = rank_with(method, compared.comparison, self._choices)
+        ranked = rank_with(method, compared.comparison, self._wanted.choices)
+        proven = self._proven(compared, ranked)
+        findings = [one.answer for one in proven]
         exemplar = _exemplar(findings, compared.runs)
         if findings:
             failing[exemplar] = self._with_values(failing[exemplar], compared, findings, exemplar)
@@ -105,7 +107,19 @@ class _Teller:
             findings=findings,
             exemplar=exemplar,
             method=method,
+            verdicts=[one.verdict for one in proven],
         )
+
+    def _proven(self, compared: Compared, ranked: Sequence[Answer]) -> list[Proven]:
+        """The findings with what experiments say of them; only failures can be experimented on."""
+        prover = self._wanted.prover if compared.signature else None
+        untested = [Proven(answer) for answer in ranked]
+        if prover is None:
+            return untested
+        try:
+            return prover.prove(compared, ranked, self._interner)
+        except ToolError:
+            return untested  # the fork server is gone: the ranking stands without experiments
 
     def _with_values(
         self, failing: FailingRun, compared: Compared, findings: Sequence[Answer], index: int
@@ -147,6 +161,21 @@ def stored_report(name: str) -> DetailedReport:
         store.close()
 
 
+def ranking(name: str, wanted: Wanted) -> DetailedReport:
+    """The ranking of a stored campaign: the default one is its report, experiments and all."""
+    if wanted.method != DEFAULT:
+        return ranked(name, wanted)
+    report = stored_report(name)
+    if not report.failures:
+        raise _nothing_failed(report.campaign)
+    return report
+
+
+def _nothing_failed(campaign: str) -> UsageError:
+    hint = "hunt with more runs, or ask for what is rare: --method bugaboo-unlabelled"
+    return UsageError("nothing-to-rank", f"no run of campaign {campaign} failed", hint)
+
+
 def ranked(name: str, wanted: Wanted | None = None) -> DetailedReport:
     """Rank a stored campaign anew; only the default ranking becomes its report."""
     wanted = wanted or Wanted()
@@ -156,11 +185,7 @@ def ranked(name: str, wanted: Wanted | None = None) -> DetailedReport:
     for stored in store.runs():
         tally.restore(stored.record, stored.phase, stored.kept)
     if not tally.failing and not wanted.unlabelled:
-        raise UsageError(
-            "nothing-to-rank",
-            f"no run of campaign {store.name} failed",
-            "hunt with more runs, or ask for what is rare: --method bugaboo-unlabelled",
-        )
+        raise _nothing_failed(store.name)
     report = make_report(store, _stored_figures(store, tally), Replays(store), wanted)
     if wanted.method == DEFAULT:
         save_report(store, report)

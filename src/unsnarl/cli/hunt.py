@@ -51,6 +51,13 @@ from unsnarl.config import GRANULARITIES, SWITCHES
     help="Rank what is rare, too, whether or not anything failed.",
 )
 @click.option(
+    "--confirm",
+    type=int,
+    metavar="N",
+    help="Test up to N findings per failure by experiment. [default: 5]",
+)
+@click.option("--no-confirm", is_flag=True, help="Make no experiments: the same as --confirm 0.")
+@click.option(
     "--resume",
     is_flag=False,
     flag_value="",
@@ -72,6 +79,8 @@ def hunt(
     check_json_file(json_file)
     flags = {name.replace("_", "-"): value for name, value in options.items()}
     flags["pass"] = flags.pop("passed")
+    if flags.pop("no-confirm"):
+        flags["confirm"] = 0
     from unsnarl.cli.session import Session  # noqa: PLC0415  heavy; not for --help
 
     session = Session.resumed(command, resume, flags) if resume is not None else None

@@ -44,13 +44,13 @@ def rank(campaign: str, method: str, json_file: str | None, **options: Any) -> i
     """List all findings of a campaign (the newest by default), best first."""
     check_json_file(json_file)
     from unsnarl.analyses.methods import UNLABELLED, Choices  # noqa: PLC0415  heavy
-    from unsnarl.cli.analysis import Wanted, ranked  # noqa: PLC0415
+    from unsnarl.cli.analysis import Wanted, ranking  # noqa: PLC0415
     from unsnarl.reports.json import encode_findings  # noqa: PLC0415
     from unsnarl.reports.terminal import make_console, print_ranking  # noqa: PLC0415
 
     method = UNLABELLED if options["unlabelled"] else method
     choices = Choices(options["formula"], options["context"])
-    report = ranked(campaign, Wanted(method, choices, unlabelled=method == UNLABELLED))
+    report = ranking(campaign, Wanted(method, choices, unlabelled=method == UNLABELLED))
     failures = () if method == UNLABELLED else report.failures
     findings = tuple(f for failure in failures for f in failure.findings) + report.unlabelled
     if json_file is not None:

@@ -14,6 +14,7 @@ from unsnarl import config
 from unsnarl.campaigns import outcome, store, target
 from unsnarl.campaigns.campaign import Campaign
 from unsnarl.campaigns.engine import Engine
+from unsnarl.campaigns.judging import Judge
 from unsnarl.campaigns.labels import Labeller
 from unsnarl.campaigns.replays import Replays
 from unsnarl.campaigns.store import Store
@@ -23,6 +24,7 @@ from unsnarl.cli.progress import showing
 from unsnarl.cli.shared import write_json
 from unsnarl.config import Settings
 from unsnarl.errors import EXIT_INTERRUPTED, UnsnarlError
+from unsnarl.experiments.prove import Prover
 from unsnarl.model.finding import Report
 from unsnarl.reports.details import DetailedReport
 
@@ -95,7 +97,9 @@ class Session:
                 seconds=time.monotonic() - start,
             )
             replays = Replays(self.store, engine, settings.timeout)
-            wanted = analysis.Wanted(unlabelled=settings.unlabelled)
+            judge = Judge(self.target.root, self.store.folder / "codes.json", settings.fail_if)
+            prover = Prover(engine, judge, self.store.folder, settings.timeout, settings.confirm)
+            wanted = analysis.Wanted(unlabelled=settings.unlabelled, prover=prover)
             report = analysis.make_report(self.store, figures, replays, wanted)
         return report, outcome.exit_code(campaign, stop, engine)
 

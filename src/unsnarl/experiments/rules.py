@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rules for the gate (native/gate/rules.c) that force an order of accesses, or forbid it.
+"""Rules for the gate (native/gate/rules.c) under which a told order of accesses cannot happen.
 
 The thread of the first line is whichever thread comes by: a rule is about roles, not about names.
-What is told as 1-2-1 is an intrusion: forced, the first thread waits before its last access until
-the other has done its own; forbidden, the others wait before theirs until the first thread is
-through. What is told as 1-2 is an order: forced, everybody waits before the second access until the
-first one has happened; forbidden, the other way round.
+What is told as 1-2-1 is an intrusion, and forbidden by exclusion; what is told as 1-2 is an order,
+and forbidden by the other one. (Forcing needs occurrences of one run: constraints.py.)
 """
 
 from __future__ import annotations
@@ -17,44 +15,59 @@ from unsnarl.experiments.scene import Points, Spot
 
 Rule = dict[str, Any]
 
-
-def forcing(spots: Sequence[Spot]) -> list[Rule]:
-    """The rules under which the accesses come in the told order."""
-    shape = _shape(spots)
-    if shape is None:
-        first, second = spots[0], spots[-1]
-        return [_order(held=second, before=first)]
-    begin, between, end = shape
-    rule = _rule(begin.points, ("self", end.holds), ("others", between[-1].points))
-    # Where all threads run the same code, two of them would wait for each other.
-    return [{**rule, "once": True}]
+# A control may not keep anybody back for ever: it is there to show that holding is harmless.
+CONTROL_LIMIT = 20
 
 
 def forbidding(spots: Sequence[Spot]) -> list[Rule]:
-    """The rules under which they cannot.
+    """The rules under which they cannot: both sides become critical sections of one lock.
 
-    A second thread must not begin meanwhile, either: it would be in the first one's way.
+    It is not enough to hold the others once the first thread has begun: one of them may be inside
+    the section already that the first thread needs to go on.
     """
     shape = _shape(spots)
     if shape is None:
-        first, second = spots[0], spots[-1]
-        return [_order(held=first, before=second)]
+        return [_forbidden_order(spots)]
     begin, between, end = shape
-    held = tuple(sorted({*between[0].holds, *begin.holds}))
-    rule = _rule(begin.points, ("others", held), ("self", end.points))
-    if begin.code == end.code != (0, 0):
-        rule["leave"] = list(begin.code)  # it may return without coming to the end
-    return [rule]
+    regions = [_region(begin, end)]
+    if set(between[0].holds) != set(begin.holds):
+        regions.append(_region(between[0], between[-1]))
+    return regions
 
 
 def controlling(spots: Sequence[Spot], elsewhere: Points) -> list[Rule]:
-    """Holds of the same length at points that have nothing to do with it."""
-    shape = _shape(spots)
+    """A hold at points that have nothing to do with it, from the start on.
+
+    It comes before other rules: where nobody could go on, the oldest hold is given up first.
+    """
     if not elsewhere:
         return []
-    begin, end = (shape[0], shape[2]) if shape else (spots[0], spots[-1])
-    who = "self" if shape else "others"
-    return [_rule(begin.points, ("others", elsewhere), (who, end.points))]
+    return [
+        {
+            "when": None,
+            "hold": {"who": "any", **_match(elsewhere)},
+            "until": {"who": "any", **_match(spots[-1].points)},
+            "limit": CONTROL_LIMIT,
+        }
+    ]
+
+
+def _region(begin: Spot, end: Spot) -> Rule:
+    """From before the first access to the last; another thread's region keeps out meanwhile."""
+    rule: Rule = {
+        # A thread may come by again while it still holds the outer lock: then it enters here.
+        "when": _match(tuple(sorted({*begin.holds, *begin.heads}))),
+        "until": {"who": "self", **_match(end.exact or end.points)},
+        "exclusive": 1,
+        "limit": 0,
+    }
+    if begin.code == end.code != (0, 0):
+        rule["leave"] = list(begin.code)  # it may return without coming to the end
+    return rule
+
+
+def _match(points: Points) -> Rule:
+    return {"points": list(points), "path": None, "occurrence": 0}
 
 
 def _shape(spots: Sequence[Spot]) -> tuple[Spot, Sequence[Spot], Spot] | None:
@@ -68,6 +81,17 @@ def _shape(spots: Sequence[Spot]) -> tuple[Spot, Sequence[Spot], Spot] | None:
             if spots[end].role == begin.role and between:
                 return begin, between, spots[end]
     return None
+
+
+def _forbidden_order(spots: Sequence[Spot]) -> Rule:
+    """The other way round; of two accesses in a row (1-1-2, 1-2-2), the other's one in between."""
+    roles = [spot.role for spot in spots]
+    if roles == [1, 1, 2]:
+        hold, until = spots[1], spots[2]
+        return _rule(spots[0].points, ("self", hold.holds), ("others", until.points))
+    if roles == [1, 2, 2]:
+        return _rule(spots[1].points, ("self", spots[2].holds), ("others", spots[0].points))
+    return _order(held=spots[0], before=spots[-1])
 
 
 def _order(held: Spot, before: Spot) -> Rule:

@@ -32,12 +32,16 @@ class Spot:
         holds: Where a thread must be stopped to come too late for it.
         role: Its thread.
         code: The site ids of its function: the first one, and the first one after it.
+        exact: The raw points of the very access; a line may have others.
+        heads: Where a thread can last be switched before the access, locks or not.
     """
 
     points: Points
     holds: Points
     role: int
     code: tuple[int, int] = (0, 0)
+    exact: Points = ()
+    heads: Points = ()
 
 
 class Stage:
@@ -51,7 +55,14 @@ class Stage:
     def spots(self, answer: Answer) -> list[Spot]:
         """The lines of an answer, in their order."""
         return [
-            Spot(points, self.holds(points), line.role, self._interner.range_of(points[0]))
+            Spot(
+                points,
+                self.holds(points),
+                line.role,
+                self._interner.range_of(points[0]),
+                self._interner.raw_points(line.point),
+                tuple(sorted({self.head(point) for point in points})),
+            )
             for line, points in ((line, self._raw(line.point)) for line in answer.lines)
         ]
 
@@ -66,6 +77,10 @@ class Stage:
                 found |= {outer or self._heads.get(point, point) for outer in around or {0}}
         return tuple(sorted(found))
 
+    def head(self, point: int) -> int:
+        """The point at which a thread could last be switched before this one."""
+        return self._heads.get(point, point)
+
     def _raw(self, index: int) -> Points:
         """The raw points of a line: all sites of it with the same operation."""
         places = self._interner.places()
@@ -76,25 +91,31 @@ class Stage:
 def _outermost_acquires(trace: npt.NDArray[Any]) -> Mapping[int, set[int]]:
     """By point: the points of the outermost acquires that were open there; 0 for none."""
     held: dict[int, list[tuple[int, int]]] = {}
+    # A lock may be released by another thread than the one that took it: Condition's are.
     around: dict[int, set[int]] = {}
     for _, cell, point, thread, _ in trace.tolist():
+        if not point >> 4:
+            continue  # no code of the target: a thread that is being started
         mine = held.setdefault(thread, [])
         op = point & 15
         if op == Op.ACQUIRE:
             around.setdefault(point, set()).add(mine[0][1] if mine else 0)
             mine.append((cell, point))
         elif op == Op.RELEASE:
-            _forget(mine, cell)
+            for each in (mine, *held.values()):
+                if _forget(each, cell):
+                    break
         else:
             around.setdefault(point, set()).add(mine[0][1] if mine else 0)
     return around
 
 
-def _forget(held: list[tuple[int, int]], cell: int) -> None:
+def _forget(held: list[tuple[int, int]], cell: int) -> bool:
     for at in range(len(held) - 1, -1, -1):
         if held[at][0] == cell:
             del held[at]
-            return
+            return True
+    return False
 
 
 def _heads(run: RunFile) -> dict[int, int]:

@@ -51,6 +51,19 @@ class Evidence(msgspec.Struct, frozen=True):
     note: str = ""
 
 
+class Arm(msgspec.Struct, frozen=True):
+    """One arm of an experiment: how many of its runs failed with the finding's signature.
+
+    `realised` are those in which the rules had their way, `released` those in which a hold had to
+    be given up.
+    """
+
+    fail: int
+    runs: int
+    realised: int = 0
+    released: int = 0
+
+
 class Finding(msgspec.Struct, frozen=True):
     """A ranked answer of one method, or of several joined."""
 
@@ -64,6 +77,10 @@ class Finding(msgspec.Struct, frozen=True):
     runs: int
     status: Status = "untested"
     evidence: tuple[Evidence, ...] = ()
+    forced: Arm | None = None
+    forbidden: Arm | None = None
+    control: Arm | None = None
+    p_value: float | None = None
 
 
 class FailureReport(msgspec.Struct, frozen=True):

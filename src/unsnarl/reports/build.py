@@ -101,6 +101,7 @@ def _finding(  # noqa: PLR0917
     run = facts.failing[chosen]
     seen = [(run.captured or {}).get((place, at)) for at in range(len(answer.lines))]
     told = _points(answer, _paths(answer, chosen, run, seen), seen, points, sources)
+    verdict = facts.verdicts[place] if facts.verdicts else None
     return CountedFinding(
         rank=rank,
         method=answer.method,
@@ -116,6 +117,11 @@ def _finding(  # noqa: PLR0917
             Evidence(one.method, one.rank, one.score, dict(one.features), one.note)
             for one in answer.support
         ),
+        status=verdict.status if verdict else "untested",
+        forced=verdict.forced if verdict else None,
+        forbidden=verdict.forbidden if verdict else None,
+        control=verdict.control if verdict else None,
+        p_value=verdict.p_value if verdict else None,
     )
 
 

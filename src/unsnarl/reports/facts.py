@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 
 from unsnarl.analyses.answer import Answer
+from unsnarl.experiments.confirm import Verdict
 from unsnarl.model.finding import Instrumented, Notice, RunCounts
 from unsnarl.model.graph import Graph
 from unsnarl.model.run import Failure, Frame, Thread, Wait
@@ -93,6 +94,7 @@ class SignatureFacts:
         passing: How many passing runs they were compared with.
         findings: The answers of the ranking, best first.
         exemplar: Index into `failing` of the run to show where a finding has the choice.
+        verdicts: What experiments say of the findings, one each; none if none were made.
     """
 
     signature: str
@@ -105,6 +107,7 @@ class SignatureFacts:
     passing: int
     findings: Sequence[Answer] = ()
     method: str = "joined"
+    verdicts: Sequence[Verdict | None] = ()
     exemplar: int = 0
 
 

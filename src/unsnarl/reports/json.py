@@ -13,9 +13,6 @@ from unsnarl.reports.steps import explanation
 
 # Evidence from experiments that have not been made: present, so that readers need not test for it.
 NO_EXPERIMENTS: dict[str, None] = {
-    "forced": None,
-    "forbidden": None,
-    "p_value": None,
     "fix": None,
 }
 # What `FindingPoint` leaves out.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil, log10
 
 from unsnarl.model.finding import FailureReport, Finding, FindingPoint, RunCounts
 from unsnarl.reports.details import thread_label
@@ -30,6 +31,19 @@ def title(finding: Finding, what: str = "") -> str:
     if len(names) > 2:
         names = [", ".join(names[:2]), f"{len(names) - 2} more"]
     return (what or KINDS[finding.kind]) + (f" on {' and '.join(names)}" if names else "")
+
+
+def experiment_note(finding: Finding) -> str:
+    """`(forced: 20/20 fail · forbidden: 0/20 fail · p < 1e-10)`, if it was tested."""
+    forced, forbidden = finding.forced, finding.forbidden
+    if forced is None or forbidden is None or finding.p_value is None:
+        return ""
+    chance = finding.p_value
+    p_value = f"p < 1e{ceil(log10(chance))}" if 0 < chance < 0.001 else f"p = {chance:.2g}"
+    return (
+        f"(forced: {forced.fail}/{forced.runs} fail · "
+        f"forbidden: {forbidden.fail}/{forbidden.runs} fail · {p_value})"
+    )
 
 
 def evidence_note(finding: Finding) -> str:

@@ -19,6 +19,7 @@ from unsnarl.reports.remarks import (
     cycle_lines,
     cycle_note,
     evidence_note,
+    experiment_note,
     failure_bound,
     lock_remark,
     plural,
@@ -191,7 +192,7 @@ def _title_lines(
         # The gate saw the cycle itself; there is nothing to suspect.
         word = "OBSERVED"
     head = Text().append(word, style=style).append(f"  {title(finding)}", style="bold")
-    tail = f"score {finding.score:.2f} · {seen_in(failure, finding)}"
+    tail = experiment_note(finding) or f"score {finding.score:.2f} · {seen_in(failure, finding)}"
     return _joined(head, "   ", tail, width)
 
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Experiments: the test, the rules, the verdict."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from unsnarl.experiments.confirm import judge
+from unsnarl.experiments.prove import ORDER
+from unsnarl.experiments.rules import controlling, forbidding
+from unsnarl.experiments.scene import Spot, _outermost_acquires
+from unsnarl.experiments.statistics import fisher
+from unsnarl.model.finding import Arm
+from unsnarl.model.site import Op
+from unsnarl.runfile.layout import TRACE
+
+ALWAYS, NEVER = Arm(20, 20, 20), Arm(0, 20, 20)
+
+
+def spot(point, role, hold=None, code=(0, 0)):
+    holds = (point if hold is None else hold,)
+    return Spot((point,), holds, role, code, (point,), (point,))
+
+
+@pytest.mark.parametrize(
+    ("table", "expected"),
+    [
+        ((20, 20, 0, 20), 1 / 137846528820),  # 40 choose 20
+        ((3, 3, 0, 3), 1 / 20),
+        ((0, 5, 0, 5), 1.0),
+        ((1, 2, 1, 2), 5 / 6),
+    ],
+)
+def test_fisher_by_hand(table, expected):
+    assert fisher(*table) == pytest.approx(expected)
+
+
+def test_an_empty_arm_proves_nothing():
+    assert fisher(0, 0, 0, 0) == 1.0
+
+
+def test_an_intrusion_is_forbidden_by_regions_that_exclude_each_other():
+    first, second = forbidding([spot(1, 1, hold=10), spot(2, 2, hold=20), spot(3, 1)])
+    assert first["exclusive"] == second["exclusive"]
+    assert (first["when"]["points"], first["until"]["points"]) == ([1, 10], [3])
+    assert (second["when"]["points"], second["until"]["points"]) == ([2, 20], [2])
+
+
+def test_a_region_within_one_function_ends_with_it():
+    same, other = (7, 9), (20, 30)
+    (only,) = forbidding([spot(1, 1, 5, same), spot(1, 2, 5, same), spot(3, 1, code=same)])
+    assert only["leave"] == [7, 9]
+    assert "leave" not in forbidding([spot(1, 1, 5, same), spot(2, 2, 6), spot(3, 1, 7, other)])[0]
+
+
+def test_an_order_is_forbidden_by_the_other_one():
+    (forbidden,) = forbidding([spot(1, 1), spot(2, 2)])
+    assert (forbidden["hold"]["points"], forbidden["until"]["points"]) == ([1], [2])
+
+
+def test_two_writes_in_a_row_are_forbidden_by_a_read_between():
+    (rule,) = forbidding([spot(1, 1), spot(1, 1, hold=10), spot(2, 2)])
+    assert (rule["hold"]["who"], rule["hold"]["points"]) == ("self", [10])
+    assert (rule["until"]["who"], rule["until"]["points"]) == ("others", [2])
+
+
+def test_no_place_elsewhere_no_control():
+    assert controlling([spot(1, 1), spot(2, 2)], ()) == []
+
+
+def trace(*events):
+    """Each event: thread, operation, site, cell."""
+    rows = np.zeros(len(events), dtype=TRACE)
+    for row, (thread, op, site, cell) in zip(rows, events, strict=True):
+        row["thread"], row["point"], row["cell"] = thread, site << 4 | op, cell
+    return rows
+
+
+def test_a_hold_is_lifted_to_the_outermost_acquire():
+    around = _outermost_acquires(
+        trace(
+            (1, Op.ACQUIRE, 5, 100),
+            (1, Op.ACQUIRE, 6, 101),
+            (1, Op.READ, 7, 1),
+            (1, Op.RELEASE, 6, 101),
+            (1, Op.RELEASE, 5, 100),
+            (1, Op.WRITE, 8, 1),
+        )
+    )
+    assert around[7 << 4 | Op.READ] == {5 << 4 | Op.ACQUIRE}
+    assert around[8 << 4 | Op.WRITE] == {0}
+
+
+def test_a_lock_that_another_thread_releases_is_not_held_any_more():
+    around = _outermost_acquires(
+        trace((1, Op.ACQUIRE, 5, 100), (2, Op.RELEASE, 6, 100), (1, Op.READ, 7, 1))
+    )
+    assert around[7 << 4] == {0}
+
+
+@pytest.mark.parametrize(
+    ("forced", "forbidden", "control", "status"),
+    [
+        (ALWAYS, NEVER, ALWAYS, "confirmed"),
+        (ALWAYS, NEVER, NEVER, "inconclusive"),  # holding anything at all prevents it
+        (ALWAYS, ALWAYS, ALWAYS, "inconclusive"),  # it brings the failure, but others do as well
+        (NEVER, ALWAYS, ALWAYS, "refuted"),
+        (Arm(0, 20, 0, 20), ALWAYS, ALWAYS, "infeasible"),
+        (Arm(3, 20, 20), NEVER, ALWAYS, "inconclusive"),
+        (Arm(2, 2, 2), Arm(0, 2, 2), Arm(2, 2, 2), "inconclusive"),  # too few runs
+    ],
+)
+def test_the_verdict(forced, forbidden, control, status):
+    assert judge(forced, forbidden, control).status == status
+
+
+def test_what_is_confirmed_comes_first():
+    assert min(ORDER, key=lambda status: ORDER[status]) == "confirmed"
+    assert max(ORDER, key=lambda status: ORDER[status]) == "refuted"
