@@ -163,8 +163,9 @@ void uns_lock_release(struct uns_lock *lock, uint32_t site) {
         if (UNS_UNLIKELY(uns_gate.rules) && uns_rt.gated)
             tell_rules(t, lock, lock_point(lock, site, 0));
         t->events++;
-        /* Whoever joins lets the lock go again: only the first time is the thread's end. */
-        if (lock->flags & UNS_LOCK_IS_THREAD && !lock->ended && lock->owner == t->index)
+        /* Whoever joins lets the lock go again: only the first time is the thread's end. From 3.13
+         * on it is the starting thread that takes it, so the owner says nothing. */
+        if (lock->flags & UNS_LOCK_IS_THREAD && !lock->ended)
             lock->ended = t->index + 1;
     }
     lock->owner = UNS_NO_OWNER;

@@ -241,7 +241,7 @@ class _Handle:
     def __init__(self) -> None:
         self._real = _real_handle_type()
         self._done = _thread_lock()
-        self._finished = False
+        self._finished = self._gone = False
 
     @property
     def ident(self) -> int:
@@ -251,7 +251,8 @@ class _Handle:
         return self._finished
 
     def _set_done(self) -> None:
-        self._finished = True
+        """A fork left the thread behind: nobody will let go of what joining waits for."""
+        self._finished = self._gone = True
         self._real._set_done()
 
     def release(self) -> None:
@@ -260,7 +261,7 @@ class _Handle:
         self._done.release()
 
     def join(self, timeout: float | None = None) -> None:
-        if self._finished and not self._done.locked():
+        if self._gone:
             return
         if timeout is None:
             self._done.acquire()
