@@ -62,7 +62,7 @@ typedef struct Site {
 
 PyObject *uns_variables(PyObject *module, PyObject *unused);
 extern PyTypeObject SiteType, LockType, RLockType;
-extern PyObject *uns_capture_hook;
+extern PyObject *uns_capture_hook, *uns_break_hook;
 
 /* types.c: what was decided for a type at a site. Sites in a base class see many types. */
 #define UNS_DECISIONS 4096
@@ -136,6 +136,8 @@ void uns_capture(Site *site, struct uns_thread *t, uint32_t point, PyObject *obj
                  int write);
 void uns_capture_lock(PyObject *lock, int acquired);
 PyObject *uns_set_capture_hook(PyObject *module, PyObject *hook);
+PyObject *uns_set_break_hook(PyObject *module, PyObject *hook);
+void uns_break(uint32_t point);
 
 /* locks.c, control.c, threads.c, offline.c */
 int uns_locks_init(PyObject *module);

@@ -5,7 +5,7 @@
  */
 #include "binding.h"
 
-PyObject *uns_capture_hook;
+PyObject *uns_capture_hook, *uns_break_hook;
 /* Thread index -> list of (lock, section), only while capturing. Every acquisition of any lock
  * opens a section of its own number: one lock in one section is one critical section. */
 static PyObject *held_locks;
@@ -90,6 +90,28 @@ void uns_capture(Site *site, struct uns_thread *t, uint32_t point, PyObject *obj
         PyErr_WriteUnraisable(uns_capture_hook);
     Py_XDECREF(result);
     Py_XDECREF(locks);
+    t->muted--;
+    PyErr_Restore(type, value, traceback);
+}
+
+PyObject *uns_set_break_hook(PyObject *module, PyObject *hook) {
+    Py_XSETREF(uns_break_hook, hook == Py_None ? NULL : Py_NewRef(hook));
+    Py_RETURN_NONE;
+}
+
+/* Just before an operation, its thread holding the token: hook(point of its place, path). What the
+ * hook calls is no event; it may start a debugger. */
+void uns_break(uint32_t point) {
+    struct uns_thread *t = uns_rt.active ? uns_self : NULL;
+    if (!t || t->muted)
+        return;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    t->muted++;
+    PyObject *result = PyObject_CallFunction(uns_break_hook, "Is", uns_placed(point), t->path);
+    if (!result)
+        PyErr_WriteUnraisable(uns_break_hook);
+    Py_XDECREF(result);
     t->muted--;
     PyErr_Restore(type, value, traceback);
 }

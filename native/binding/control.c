@@ -57,9 +57,10 @@ static PyObject *note(PyObject *module, PyObject *text) {
 
 static PyObject *counters(PyObject *module, PyObject *unused) {
     static const char *const names[UNS_COUNTERS] = {
-        "events",        "steps",   "switches",      "edges_dropped",
-        "cells_evicted", "stalls",  "diverged",      "diverged_at",
-        "uncontrolled",  "aliased", "trace_dropped", "schedule_dropped"};
+        "events",           "steps",           "switches",      "edges_dropped",
+        "cells_evicted",    "stalls",          "diverged",      "diverged_at",
+        "uncontrolled",     "aliased",         "trace_dropped", "schedule_dropped",
+        "patterns_dropped", "diverged_segment"};
     PyObject *dict = PyDict_New();
     for (int i = 0; dict && i < UNS_COUNTERS && names[i]; i++) {
         PyObject *value = PyLong_FromUnsignedLongLong(uns_rt.counters[i]);
@@ -68,6 +69,37 @@ static PyObject *counters(PyObject *module, PyObject *unused) {
         Py_XDECREF(value);
     }
     return dict;
+}
+
+/* An array of uint32, by site. It stays the caller's, who may add to it as code is loaded. */
+static PyObject *set_places(PyObject *module, PyObject *table) {
+    static Py_buffer view;
+    if (view.obj)
+        PyBuffer_Release(&view);
+    uns_use_places(NULL, 0);
+    if (PyObject_GetBuffer(table, &view, PyBUF_SIMPLE) < 0)
+        return NULL;
+    uns_use_places(view.buf, (uint32_t)(view.len / 4));
+    Py_RETURN_NONE;
+}
+
+static PyObject *place(PyObject *module, PyObject *point) {
+    unsigned long raw = PyLong_AsUnsignedLong(point);
+    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLong(uns_placed((uint32_t)raw));
+}
+
+/* While a person looks, the holder of the token is not stalled, and no time passes. */
+static PyObject *pause_run(PyObject *module, PyObject *on) {
+    static int64_t since;
+    int pause = PyObject_IsTrue(on);
+    if (pause < 0)
+        return NULL;
+    if (pause && !uns_rt.paused)
+        since = uns_clock_ns();
+    if (!pause && uns_rt.paused)
+        uns_rt.clock_offset -= uns_clock_ns() - since;
+    uns_rt.paused = pause;
+    Py_RETURN_NONE;
 }
 
 static PyObject *set_verdict_hook(PyObject *module, PyObject *hook) {
@@ -117,6 +149,9 @@ PyMethodDef uns_control_methods[] = {
     {"abandon_run", abandon_run, METH_NOARGS, "this process is a copy: no gate, no run file"},
     {"note", note, METH_O, "add one line (a JSON object) to the run's notes"},
     {"counters", counters, METH_NOARGS, "the runtime's counters"},
+    {"set_places", set_places, METH_O, "set_places(array): by site the first of its place"},
+    {"place", place, METH_O, "place(point): the point of the first site of its place"},
+    {"pause", pause_run, METH_O, "pause(on): a person looks at the run"},
     {"set_verdict_hook", set_verdict_hook, METH_O, "hook('deadlock', waits)"},
     {NULL, NULL, 0, NULL},
 };

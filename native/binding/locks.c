@@ -59,6 +59,8 @@ static int take(LockObject *self, int64_t timeout_ns) {
     int64_t deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_clock_ns() + timeout_ns;
     int inside = 0;
     uint32_t site = uns_rt.active ? uns_python_site(&inside) : 0;
+    if (UNS_UNLIKELY(uns_break_hook != NULL))
+        uns_break(UNS_POINT(site, self->lock.flags & UNS_LOCK_IS_THREAD ? UNS_JOIN : UNS_ACQUIRE));
     for (;;) {
         switch (uns_lock_acquire(&self->lock, site, timeout_ns, inside)) {
         case UNS_GO:
@@ -135,6 +137,12 @@ static PyObject *lock_mark_thread(PyObject *self, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
+static PyObject *lock_own(PyObject *self, PyObject *unused) {
+    if (uns_rt.active && uns_self)
+        ((LockObject *)self)->lock.owner = uns_self->index;
+    Py_RETURN_NONE;
+}
+
 #define KEYWORDS(f) ((PyCFunction)(void (*)(void))f)
 static PyMethodDef lock_methods[] = {
     {"acquire", KEYWORDS(lock_acquire), METH_VARARGS | METH_KEYWORDS, NULL},
@@ -148,6 +156,7 @@ static PyMethodDef lock_methods[] = {
     {"_at_fork_reinit", lock_reinit, METH_NOARGS, NULL},
     {"_mark_thread", lock_mark_thread, METH_NOARGS,
      "This lock is released when a thread ends: its operations are END and JOIN."},
+    {"_own", lock_own, METH_NOARGS, "The calling thread took it, whoever did so in its name."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -84,6 +84,42 @@ static int parse_schedule(PyObject *list, struct uns_plan *plan) {
     return 0;
 }
 
+/* [path, [raw points], occurrence]: see struct uns_path_segment. */
+static int parse_anchored(PyObject *row, struct uns_path_segment *segment) {
+    PyObject *path, *list;
+    if (!PyArg_ParseTuple(row, "UO!I", &path, &PyList_Type, &list, &segment->occurrence))
+        return -1;
+    copy_path(segment->path, path);
+    segment->anchored = 1;
+    segment->length = (uint32_t)PyList_GET_SIZE(list);
+    uint32_t *points = PyMem_RawCalloc(segment->length + 1, sizeof *points);
+    if (!points)
+        return PyErr_NoMemory(), -1;
+    for (uint32_t i = 0; i < segment->length; i++)
+        points[i] = (uint32_t)PyLong_AsUnsignedLong(PyList_GET_ITEM(list, i));
+    segment->points = points;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int parse_anchors(PyObject *list, struct uns_plan *plan) {
+    if (!list)
+        return 0;
+    Py_ssize_t length = PyList_Size(list);
+    struct uns_path_segment *segments = uns_pages((size_t)(length + 1) * sizeof *segments);
+    if (!segments)
+        return -1;
+    for (Py_ssize_t i = 0; i < length; i++) {
+        PyObject *row = PySequence_Tuple(PyList_GET_ITEM(list, i));
+        int good = row && parse_anchored(row, &segments[i]) == 0;
+        Py_XDECREF(row);
+        if (!good)
+            return -1;
+    }
+    plan->segments = segments;
+    plan->segments_length = (uint32_t)length;
+    return 0;
+}
+
 /* Gated threads share one core: a hand-over costs 2 us there and 100 us across (research). */
 static int core_for(long run_number) {
     cpu_set_t allowed;
@@ -147,6 +183,7 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
     plan->interest_sites = site_map(run, "interest", plan->site_limit, plan->site_limit);
     if (parse_counts(get(run, "counts"), plan) < 0 ||
         parse_schedule(get(run, "schedule"), plan) < 0 ||
+        parse_anchors(get(run, "anchors"), plan) < 0 ||
         uns_parse_rules(get(run, "rules"), plan) < 0)
         return -1;
     return PyErr_Occurred() ? -1 : 0;

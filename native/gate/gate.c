@@ -93,11 +93,29 @@ static enum uns_grant sleep_until_granted(struct uns_thread *t, struct uns_threa
     return take_grant(t);
 }
 
-void uns_gate_close_segment(const struct uns_thread *t) {
-    struct uns_segment_record segment = {
-        .thread = t->index, .point = uns_gate.segment_point, .until = t->events};
+static void add_segment(const struct uns_thread *t, uint32_t point, uint32_t occurrence) {
+    struct uns_segment_record segment = {.thread = t->index,
+                                         .point = point,
+                                         .until = t->events < UINT32_MAX ? (uint32_t)t->events
+                                                                         : UINT32_MAX,
+                                         .occurrence = occurrence};
     if (uns_array_append(&uns_schedule, &segment, sizeof segment) < 0)
         uns_rt.counters[UNS_COUNT_SCHEDULE_DROPPED]++;
+}
+
+void uns_gate_close_segment(const struct uns_thread *t) {
+    add_segment(t, uns_gate.segment_point, uns_gate.segment_occurrence);
+}
+
+/* At the end of the run: where the others wait, for a replay to leave them there. */
+void uns_gate_close_schedule(void) {
+    if (uns_gate.holder)
+        uns_gate_close_segment(uns_gate.holder);
+    for (uint32_t i = 0; i < uns_gate.live_count; i++) {
+        const struct uns_thread *t = uns_gate.live[i];
+        if (t->state == UNS_READY)
+            add_segment(t, t->pending.point, uns_occurrence(t, t->pending.point));
+    }
 }
 
 /* `from` gives up the token (it may be NULL: nobody held it); mutex held. */
@@ -107,6 +125,7 @@ void uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to) {
     if (to) {
         if (from != to) {
             uns_gate.segment_point = to->pending.point;
+            uns_gate.segment_occurrence = uns_occurrence(to, to->pending.point);
             uns_rt.counters[UNS_COUNT_SWITCHES]++;
         }
         grant(to);
@@ -122,6 +141,11 @@ int uns_gate_anyone_outside(void) {
     return 0;
 }
 
+static int is_access(uint32_t point) {
+    uint32_t op = UNS_POINT_OP(point);
+    return op == UNS_READ || op == UNS_WRITE || op == UNS_CALL;
+}
+
 enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pending) {
     uns_gate_lock();
     struct uns_thread *from = uns_gate.holder == t ? t : NULL;
@@ -129,6 +153,8 @@ enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pen
     t->pos_priority = 0;
     t->state = UNS_READY;
     uns_gate.steps++;
+    if (!is_access(pending->point))
+        uns_gate_count(t, pending->point);
     if (UNS_UNLIKELY(uns_gate.rules))
         uns_rules_arrived(t, pending->point);
     if (uns_gate.holder && !from) { /* back from outside: the holder will choose us in time */
@@ -209,7 +235,9 @@ enum uns_grant uns_gate_leave(struct uns_thread *t) {
     return outcome;
 }
 
-static void count_event(struct uns_thread *t, uint32_t site) {
+static void count_event(struct uns_thread *t, uint32_t point) {
+    uint32_t site = UNS_POINT_SITE(point);
+    uns_gate_count(t, point);
     if (site < uns_rt.site_limit) {
         t->counts[site].count++;
         t->counts[site].head = t->head;
@@ -226,7 +254,7 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
     }
     if (may_switch | uns_rt.any_access)
         t->head = site;
-    count_event(t, site);
+    count_event(t, point);
     if (uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites,
                   uns_rt.site_limit) &&
         t->head < uns_rt.site_limit)

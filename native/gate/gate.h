@@ -31,7 +31,7 @@ struct uns_gate {
     uint32_t live_count;
     const struct uns_strategy *strategy;
     uint64_t random, steps;
-    uint32_t segment_point; /* where the holder took up the token */
+    uint32_t segment_point, segment_occurrence; /* where the holder took up the token */
     int replaying;
     uint32_t rules; /* how many; 0: nobody asks gate/rules.c */
 };
@@ -48,6 +48,8 @@ void uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to);
 int uns_gate_anyone_outside(void);
 void uns_gate_go_outside(struct uns_thread *t);
 void uns_gate_close_segment(const struct uns_thread *t);
+void uns_gate_close_schedule(void);
+void uns_gate_count(struct uns_thread *t, uint32_t point);
 struct uns_thread *uns_replay_wanted(void);
 static inline uint64_t uns_gate_draw(uint64_t below) {
     return uns_random(&uns_gate.random) % below;

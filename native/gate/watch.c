@@ -59,14 +59,20 @@ static void wake_late(void) {
         uns_futex_wake(&next->granted, 1);
 }
 
-/* Blocked on two looks in a row without a step between: stalled. */
+/* Blocked on some looks in a row without a step between: stalled. Who waits for the interpreter's
+ * own lock is blocked too, for as long as a busy machine keeps its owner from running: a replay
+ * that took that for a stall would leave its track, so it looks longer. */
+#define LOOKS           2
+#define LOOKS_REPLAYING 25
+
 static void look(void) {
     static struct uns_thread *suspect;
     static uint64_t suspect_steps;
+    static uint32_t looks;
     struct uns_thread *holder = uns_gate.holder;
     if (!holder)
         wake_late();
-    if (!holder || holder->granted || !holder->os_id) {
+    if (!holder || holder->granted || !holder->os_id || uns_rt.paused) {
         suspect = NULL;
         return;
     }
@@ -75,12 +81,14 @@ static void look(void) {
         suspect = NULL;
         return;
     }
-    if (suspect == holder && suspect_steps == uns_gate.steps + holder->events) {
-        pass_on(holder);
-        suspect = NULL;
-    } else {
+    if (suspect != holder || suspect_steps != uns_gate.steps + holder->events) {
         suspect = holder;
         suspect_steps = uns_gate.steps + holder->events;
+        looks = 0;
+    }
+    if (++looks >= (uns_gate.replaying ? LOOKS_REPLAYING : LOOKS)) {
+        pass_on(holder);
+        suspect = NULL;
     }
 }
 

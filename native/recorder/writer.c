@@ -190,8 +190,8 @@ int uns_write_run_file(void) {
     struct uns_file_header header = {.magic = UNS_MAGIC, .version = UNS_FORMAT_VERSION};
     if (uns_array_append(&out, &header, sizeof header) < 0)
         return -1;
-    if (uns_rt.gated && uns_gate.holder)
-        uns_gate_close_segment(uns_gate.holder);
+    if (uns_rt.gated)
+        uns_gate_close_schedule();
     add_section(&out, UNS_SECTION_NOTES, 1, uns_notes.data, uns_notes.used);
     add_threads(&out);
     add_edges(&out);

@@ -21,6 +21,7 @@ int uns_write_run_file(void);
 void uns_recorder_reset(const char *file);
 
 /* gate/ */
+#define UNS_CLASSES 4u /* of operations: read, write, call, all on locks and threads */
 int uns_gate_begin(const struct uns_plan *plan);
 void uns_gate_register(struct uns_thread *t);
 void uns_gate_arrive(struct uns_thread *t);

@@ -60,8 +60,10 @@ struct uns_thread *uns_thread_new(struct uns_thread *parent, const char *name, u
     unlock_registry();
     if (parent)
         uns_order(index, parent->index);
-    if (uns_rt.gated && uns_rt.site_limit)
+    if (uns_rt.gated && uns_rt.site_limit) {
         t->counts = uns_pages(uns_rt.site_limit * sizeof *t->counts);
+        t->occurrences = uns_pages(uns_rt.site_limit * UNS_CLASSES * sizeof *t->occurrences);
+    }
     if (uns_rt.gated)
         uns_gate_register(t);
     return t;

@@ -126,10 +126,11 @@ struct uns_order_record {
     uint64_t since, upto;
 };
 
-/* "thread ran, from point, until its event counter stood at until" */
+/* "thread ran, from the occurrence-th time it was at point, until its event counter stood at
+ * until". A thread that was waiting when the run ended has one more, in which it did nothing. */
 struct uns_segment_record {
     uint32_t thread, point;
-    uint64_t until;
+    uint32_t until, occurrence;
 };
 /* head: where the thread last could have been switched before this site; in the gil mode several
  * accesses follow one switch point, and only the first of them is known to the gate beforehand */
@@ -168,6 +169,7 @@ enum uns_counter {
     UNS_COUNT_TRACE_DROPPED,
     UNS_COUNT_SCHEDULE_DROPPED,
     UNS_COUNT_PATTERNS_DROPPED,
+    UNS_COUNT_DIVERGED_SEGMENT, /* of the schedule that was followed, + 1, 0 if none */
     UNS_COUNTERS = 16
 };
 

@@ -53,6 +53,7 @@ struct uns_thread {
     int32_t os_id;
     struct uns_thread *next;       /* all threads of the run, newest first */
     struct uns_site_count *counts; /* by site, in gated runs */
+    uint32_t *occurrences;         /* by place and class of operation, in gated runs */
     uint32_t head;                 /* site of its latest possible switch */
     /* gate */
     _Alignas(64) uint32_t granted; /* futex word: grant + 1 once the token is ours */
@@ -92,10 +93,15 @@ struct uns_path_count {
     char path[UNS_PATH_BYTES];
     uint64_t count;
 };
+/* The thread of path runs until its event counter stands at `until`; or, with points, until its
+ * pending operation is the occurrence-th one there (0: any). Anchored without points: to its end.
+ */
 struct uns_path_segment {
     char path[UNS_PATH_BYTES];
     uint64_t until;
-    uint32_t point;
+    const uint32_t *points;
+    uint32_t point, length, occurrence;
+    int anchored;
 };
 
 /* Events that a rule speaks of: by whom (as seen from the rule's thread), where, which one. */
@@ -157,6 +163,7 @@ struct uns_runtime {
     int tracing; /* keep every event, not only the graph */
     int any_access;
     int by_object; /* one cell per object, not per attribute or element */
+    int paused;    /* somebody is looking at the holder of the token: it is not stalled */
     uint64_t logical_time;
     int64_t clock_offset; /* virtual ns that waiting threads were spared */
     uint32_t site_limit;
@@ -193,6 +200,12 @@ UNS_API int64_t uns_clock_ns(void); /* monotonic + what waiting was spared */
 UNS_API enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pending);
 UNS_API void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int write,
                              int may_switch);
+/* Which sites are one place, to the eye of a person: the first of them, by site. Kept, not copied.
+ */
+UNS_API void uns_use_places(const uint32_t *places, uint32_t length);
+UNS_API uint32_t uns_placed(uint32_t point); /* the point of the first site of its place */
+/* How often t has come to the place of a point, its pending operation counted. */
+UNS_API uint32_t uns_occurrence(const struct uns_thread *t, uint32_t point);
 /* Marks a second cell that the same operation touches; no switch point of its own. */
 UNS_API void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell);
 UNS_API void uns_lock_made(struct uns_lock *lock, uint32_t flags);

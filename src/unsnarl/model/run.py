@@ -46,11 +46,16 @@ class Thread(msgspec.Struct, frozen=True):
 
 
 class Segment(msgspec.Struct, frozen=True, array_like=True):
-    """The thread of `path` runs until its own event counter stands at `until`."""
+    """The thread of `path` runs until its own event counter stands at `until`.
+
+    It takes up at `point`, where it is for the `occurrence`-th time. One that was waiting when the
+    run ended has a last segment in which it does nothing.
+    """
 
     path: str
     until: int
     point: int
+    occurrence: int = 0
 
 
 class Wait(msgspec.Struct, frozen=True):

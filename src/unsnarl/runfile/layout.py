@@ -61,7 +61,7 @@ THREAD = np.dtype(
         ("name", "S64"),
     ]
 )
-SEGMENT = np.dtype([("thread", "<u4"), ("point", "<u4"), ("until", "<u8")])
+SEGMENT = np.dtype([("thread", "<u4"), ("point", "<u4"), ("until", "<u4"), ("occurrence", "<u4")])
 COUNT = np.dtype(
     [
         ("thread", "<u4"),
@@ -128,4 +128,5 @@ COUNTERS = (
     "trace_dropped",
     "schedule_dropped",
     "patterns_dropped",
+    "diverged_segment",
 )

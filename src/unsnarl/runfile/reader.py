@@ -91,7 +91,8 @@ class RunFile:
         """Who ran until when; made on demand, because most readers want only the edges."""
         paths = [thread.path for thread in self.threads]
         return tuple(
-            Segment(paths[thread], until, point) for thread, point, until in self._segments.tolist()
+            Segment(paths[thread], until, point, occurrence)
+            for thread, point, until, occurrence in self._segments.tolist()
         )
 
     @cached_property

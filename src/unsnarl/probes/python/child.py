@@ -30,7 +30,17 @@ _SAYS_FLUSHING = sys.version_info >= (3, 13)
 _FLUSH_FAILED = 120  # the status of CPython when standard output cannot be flushed
 _FOLDER = __file__.rpartition("/")[0] + "/"
 # long and of no use to a reader of the run file, who has the schedule itself
-_NOT_NOTED = ("sites", "interest", "counts", "schedule", "capture", "file", "output")
+_NOT_NOTED = (
+    "sites",
+    "interest",
+    "counts",
+    "schedule",
+    "anchors",
+    "capture",
+    "debug",
+    "file",
+    "output",
+)
 
 _real_exit = os._exit
 _real_fork = os.fork
@@ -67,6 +77,10 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
     _core.set_verdict_hook(_verdict)
     if plan.get("capture"):
         capture.install(plan["capture"])
+    if plan.get("debug"):
+        from unsnarl.probes.python import debugger  # noqa: PLC0415  only where wanted
+
+        debugger.install(plan["debug"])
     _core.begin_run(plan)
     _core.note(json.dumps({"run": {k: v for k, v in plan.items() if k not in _NOT_NOTED}}))
 

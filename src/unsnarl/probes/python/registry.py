@@ -63,6 +63,7 @@ class Registry:
         self.modules = 0
         self.probes = 0
         self.refused: list[list[str]] = []  # file, reason: code that runs without probes
+        self.late: Callable[[Block], None] | None = None  # told of code loaded from now on
         self._next = 1  # 0 stands for "no site" in native code
 
     def allocate(self, code: CodeType, size: int, probes: int, labels: Callable[[], Labels]) -> int:
@@ -76,8 +77,11 @@ class Registry:
             raise ValueError("no site ids are left")
         base = self._next
         self._next = base + size
-        self.blocks.append(Block(base, size, code, labels))
+        block = Block(base, size, code, labels)
+        self.blocks.append(block)
         self.probes += probes
+        if self.late is not None:
+            self.late(block)
         return base
 
     def module_done(self) -> None:

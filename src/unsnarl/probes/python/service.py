@@ -90,13 +90,16 @@ class Server:
 
     def _fork_point(self, target: Target) -> None:
         """Everything is loaded: answer the parent, serve; returns in the children only."""
-        from unsnarl.probes.python import child, failures, registry  # noqa: PLC0415
+        from unsnarl.probes.python import child, failures, places, registry  # noqa: PLC0415
         from unsnarl.probes.python.forks import Forks  # noqa: PLC0415
 
         try:
             dump = registry.dump()
             _write_atomically(self._setup["codes"], json.dumps(dump, separators=(",", ":")))
             failures.use_codes(dump)
+            known = places.Places(registry.REGISTRY.blocks, dump)
+            registry.core().set_places(known.first)
+            registry.REGISTRY.late = known.add
             self._output.settle(target.private_scratch)
             self._channel.send({"ready": self._ready(dump)})
             gc.freeze()

@@ -183,6 +183,8 @@ def _bootstrap(
     done: Any,
 ) -> None:
     _core.thread_begin(record)
+    if done is not None:
+        done.own()
     try:
         function(*args, **kwargs)
     except SystemExit:
@@ -241,7 +243,7 @@ class _Handle:
     def __init__(self) -> None:
         self._real = _real_handle_type()
         self._done = _thread_lock()
-        self._finished = self._gone = False
+        self._finished = self._gone = self._joined = False
 
     @property
     def ident(self) -> int:
@@ -255,18 +257,24 @@ class _Handle:
         self._finished = self._gone = True
         self._real._set_done()
 
+    def own(self) -> None:
+        """The thread's first act: who joins waits for it, not for who started it."""
+        self._done._own()
+
     def release(self) -> None:
         """The thread's last act."""
         self._finished = True
         self._done.release()
 
     def join(self, timeout: float | None = None) -> None:
-        if self._gone:
+        # As up to 3.12: the first who joins meets the gate, also where the thread has ended.
+        if self._gone or self._joined:
             return
         if timeout is None:
             self._done.acquire()
         elif not self._done.acquire(True, max(timeout, 0)):
             return
+        self._joined = True
         self._done.release()
 
 

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How often a thread has been at a place. Sites are instructions: a compiler may make two of one
+ * place (the head of a `while` loop) or, another version, one. What a person would call the third
+ * time that this thread reads self.size on this line is the same in all of them, so schedules are
+ * kept in these terms (src/unsnarl/reproduce/anchors.py).
+ */
+#include "gate/gate.h"
+
+static const uint32_t *places;
+static uint32_t places_length;
+
+void uns_use_places(const uint32_t *table, uint32_t length) {
+    places = table;
+    places_length = length;
+}
+
+uint32_t uns_placed(uint32_t point) {
+    uint32_t site = UNS_POINT_SITE(point);
+    return site < places_length ? UNS_POINT(places[site], UNS_POINT_OP(point)) : point;
+}
+
+static uint32_t class_of(uint32_t op) {
+    return op == UNS_READ ? 0 : op == UNS_WRITE ? 1 : op == UNS_CALL ? 2 : 3;
+}
+
+static uint32_t *counter(const struct uns_thread *t, uint32_t point) {
+    static uint32_t unknown;
+    uint32_t site = UNS_POINT_SITE(uns_placed(point));
+    if (!t->occurrences || site >= uns_rt.site_limit)
+        return unknown = 0, &unknown;
+    return &t->occurrences[site * UNS_CLASSES + class_of(UNS_POINT_OP(point))];
+}
+
+void uns_gate_count(struct uns_thread *t, uint32_t point) {
+    ++*counter(t, point);
+}
+
+uint32_t uns_occurrence(const struct uns_thread *t, uint32_t point) {
+    return *counter(t, point);
+}
