@@ -62,6 +62,7 @@ class Answer:
         passing: How many passing runs have it.
         threads: By failing run: the thread's index in that run behind each anchor.
         support: What single methods say of the same accesses, in the joined ranking.
+        is_stuck: Nobody could go on: it was not ranked, but seen (stuck.py).
     """
 
     method: str
@@ -72,3 +73,4 @@ class Answer:
     passing: int
     threads: Mapping[int, Mapping[int, int]]
     support: tuple[Support, ...] = ()
+    is_stuck: bool = False

@@ -8,17 +8,18 @@ trials replay the recorded failing schedules: without the rules every one of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from unsnarl.analyses.answer import Answer
 from unsnarl.campaigns.comparisons import Compared
 from unsnarl.experiments.constraints import Timeline
+from unsnarl.experiments.minimise import Minimal, Minimiser, explanation
 from unsnarl.experiments.rules import Rule, controlling, forbidding
-from unsnarl.experiments.scene import Stage, unrelated
+from unsnarl.experiments.scene import Spot, Stage, unrelated
 from unsnarl.experiments.statistics import fisher
 from unsnarl.experiments.told import told_constraints
-from unsnarl.experiments.trials import Plan, Trials, fresh_plans
+from unsnarl.experiments.trials import Plan, Trials, fresh_plans, replaying
 from unsnarl.model.finding import Arm, Status
 from unsnarl.model.run import RuleEffect
 from unsnarl.runfile import Interner, RunFile
@@ -29,6 +30,8 @@ SURE = 0.001
 BRINGS = 0.5
 STILL_FAILS = 0.5
 MOST_TRACES = 3
+# A finding of more passing runs than this share cannot be what makes runs fail.
+COMMON = 0.8
 
 
 @dataclass(frozen=True)
@@ -46,57 +49,114 @@ class Experimenter:
     """Makes experiments about the findings of one signature."""
 
     def __init__(self, trials: Trials, compared: Compared, interner: Interner) -> None:
-        self._trials = trials
-        self._compared = compared
+        self.trials = trials
+        self.compared = compared
         self._interner = interner
         self._traces: dict[int, RunFile | None] = {}
+        self._minimal: dict[int, tuple[Minimal, int] | None] = {}
 
     def test(self, answer: Answer, runs: int = RUNS) -> Verdict | None:
         """The verdict on one answer; None if no failing run of it can be replayed."""
-        run = next(filter(None, map(self.trace, answer.runs[:MOST_TRACES])), None)
+        run = next(self._traced(answer.runs[:MOST_TRACES]), None)
         if run is None:
             return None
-        stage = Stage(run, self._interner)
-        spots = stage.spots(answer)
+        spots = self._spots(run, answer)
         order = [one.rule for one in told_constraints(Timeline(run), spots)]
-        elsewhere = controlling(spots, unrelated(run, spots, len(spots)))
-        forced = self._arm(self._fresh("force", order, runs) if order else [])
         forbidden = self._arm(self._replays(forbidding(spots), runs))
+        forced = self._arm(self._fresh("force", order, runs) if order else [])
+        if not forbidden.fail and not brings(forced):
+            # What the finding tells may need more to happen than it tells: all that matters is in
+            # the minimised constraints. They count only if what it tells is among them.
+            found = self.minimal(answer)
+            if found is not None and _tells(found[0], spots):
+                order = [one.rule for one in found[0].constraints]
+                forced = self._arm(self._fresh("force", order, runs))
+        verdict = judge(forced, forbidden, self._control(run, spots, order, runs))
+        if verdict.status == "confirmed" and self._is_common(answer):
+            return replace(verdict, status="inconclusive")
+        return verdict
+
+    def _is_common(self, answer: Answer) -> bool:
+        """Whether nearly all passing runs have it too: it may be needed, but is not the cause."""
+        return answer.passing > COMMON * len(self.compared.comparison.passing)
+
+    def _spots(self, run: RunFile, answer: Answer) -> list[Spot]:
+        return Stage(run, self._interner, self.compared.runs).spots(answer)
+
+    def _control(self, run: RunFile, spots: Sequence[Spot], order: list[Rule], runs: int) -> Arm:
+        elsewhere = controlling(spots, unrelated(run, spots, len(spots)))
         control = self._arm(self._replays(elsewhere, runs))
-        if control.fail < STILL_FAILS * control.runs and order:
+        if not stays(control) and order:
             # A hold makes a replay leave its track; constraints are not so easily led astray.
             control = self._arm(self._fresh("control", elsewhere + order, runs))
-        return judge(forced, forbidden, control)
+        return control
+
+    def minimal(self, answer: Answer) -> tuple[Minimal, int] | None:
+        """The constraints that make the failure certain, and the failing run that they are from."""
+        if id(answer) not in self._minimal:
+            self._minimal[id(answer)] = self._minimise(answer)
+        return self._minimal[id(answer)]
+
+    def _minimise(self, answer: Answer) -> tuple[Minimal, int] | None:
+        runs = self.compared.runs
+        simplest = sorted(answer.runs, key=lambda at: (len(runs[at].schedule), at))
+        first = next(self._traced(simplest), None)
+        if first is None:
+            return None
+        spots = self._spots(first, answer)
+        minimiser = Minimiser(self.trials, self.compared.signature)
+        used: list[int] = []
+        found = minimiser.minimise(self._traced(simplest, used), spots)
+        return None if found is None else (found, used[-1])
+
+    def _traced(self, which: Iterable[int], used: list[int] | None = None) -> Iterator[RunFile]:
+        """Failing runs again, with every event; without those that do not fail any more.
+
+        `used` is told which ones were asked for.
+        """
+        for at in which:
+            run = self.trace(at)
+            if run is not None:
+                if used is not None:
+                    used.append(at)
+                yield run
 
     def trace(self, at: int) -> RunFile | None:
         """A failing run again, with every event; None if it does not fail any more."""
         if at not in self._traces:
-            (trial,) = self._trials.run([{**self._schedule(at), "trace": True}])
-            fails = trial.fails_as(self._compared.signature)
+            (trial,) = self.trials.run([{**self.schedule(at), "trace": True}])
+            fails = trial.fails_as(self.compared.signature)
             self._traces[at] = trial.run if fails else None
         return self._traces[at]
 
     def _fresh(self, arm: str, rules: list[Rule], runs: int) -> list[Plan]:
-        return fresh_plans(f"{self._compared.signature}/{arm}", runs, rules=rules)
+        return fresh_plans(f"{self.compared.signature}/{arm}", runs, rules=rules)
 
     def _replays(self, rules: list[Rule], runs: int) -> list[Plan]:
-        which = range(min(runs, len(self._compared.runs)))
-        return [{**self._schedule(at), "rules": rules} for at in which]
+        which = range(min(runs, len(self.compared.runs)))
+        return [{**self.schedule(at), "rules": rules} for at in which]
 
-    def _schedule(self, at: int) -> dict[str, object]:
-        run, record = self._compared.runs[at], self._compared.records[at]
-        segments = [[one.path, one.until, one.point] for one in run.schedule]
-        return {"strategy": "replay", "schedule": segments, "seed": record.seed}
+    def schedule(self, at: int) -> dict[str, object]:
+        """The part of a plan that repeats a failing run."""
+        return replaying(self.compared.runs[at], self.compared.records[at].seed)
 
     def _arm(self, plans: Sequence[Plan]) -> Arm:
-        trials = self._trials.run(plans)
+        trials = self.trials.run(plans)
         effects = [trial.run.rules if trial.run is not None else () for trial in trials]
         return Arm(
-            fail=sum(trial.fails_as(self._compared.signature) for trial in trials),
+            fail=sum(trial.fails_as(self.compared.signature) for trial in trials),
             runs=len(trials),
             realised=sum(_kept(rules) for rules in effects),
             released=sum(any(rule.released for rule in rules) for rules in effects),
         )
+
+
+def _tells(minimal: Minimal, spots: Sequence[Spot]) -> bool:
+    """Whether all that a finding tells is among what makes the failure certain, in its order."""
+    events = iter(explanation(minimal, minimal.timeline))
+    return minimal.tells_all or all(
+        any(event.point in spot.points for event in events) for spot in spots
+    )
 
 
 def _kept(rules: Sequence[RuleEffect]) -> bool:
@@ -104,13 +164,21 @@ def _kept(rules: Sequence[RuleEffect]) -> bool:
     return all(rule.satisfied and not rule.released for rule in rules)
 
 
+def brings(forced: Arm) -> bool:
+    """Whether forcing makes the failure likely."""
+    return forced.fail >= BRINGS * max(forced.runs, 1)
+
+
+def stays(control: Arm) -> bool:
+    """Whether the failure is still there in the control arm."""
+    return control.fail >= STILL_FAILS * control.runs
+
+
 def judge(forced: Arm, forbidden: Arm, control: Arm) -> Verdict:
     """Confirmed: forbidding removes the failure, holding elsewhere does not, forcing brings it."""
     p_value = fisher(forced.fail, forced.runs, forbidden.fail, forbidden.runs)
-    brings = forced.fail >= BRINGS * max(forced.runs, 1)
-    stays = control.fail >= STILL_FAILS * control.runs
     status: Status = "inconclusive"
-    if forbidden.fail == 0 and brings and stays and p_value < SURE:
+    if forbidden.fail == 0 and brings(forced) and stays(control) and p_value < SURE:
         status = "confirmed"
     elif forced.runs and not forced.realised and not forced.fail:
         status = "infeasible"

@@ -9,16 +9,19 @@ failing run itself keeps the rule: any set of such rules can be kept, because th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from unsnarl.experiments.rules import Rule
-from unsnarl.model.site import Op
+from unsnarl.model.site import CALL_REACH, Op
 from unsnarl.runfile import RunFile
 
-# A call's own instruction comes so closely after the look-up of the method (gate/lock.c).
-CALL_REACH = 40
+# By their numbers: to make an enumeration's member of a number takes ten times as long.
+_OPS = tuple(Op)
 
 Key = tuple[str, int, int]
 
@@ -38,9 +41,14 @@ class Event(NamedTuple):
         return (self.path, self.point, self.occurrence)
 
     @property
+    def site(self) -> int:
+        """Its site; 0 where no code of the target is on the stack."""
+        return self.point >> 4
+
+    @property
     def op(self) -> Op:
         """What was done."""
-        return Op(self.point & 15)
+        return _OPS[self.point & 15]
 
     @property
     def writes(self) -> bool:
@@ -70,6 +78,11 @@ class Constraint(NamedTuple):
         """Constraints with the same key have the same effect."""
         return self.before.key, self.hold.key
 
+    @property
+    def is_named(self) -> bool:
+        """Whether all is in the target's code; rules and traces count other events differently."""
+        return all(event.site for event in self)
+
 
 def _match(event: Event) -> dict[str, object]:
     return {
@@ -81,27 +94,32 @@ def _match(event: Event) -> dict[str, object]:
 
 
 class Timeline:
-    """The events of one traced run in the order of time; acquires that never came back are last."""
+    """The events of one traced run in the order of time; acquires that never came back are last.
+
+    Attributes:
+        events: All of them.
+        pending: Those that never came back.
+        counts: How many there were of each point in each thread.
+    """
 
     def __init__(self, run: RunFile) -> None:
+        paths = [thread.path for thread in run.threads]
         self.events: list[Event] = []
-        self._paths = [thread.path for thread in run.threads]
-        self._seen: Counter[tuple[str, int]] = Counter()
+        self.counts: Counter[tuple[str, int]] = Counter()
         for _, cell, point, thread, _ in run.trace.tolist():
-            self._add(self._paths[thread], point, cell)
-            self._seen[self._paths[thread], point] += 1
+            self._add(paths[thread], point, cell)
+            self.counts[paths[thread], point] += 1
         self.pending = [
-            self._add(self._paths[wait.thread], wait.point & ~15 | Op.ACQUIRE, wait.object)
+            self._add(paths[wait.thread], wait.point & ~15 | Op.ACQUIRE, wait.object)
             for wait in run.waits
             if wait.point & 15 == Op.WAIT
         ]
         heads = {site for _, site, _, head, *_ in run.counts.tolist() if site == head}
-        walk = _Walk(self.events, heads)
-        self._around, self._heads, self._calls = walk.around, walk.heads, walk.calls
+        self._walk = _Walk(self.events, heads)
         self._at = {event.key: event.at for event in self.events[: len(run.trace)]}
 
     def _add(self, path: str, point: int, cell: int) -> Event:
-        occurrence = self._seen[path, point] + 1
+        occurrence = self.counts[path, point] + 1
         self.events.append(Event(len(self.events), path, point, occurrence, cell))
         return self.events[-1]
 
@@ -111,26 +129,10 @@ class Timeline:
         A hold is lifted to the outermost lock around the access (design 8), but not beyond the
         earlier event: that one happened while the outer locks were held, and needs none of them.
         """
-        hold = self._heads[after.at]
-        if after.is_access or after.op is Op.RELEASE:
-            around = [self._heads[at] for at in self._around[after.at] if at > before.at]
-            hold = around[0] if around else hold
+        hold = self._hold(after, before.at)
         if hold is None or hold <= before.at:
             return None
         return Constraint(before, after, self.events[hold])
-
-    def inverse(self, constraint: Constraint) -> Constraint:
-        """The other way round: the earlier thread waits until the later event has happened."""
-        at = constraint.before.at
-        around = self._around[at] if constraint.before.is_access else ()
-        hold = self._heads[around[0] if around else at]
-        held = constraint.before if hold is None else self.events[hold]
-        return Constraint(constraint.after, constraint.before, held)
-
-    def meaning(self, event: Event) -> Event:
-        """What a person should read: a lock that a library takes inside a call is the call."""
-        call = None if event.is_access else self._calls[event.at]
-        return event if call is None else self.events[call]._replace(at=event.at)
 
     def constraints(self, pairs: Iterable[tuple[Event, Event]]) -> Iterator[Constraint]:
         """The constraints between pairs of events, where there is one."""
@@ -139,77 +141,177 @@ class Timeline:
             if found is not None:
                 yield found
 
+    def inverse(self, constraint: Constraint) -> Constraint:
+        """The other way round: the earlier thread waits until the later event has happened."""
+        before = constraint.before
+        hold = self._hold(before, -1)
+        return Constraint(constraint.after, before, before if hold is None else self.events[hold])
+
+    def _hold(self, event: Event, since: int) -> int | None:
+        """Where its thread is to be stopped for it, at an event that comes after `since`."""
+        around: list[int] = []
+        if event.is_access or event.op is Op.RELEASE:
+            around = [at for at in self._walk.around[event.at] if at > since]
+        return self._walk.heads[around[0] if around else event.at]
+
     def breaks(self, constraint: Constraint) -> bool:
         """Whether this run does not keep a constraint of another one."""
-        hold = self._at.get(constraint.hold.key)
-        if hold is None:
-            return False
-        before = self._at.get(constraint.before.key)
-        return before is None or before > hold
+        return _breaks(self._at, constraint)
+
+    def meaning(self, event: Event) -> Event:
+        """What a person should read: a lock that a library takes inside a call is the call."""
+        call = None if event.is_access else self._walk.calls[event.at]
+        return event if call is None else self.events[call]._replace(at=event.at)
 
     def find(self, key: Key) -> Event | None:
         """The event of that name, if it happened in this run."""
         at = self._at.get(key)
         return None if at is None else self.events[at]
 
-    def of(self, path: str) -> Iterator[Event]:
-        """The events of one thread."""
-        return (event for event in self.events if event.path == path)
-
     def failing(self, path: str) -> list[Event]:
         """Where it failed: the threads' pending acquires, or a thread's last access."""
         if self.pending:
             return self.pending
-        return [event for event in self.of(path) if event.is_access][-1:]
+        return [event for event in self.events if event.path == path and event.is_access][-1:]
+
+
+class Moments:
+    """When the events of some constraints came about in a run.
+
+    It is for the many runs that are held against one timeline: most of their events say nothing.
+
+    Attributes:
+        counts: How many there were of each point of the constraints in each thread.
+    """
+
+    def __init__(self, run: RunFile, constraints: Iterable[Constraint]) -> None:
+        points = {event.point for one in constraints for event in (one.before, one.hold)}
+        self.counts: Counter[tuple[str, int]] = Counter()
+        self._at: dict[Key, int] = {}
+        paths = [thread.path for thread in run.threads]
+        places = np.flatnonzero(np.isin(run.trace["point"], list(points)))
+        some = run.trace[places]
+        rows = zip(places.tolist(), some["thread"].tolist(), some["point"].tolist(), strict=True)
+        for at, thread, point in rows:
+            name = paths[thread], point
+            self.counts[name] += 1
+            self._at[*name, self.counts[name]] = at
+
+    def breaks(self, constraint: Constraint) -> bool:
+        """Whether the run does not keep one of the constraints."""
+        return _breaks(self._at, constraint)
+
+    def has(self, constraint: Constraint) -> bool:
+        """Whether both events of one of the constraints came about."""
+        return constraint.before.key in self._at and constraint.hold.key in self._at
+
+    def could_keep(self, constraint: Constraint, leaves: Mapping[str, int]) -> bool:
+        """Whether a rule could have kept a constraint that the run breaks.
+
+        It could not if the earlier event was not to come any more when the later one was due: to
+        wait for it is in vain.
+
+        Args:
+            leaves: When each thread first did something else (`departures`).
+        """
+        if constraint.before.key in self._at:
+            return True
+        return not self._has_left(constraint.before.path, constraint.hold.key, leaves)
+
+    def strays(self, constraints: Iterable[Constraint], leaves: Mapping[str, int]) -> bool:
+        """Whether a thread did something else before it came to its events of the constraints."""
+        events = (event for one in constraints for event in (one.before, one.hold))
+        return any(self._has_left(event.path, event.key, leaves) for event in events)
+
+    def _has_left(self, path: str, by: Key, leaves: Mapping[str, int]) -> bool:
+        return path in leaves and leaves[path] <= self._at.get(by, leaves[path])
+
+
+def departures(run: RunFile, other: RunFile) -> dict[str, int]:
+    """When each thread of a run first did something that it did not do there in the other one."""
+    wanted = _by_thread(other)
+    found = {}
+    for path, places in _by_thread(run).items():
+        points = run.trace["point"][places]
+        known = other.trace["point"][wanted.get(path, places[:0])]
+        length = min(len(points), len(known))
+        same = points[:length] == known[:length]
+        first = length if same.all() else int(same.argmin())
+        if first < len(points):
+            found[path] = int(places[first])
+    return found
+
+
+def _by_thread(run: RunFile) -> dict[str, npt.NDArray[np.intp]]:
+    threads = run.trace["thread"]
+    return {one.path: np.flatnonzero(threads == at) for at, one in enumerate(run.threads)}
+
+
+def _breaks(times: Mapping[Key, int], constraint: Constraint) -> bool:
+    """A run in which the later event does not come about breaks nothing."""
+    hold = times.get(constraint.hold.key)
+    if hold is None:
+        return False
+    before = times.get(constraint.before.key)
+    return before is None or before > hold
 
 
 class _Walk:
-    """Follows the threads through a trace: what locks each holds, and where it could be held."""
+    """Follows the threads through a trace.
+
+    Attributes:
+        around: By event: the acquires that are open there, outermost first.
+        heads: By event: the last one, or itself, at which its thread could be held.
+        calls: By event: the call in which a library does it.
+    """
 
     def __init__(self, events: Sequence[Event], heads: AbstractSet[int]) -> None:
-        self._heads = heads
+        self._switches = heads
         self._signals = _signals(events)
         self._locks: dict[str, dict[int, int]] = {}
         self._head: dict[str, int] = {}
-        self._taken: dict[str, Event] = {}  # the last acquire since the last access
         self._access: dict[str, Event] = {}
+        self._taken: dict[str, Event] = {}  # the last acquire since the last access
         self.around: list[tuple[int, ...]] = []
         self.heads: list[int | None] = []
         self.calls: list[int | None] = []
         for event in events:
+            self._describe(event)
             self._follow(event)
+
+    def _describe(self, event: Event) -> None:
+        if self._can_be_held(event):
+            self._head[event.path] = event.at
+        self.around.append(tuple(self._locks.get(event.path, {}).values()))
+        self.heads.append(self._head.get(event.path))
+        self.calls.append(self._call_around(event))
 
     def _follow(self, event: Event) -> None:
         mine = self._locks.setdefault(event.path, {})
-        if self._can_be_held(event):
-            self._head[event.path] = event.at
-        self.around.append(tuple(mine.values()))
-        self.heads.append(self._head.get(event.path))
-        self.calls.append(self._call_around(event))
-        if event.op is Op.ACQUIRE and event.cell not in self._signals:
-            mine.setdefault(event.cell, event.at)
-        elif event.op is Op.RELEASE:
-            mine.pop(event.cell, None)
         if event.is_access:
             self._access[event.path] = event
             self._taken.pop(event.path, None)
         elif event.op is Op.ACQUIRE:
             self._taken[event.path] = event
+            if event.cell not in self._signals:
+                mine.setdefault(event.cell, event.at)
+        elif event.op is Op.RELEASE:
+            mine.pop(event.cell, None)
 
     def _can_be_held(self, event: Event) -> bool:
         """In gil mode a thread is not asked at every access, and the locks that a library takes
         one after the other in a call are taken at once, if they are free (gate/lock.c)."""
         if event.op is not Op.ACQUIRE:
-            return event.op is Op.JOIN or (event.is_access and event.point >> 4 in self._heads)
+            return event.op is Op.JOIN or (event.is_access and event.site in self._switches)
         last = self._taken.get(event.path)
         goes_on = last is not None and last.point == event.point and last.cell != event.cell
-        return bool(event.point >> 4) and not goes_on
+        return bool(event.site) and not goes_on
 
     def _call_around(self, event: Event) -> int | None:
         last = self._access.get(event.path)
         if last is None or last.op is not Op.CALL:
             return None
-        return last.at if 0 <= (event.point >> 4) - (last.point >> 4) <= CALL_REACH else None
+        return last.at if 0 <= event.site - last.site <= CALL_REACH else None
 
 
 def _signals(events: Sequence[Event]) -> set[int]:

@@ -28,11 +28,10 @@ def forbidding(spots: Sequence[Spot]) -> list[Rule]:
     shape = _shape(spots)
     if shape is None:
         return [_forbidden_order(spots)]
-    begin, between, end = shape
-    regions = [_region(begin, end)]
-    if set(between[0].holds) != set(begin.holds):
-        regions.append(_region(between[0], between[-1]))
-    return regions
+    regions: dict[Points, Rule] = {}
+    for begin, end in shape:
+        regions.setdefault(begin.holds, _region(begin, end))
+    return list(regions.values())
 
 
 def controlling(spots: Sequence[Spot], elsewhere: Points) -> list[Rule]:
@@ -57,7 +56,7 @@ def _region(begin: Spot, end: Spot) -> Rule:
     rule: Rule = {
         # A thread may come by again while it still holds the outer lock: then it enters here.
         "when": _match(tuple(sorted({*begin.holds, *begin.heads}))),
-        "until": {"who": "self", **_match(end.exact or end.points)},
+        "until": {"who": "self", **_match(end.ends or end.points)},
         "exclusive": 1,
         "limit": 0,
     }
@@ -70,17 +69,25 @@ def _match(points: Points) -> Rule:
     return {"points": list(points), "path": None, "occurrence": 0}
 
 
-def _shape(spots: Sequence[Spot]) -> tuple[Spot, Sequence[Spot], Spot] | None:
-    """The first line of a thread that comes back, what others do meanwhile, and its last line.
+def _shape(spots: Sequence[Spot]) -> list[tuple[Spot, Spot]] | None:
+    """The first and the last line of a thread that comes back, and of those that came between.
 
     None if no thread comes back: then it is an order of two accesses.
     """
-    for at, begin in enumerate(spots):
-        for end in range(len(spots) - 1, at + 1, -1):
-            between = [spot for spot in spots[at + 1 : end] if spot.role != begin.role]
-            if spots[end].role == begin.role and between:
-                return begin, between, spots[end]
-    return None
+    threads: dict[int, list[int]] = {}
+    for at, spot in enumerate(spots):
+        threads.setdefault(spot.role, []).append(at)
+    back = [role for role, mine in threads.items() if mine[-1] - mine[0] >= len(mine)]
+    if not back:
+        return None
+    between = [
+        spot.role
+        for role in back
+        for spot in spots[threads[role][0] : threads[role][-1]]
+        if spot.role not in back
+    ]
+    order = dict.fromkeys([*back, *between])
+    return [(spots[threads[role][0]], spots[threads[role][-1]]) for role in order]
 
 
 def _forbidden_order(spots: Sequence[Spot]) -> Rule:

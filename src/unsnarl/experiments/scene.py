@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unsnarl.analyses.answer import Answer
-from unsnarl.model.site import Op
+from unsnarl.model.site import CALL_REACH, Op
 from unsnarl.runfile import Interner, RunFile
 
 Points = tuple[int, ...]
@@ -32,25 +32,30 @@ class Spot:
         holds: Where a thread must be stopped to come too late for it.
         role: Its thread.
         code: The site ids of its function: the first one, and the first one after it.
-        exact: The raw points of the very access; a line may have others.
         heads: Where a thread can last be switched before the access, locks or not.
+        ends: What comes when the very access is done (a line may have others): a library does its
+            work under its own lock.
     """
 
     points: Points
     holds: Points
     role: int
     code: tuple[int, int] = (0, 0)
-    exact: Points = ()
     heads: Points = ()
+    ends: Points = ()
 
 
 class Stage:
-    """What one traced run knows of locks around accesses and of switch points before them."""
+    """What one traced run knows of locks around accesses and of switch points before them.
 
-    def __init__(self, run: RunFile, interner: Interner) -> None:
+    `others` know further ways to an access, each with its own last switch point.
+    """
+
+    def __init__(self, run: RunFile, interner: Interner, others: Sequence[RunFile] = ()) -> None:
         self._interner = interner
         self._around = _outermost_acquires(run.trace)
-        self._heads = _heads(run)
+        self._heads = _heads(run, others)
+        self._releases = _releases(run.trace)
 
     def spots(self, answer: Answer) -> list[Spot]:
         """The lines of an answer, in their order."""
@@ -60,8 +65,8 @@ class Stage:
                 self.holds(points),
                 line.role,
                 self._interner.range_of(points[0]),
-                self._interner.raw_points(line.point),
-                tuple(sorted({self.head(point) for point in points})),
+                tuple(sorted(set().union(*map(self.heads, points)))),
+                self._ends(self._interner.raw_points(line.point)),
             )
             for line, points in ((line, self._raw(line.point)) for line in answer.lines)
         ]
@@ -74,18 +79,28 @@ class Stage:
             if point & 15 in (Op.ACQUIRE, Op.WAIT):
                 found.add(point)  # never lift a lock operation that is the pattern itself
             else:
-                found |= {outer or self._heads.get(point, point) for outer in around or {0}}
+                found |= around - {0}
+                found |= self.heads(point) if 0 in (around or {0}) else set()
         return tuple(sorted(found))
 
-    def head(self, point: int) -> int:
-        """The point at which a thread could last be switched before this one."""
-        return self._heads.get(point, point)
+    def _ends(self, points: Points) -> Points:
+        """A call is told of before it is made; the library lets go of its lock when it is done."""
+        done = {release for point in points for release in self._releases.get(point, ())}
+        return tuple(sorted(done)) or points
+
+    def heads(self, point: int) -> set[int]:
+        """The points at which a thread could last be switched before this one."""
+        return self._heads.get(point, {point})
 
     def _raw(self, index: int) -> Points:
         """The raw points of a line: all sites of it with the same operation."""
         places = self._interner.places()
         same = np.flatnonzero(places.line == places.line[index])
-        return tuple(sorted({raw for at in same for raw in self._interner.raw_points(int(at))}))
+        raws = {raw for at in same for raw in self._interner.raw_points(int(at))}
+        # A wait that never ended is in no trace: what was tried is to acquire.
+        return tuple(
+            sorted(raw - Op.WAIT + Op.ACQUIRE if raw & 15 == Op.WAIT else raw for raw in raws)
+        )
 
 
 def _outermost_acquires(trace: npt.NDArray[Any]) -> Mapping[int, set[int]]:
@@ -110,6 +125,19 @@ def _outermost_acquires(trace: npt.NDArray[Any]) -> Mapping[int, set[int]]:
     return around
 
 
+def _releases(trace: npt.NDArray[Any]) -> Mapping[int, set[int]]:
+    """By call of a library: the points at which it let go of its own locks."""
+    calling: dict[int, int] = {}
+    found: dict[int, set[int]] = {}
+    for _, _, point, thread, _ in trace.tolist():
+        op, call = point & 15, calling.get(thread, 0)
+        if op == Op.RELEASE and call and 0 <= (point >> 4) - (call >> 4) <= CALL_REACH:
+            found.setdefault(call, set()).add(point)
+        elif not Op(op).is_sync:
+            calling[thread] = point if op == Op.CALL else 0
+    return found
+
+
 def _forget(held: list[tuple[int, int]], cell: int) -> bool:
     for at in range(len(held) - 1, -1, -1):
         if held[at][0] == cell:
@@ -118,15 +146,18 @@ def _forget(held: list[tuple[int, int]], cell: int) -> bool:
     return False
 
 
-def _heads(run: RunFile) -> dict[int, int]:
-    """By point: the point of the site at which its thread could last be switched before it."""
-    points = {int(point) >> 4: int(point) for point in np.unique(run.trace["point"]).tolist()}
-    heads = {site: head for _, site, _, head, *_ in run.counts.tolist()}
-    return {
-        point: points[heads[site]]
-        for site, point in points.items()
-        if site in heads and heads[site] in points
-    }
+def _heads(run: RunFile, others: Sequence[RunFile]) -> dict[int, set[int]]:
+    """By point: those of the sites at which its thread could last be switched before it."""
+    met = np.unique(run.trace["point"]).tolist()
+    met += [segment.point for one in (run, *others) for segment in one.schedule]
+    points: dict[int, set[int]] = {}
+    for point in met:
+        points.setdefault(point >> 4, set()).add(point)
+    heads: dict[int, set[int]] = {}
+    for one in (run, *others):
+        for site, head in np.unique(one.counts[["site", "head"]]).tolist():
+            heads.setdefault(site, set()).update(points.get(head, ()))
+    return {point: heads[point >> 4] for point in met if heads.get(point >> 4)}
 
 
 def unrelated(run: RunFile, spots: Sequence[Spot], count: int) -> Points:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import random
 import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,17 +55,18 @@ class Trials:
 
     def run(self, plans: Iterable[Plan]) -> list[Trial]:
         """One trial per plan, in the order of the plans."""
-        waiting = iter([self._whole(plan) for plan in plans])
+        waiting = deque(self._whole(plan) for plan in plans)
         flying: dict[int, dict[str, Any]] = {}
         done: dict[int, Trial] = {}
-        while True:
-            for plan in itertools.islice(waiting, max(self._engine.vacant, 0)):
+        while waiting or flying:
+            while waiting and self._engine.vacant > 0:
+                plan = waiting.popleft()
+                # From now on: what waits behind a long batch is not late.
+                plan["deadline"] = time.monotonic() + 3 * self._timeout + 10
                 flying[plan["number"]] = plan
                 self._engine.submit(plan)
-            if not flying:
-                return [done[number] for number in sorted(done)]
-            for number, trial in self._ended(flying):
-                done[number] = trial
+            done.update(self._ended(flying))
+        return [done[number] for number in sorted(done)]
 
     def _ended(self, flying: dict[int, dict[str, Any]]) -> Iterator[tuple[int, Trial]]:
         for one in self._engine.wait(0.5):
@@ -96,7 +98,6 @@ class Trials:
             "number": number,
             "file": str(self._folder / f"{number}.run"),
             "output": str(self._folder / f"{number}.out"),
-            "deadline": time.monotonic() + 3 * self._timeout + 10,
         }
 
     def _trial(self, done: Done, plan: dict[str, Any]) -> Trial:
@@ -120,6 +121,12 @@ def fresh_plans(seed: str, count: int, **fields: Any) -> list[Plan]:
         }
         for at in range(count)
     ]
+
+
+def replaying(run: RunFile, seed: int) -> dict[str, object]:
+    """The part of a plan that repeats a run of this process."""
+    segments = [[one.path, one.until, one.point] for one in run.schedule]
+    return {"strategy": "replay", "schedule": segments, "seed": seed}
 
 
 def _read(path: Path) -> RunFile | None:

@@ -64,8 +64,38 @@ class Arm(msgspec.Struct, frozen=True):
     released: int = 0
 
 
+class PassingRun(msgspec.Struct, frozen=True):
+    """The nearest passing run: the points of the explanation as they came in it.
+
+    `moved` are two places of the explanation, from 1 on: the second came before the first here.
+    """
+
+    points: tuple[FindingPoint, ...]
+    moved: tuple[int, int]
+    differences: int
+
+
+class Replay(msgspec.Struct, frozen=True):
+    """How often a failure came back under its minimised constraints, in fresh runs.
+
+    `searched` are the trials that it took to find them.
+    """
+
+    run: str
+    constraints: int
+    reproduced: int
+    tries: int
+    searched: int = 0
+
+
 class Finding(msgspec.Struct, frozen=True):
-    """A ranked answer of one method, or of several joined."""
+    """A ranked answer of one method, or of several joined.
+
+    Attributes:
+        explanation: The few points, in order, that a person should read.
+        orders: The minimised constraints: pairs of places in the explanation, from 1 on. The first
+            of each before the second, and the failure is certain.
+    """
 
     rank: int
     method: str
@@ -81,6 +111,10 @@ class Finding(msgspec.Struct, frozen=True):
     forbidden: Arm | None = None
     control: Arm | None = None
     p_value: float | None = None
+    explanation: tuple[FindingPoint, ...] = ()
+    orders: tuple[tuple[int, int], ...] = ()
+    nearest: PassingRun | None = None
+    fix: Repair | None = None
 
 
 class FailureReport(msgspec.Struct, frozen=True):
@@ -96,6 +130,7 @@ class FailureReport(msgspec.Struct, frozen=True):
     where: str
     findings: tuple[Finding, ...]
     run: str = ""
+    replay: Replay | None = None
 
 
 class Notice(msgspec.Struct, frozen=True):
@@ -136,3 +171,52 @@ class Report(msgspec.Struct, frozen=True):
     warnings: tuple[Notice, ...]
     # What is rare over all runs, failing or not; only if asked for.
     unlabelled: tuple[Finding, ...] = ()
+    # Where the seconds went.
+    timings: dict[str, float] = msgspec.field(default_factory=dict)
+
+
+class RepairPlace(msgspec.Struct, frozen=True):
+    """A source line at which a repair begins or ends."""
+
+    file: str
+    line: int
+    function: str
+    text: str = ""
+
+
+class Repair(msgspec.Struct, frozen=True, rename={"begin": "from", "end": "to"}):
+    """The smallest fix that was simulated with success, or else the best one of those tried.
+
+    Attributes:
+        begin: A region's first line, or what an order puts first; `from` in JSON.
+        end: A region's last line, or what must wait; `to` in JSON.
+        lock: The program's own name of the lock that should be held; "" for a new one.
+        lock_site: Where the program takes that lock already: `spider.py:25`.
+        reentrant: The region calls something that takes the lock, too: it must be an RLock.
+        function: The function that has the whole region; "" if none has.
+        others: Other places that need the same lock: `bank.py:14`, `bank.py:14-17`.
+        scope: Of an order: the first time of all (`once`), of each thread (`each`), every time
+            anew (`turns`), or after the other threads' end (`ended`).
+        fail: Of `runs` fresh runs with the fix, those that failed nevertheless.
+        deadlocks: Those in which threads would have waited for each other for ever.
+        tried: How many fixes were tried, with this one.
+    """
+
+    kind: Literal["region", "order"]
+    begin: RepairPlace
+    end: RepairPlace
+    lock: str = ""
+    lock_site: str = ""
+    reentrant: bool = False
+    function: str = ""
+    others: tuple[str, ...] = ()
+    scope: Literal["", "once", "each", "turns", "ended"] = ""
+    fail: int = 0
+    deadlocks: int = 0
+    runs: int = 0
+    tried: int = 0
+
+    @property
+    def works(self) -> bool:
+        """Whether it removed the failure and brought no deadlock."""
+        return bool(self.runs) and not self.fail and not self.deadlocks

@@ -7,6 +7,9 @@ import enum
 
 import msgspec
 
+# A call's own instruction comes so closely after the look-up of the method (gate/lock.c).
+CALL_REACH = 40
+
 
 class Op(enum.IntEnum):
     """What was done at a site; the low four bits of a point (format.h, enum uns_op)."""

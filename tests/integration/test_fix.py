@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fix that is found for small broken programs is the one that a person would make."""
+
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from unsnarl import config
+from unsnarl.analyses.methods import rank_with
+from unsnarl.campaigns import store as stores
+from unsnarl.campaigns import target
+from unsnarl.campaigns.comparisons import Comparisons
+from unsnarl.campaigns.engine import Engine
+from unsnarl.campaigns.judging import Judge
+from unsnarl.campaigns.store import Store
+from unsnarl.campaigns.tally import Tally
+from unsnarl.experiments.fix import Fixer
+from unsnarl.experiments.named_fix import named
+from unsnarl.experiments.trials import Trials
+from unsnarl.reports.fixes import fix_note
+
+CERTAIN = 50
+MAIN = """
+
+def run(*threads):
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+"""
+LOCK = (
+    """import threading
+
+class Shelf:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.books = ["one"]
+
+    def count(self):
+        with self.lock:
+            return len(self.books)
+
+    def take(self):
+        with self.lock:
+            return self.books.pop()
+
+def reader(shelf):
+    if shelf.count():  # begin
+        shelf.take()  # end
+"""
+    + MAIN
+    + """
+shelf = Shelf()
+run(*(threading.Thread(target=reader, args=(shelf,)) for _ in range(2)))
+"""
+)
+NO_LOCK = (
+    """import threading
+
+class Account:
+    def __init__(self):
+        self.total = 0
+        self.log = []
+
+def pay(account):
+    before = account.total  # begin
+    account.log.append(abs(1))
+    account.total = before + 1  # end
+    account.log.append(abs(2))  # elsewhere
+    account.log.append(abs(3))
+"""
+    + MAIN
+    + """
+account = Account()
+run(*(threading.Thread(target=pay, args=(account,)) for _ in range(2)))
+assert account.total == 2
+"""
+)
+ORDER = """import threading
+
+class Job:
+    def __init__(self):
+        self.result = None
+
+def compute(job):
+    job.result = abs(-3)  # begin
+
+job = Job()
+threading.Thread(target=compute, args=(job,)).start()
+abs(len("some work of its own"))
+print(job.result + 1)  # end
+"""
+PROGRAMS = {"lock": LOCK, "no_lock": NO_LOCK, "order": ORDER}
+
+
+class Case:
+    """A hunted program, and the fix of its first finding."""
+
+    def __init__(self, source, fixer, answer):
+        self.source = source
+        self.fixer = fixer
+        self.fix = fixer.fix(answer, certain=CERTAIN)
+        self.repair = named(self.fix)
+        self.ground = self.fix.story.ground
+
+    def line(self, marker):
+        """The line with this comment."""
+        lines = self.source.splitlines()
+        return next(at for at, text in enumerate(lines, 1) if text.endswith(f"# {marker}"))
+
+    def points(self, marker):
+        """All points of that line, in the order of the code."""
+        wanted = self.line(marker)
+        points = {step.point for step in self.ground.steps}
+        return sorted(point for point in points if self.ground.place(point)[2] == wanted)
+
+    def outcome(self, *rules):
+        """What the screening says of other rules than those of the fix."""
+        return self.fixer.screen(replace(self.fix.candidate, rules=rules))
+
+
+@contextmanager
+def hunted(folder, name):
+    """The program after a short hunt, with an engine for trials."""
+    (folder / f"{name}.py").write_text(PROGRAMS[name])
+    hunt = ["hunt", "--no-confirm", "--fail=8", "--pass=8", "--switch=gil", "--"]
+    command = [sys.executable, "-m", "unsnarl", *hunt, sys.executable, f"{name}.py"]
+    subprocess.run(command, cwd=folder, check=False, capture_output=True)
+    store = Store.open(stores.find(folder))
+    settings = config.override(store.description.options, {})
+    tally = Tally(settings.fail, settings.passed, settings.seed)
+    for stored in store.runs():
+        tally.restore(stored.record, stored.phase, stored.kept)
+    comparisons = Comparisons(store, tally)
+    (compared,) = comparisons.all()
+    found = target.parse(store.description.command, folder)
+    try:
+        with Engine(found, store.folder, settings.jobs, settings.include) as engine:
+            judge = Judge(found.root, store.folder / "codes.json", settings.fail_if)
+            trials = Trials(engine, judge, folder, compared.switch, settings.timeout)
+            fixer = Fixer(trials, compared, comparisons.interner, [])
+            yield Case(PROGRAMS[name], fixer, rank_with("joined", compared.comparison)[0])
+    finally:
+        store.close()
+
+
+@pytest.fixture(scope="module")
+def case(tmp_path_factory, request):
+    with hunted(tmp_path_factory.mktemp("fix"), request.param) as made:
+        yield made
+
+
+def of(name):
+    return pytest.mark.parametrize("case", [name], indirect=True)
+
+
+@of("lock")
+class TestALockThatShouldBeHeld:
+    def test_it_is_named_with_the_lines_around_which_to_hold_it(self, case):
+        begin, end = case.line("begin"), case.line("end")
+        assert (case.repair.kind, case.repair.lock) == ("region", "Shelf.lock")
+        assert (case.repair.begin.line, case.repair.end.line) == (begin, end)
+        assert (case.repair.function, case.repair.others) == ("reader", ())
+        assert case.repair.reentrant  # count() and take() have it themselves
+        assert fix_note(case.repair) == (
+            f"Fix: hold Shelf.lock (an RLock) from lock.py:{begin} to :{end}: "
+            f"0/{CERTAIN} runs fail, no deadlock."
+        )
+
+    def test_a_region_that_begins_too_late_is_told_apart(self, case):
+        first, *rest = case.fix.candidate.rules
+        late = {**first, "when": {"points": case.points("end")}}
+        assert case.outcome(late, *rest).bad
+
+    def test_a_region_that_ends_too_early_is_told_apart(self, case):
+        first, *rest = case.fix.candidate.rules
+        early = {**first, "until": {"points": case.points("end")}}
+        assert case.outcome(early, *rest).bad
+
+
+@of("no_lock")
+class TestNoLockAtAll:
+    def test_the_lines_to_be_made_atomic_are_found(self, case):
+        begin, end = case.line("begin"), case.line("end")
+        assert (case.repair.kind, case.repair.lock, case.repair.lock_site) == ("region", "", "")
+        assert (case.repair.begin.line, case.repair.end.line) == (begin, end)
+        assert case.repair.works
+        assert case.repair.runs == CERTAIN
+        assert f"make no_lock.py:{begin} to :{end} atomic (a new lock)" in fix_note(case.repair)
+
+    def test_a_region_elsewhere_is_told_apart(self, case):
+        first, last = case.points("elsewhere")[0], case.points("elsewhere")[-1]
+        elsewhere = {"when": {"points": [first]}, "until": {"points": [last]}, "exclusive": 0}
+        assert case.outcome(elsewhere).bad
+
+    def test_what_waits_for_ever_is_a_deadlock(self, case):
+        nobody = {
+            "when": None,
+            "hold": {"who": "any", "points": case.points("begin")},
+            "until": {"who": "any", "points": case.points("end")},
+        }
+        outcome = case.outcome(*case.fix.candidate.rules, nobody)
+        assert (outcome.fail, outcome.deadlocks) == (0, outcome.runs)
+
+
+@of("order")
+class TestAnOrder:
+    def test_what_must_come_first_is_found(self, case):
+        assert case.repair.kind == "order"
+        assert case.repair.begin.line == case.line("begin")
+        assert case.repair.end.line == case.line("end")
+        assert case.repair.works
+
+    def test_the_other_order_is_told_apart(self, case):
+        other = {
+            "when": None,
+            "hold": {"who": "any", "points": case.points("begin")},
+            "until": {"who": "any", "points": case.points("end")},
+        }
+        assert case.outcome(other).bad
