@@ -81,6 +81,15 @@ ERRORS: dict[str, str] = {
     "no-finding": (
         "The campaign has no finding of that number: nothing failed, or the list is shorter."
     ),
+    "no-run": (
+        "The campaign has no run of that number, or the word does not name a run. Reports name "
+        "the runs that they tell of; `unsnarl replay` takes a number, a run file or CAMPAIGN/RUN."
+    ),
+    "no-schedule": (
+        "The schedule of this run is not stored, so it cannot be replayed. Schedules are kept of "
+        "failing runs whose run files are kept."
+    ),
+    "no-step": "The explanation has fewer steps than `--break` asks for. Nothing was run.",
     "no-run-files": (
         "The runs ended without leaving a run file, so nothing is known of their threads. A target "
         "that ends its process itself (`os._exit`, `exec`) leaves none."
@@ -103,6 +112,10 @@ ERRORS: dict[str, str] = {
     "nothing-to-rank": (
         "The campaign has no failing run, so there is nothing that a ranking could explain."
     ),
+    "nothing-to-verify": (
+        "No failing run of the campaign is stored, so there is no schedule to try on the edited "
+        "code. Name a campaign in which something failed."
+    ),
     "platform-unsupported": "unsnarl runs on Linux, on x86-64 and aarch64.",
     "python-unsupported": (
         "The target's interpreter is not CPython 3.11 to 3.13. The probes are rewritten bytecode, "
@@ -111,6 +124,14 @@ ERRORS: dict[str, str] = {
     "python-without-unsnarl": (
         "The command uses another Python environment than the one unsnarl runs in, and unsnarl is "
         "not installed there. The probes must load in the target's own interpreter."
+    ),
+    "replay-differs": (
+        "The run was repeated with the stored schedule and did not fail as recorded, so there is "
+        "no moment to stop at. `unsnarl replay` says where the program has changed."
+    ),
+    "step-not-reached": (
+        "This run fails with the same signature as the explained one, but in another way: it does "
+        "not pass the step asked for. Replay the run that the report names."
     ),
     "server-failed": (
         "The process that imports the target and forks the runs could not start, or died "

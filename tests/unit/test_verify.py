@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a verification says, and with which exit code."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE, EXIT_OK
+from unsnarl.model.finding import Notice, RunCounts
+from unsnarl.reproduce.constraints import Constrained
+from unsnarl.reproduce.fresh import Hunted
+from unsnarl.reproduce.replay import Replayed, Track
+from unsnarl.reproduce.sentences import hunt_statement, statement
+from unsnarl.reproduce.verify import exit_code, judged
+
+TRACK = Track(4, 9, "0.1", "queue.py", 3, "size", "return self.qsize", "size is another one")
+GONE = "put, queue.py:9 [self.n += 1] in thread 0.1 before get, queue.py:4 [self.n] in thread 0.2"
+
+
+def replays(count=5, **fields):
+    """Replays of so many schedules that pass, or end as they are told."""
+    plain = {"times": 1, "failed": 0, "signatures": {"": 1}}
+    return [Replayed(run, "boom", **{**plain, **fields}) for run in range(1, count + 1)]
+
+
+FAILING = {"failed": 1, "signatures": {"boom": 1}}
+OTHERWISE = {"signatures": {"bang": 1}}
+
+
+def constrained(**fields):
+    """50 runs under 2 constraints that pass, or end as they are told."""
+    plain = {"run": 1, "constraints": 2, "runs": 50, "signatures": {"": 50}}
+    return Constrained(**{**plain, **fields})
+
+
+KEPT = constrained(kept=50)
+RELEASED = constrained(released=50)
+CERTAIN = constrained(failed=50, kept=50, signatures={"boom": 50})
+
+
+@pytest.mark.parametrize(
+    "told, tried, verdict, words",
+    [
+        (
+            replays(**FAILING),
+            None,
+            "fails",
+            "the recorded interleaving still fails: 5 of 5 replays",
+        ),
+        (
+            replays(20, **FAILING),
+            CERTAIN,
+            "fails",
+            "the proven interleaving still fails: 20 of 20 replays and 50 of 50 runs under its 2 "
+            "minimised constraints",
+        ),
+        (
+            # the schedule is lost, but not what matters of it
+            replays(left=TRACK, gone=True),
+            CERTAIN,
+            "fails",
+            "the proven interleaving still fails: 0 of 5 replays and 50 of 50 runs under its 2 "
+            "minimised constraints",
+        ),
+        (
+            replays(1, **OTHERWISE),
+            constrained(signatures={"": 48, "crash": 2}),
+            "differs",
+            "the proven interleaving now fails in another way: 1 of 1 replay: bang; 2 of 50 runs "
+            "under its 2 minimised constraints: crash",
+        ),
+        (
+            replays(left=TRACK),
+            RELEASED,
+            "impossible",
+            "the proven interleaving is now impossible: 0 of 5 replays and 0 of 50 runs under its "
+            "2 minimised constraints fail; in 50 of 50 runs it had to be given up, because no "
+            "other thread could go on",
+        ),
+        (
+            replays(left=TRACK),
+            None,
+            "impossible",
+            "the recorded interleaving is now impossible: 0 of 5 replays fail; left the recorded "
+            "track at step 4 of 9: thread 0.1 did not come to size, queue.py:3 "
+            "[return self.qsize] as it did then; it has no minimised constraints, so nothing is "
+            "said of others like it",
+        ),
+        (
+            replays(),
+            KEPT,
+            "harmless",
+            "the proven interleaving no longer fails: 0 of 5 replays and 0 of 50 runs under its 2 "
+            "minimised constraints fail; the order was kept in 50 of 50 runs, and no longer leads "
+            "to the failure",
+        ),
+        (
+            replays(),
+            None,
+            "harmless",
+            "the recorded interleaving no longer fails: 0 of 5 replays fail; 5 of 5 followed the "
+            "recorded schedule to its end",
+        ),
+        (
+            replays(gone=True, changed=TRACK),
+            None,
+            "untested",
+            "the recorded interleaving was not tested: at step 4 of 9, thread 0.1, size is "
+            "another one",
+        ),
+        (
+            replays(),
+            constrained(gone=(GONE,), kept=50),
+            "untested",
+            f"the proven interleaving was not tested: its code is gone: {GONE}",
+        ),
+        (
+            replays(),
+            constrained(),
+            "untested",
+            "the proven interleaving was not tested: the events that its constraints order no "
+            "longer happen",
+        ),
+    ],
+)
+def test_the_statement_says_what_was_tried_and_no_more(told, tried, verdict, words):
+    verified = judged(told, tried)
+    assert (verified.verdict, statement(verified)) == (verdict, words)
+
+
+def test_one_order_that_is_kept_in_some_runs_and_given_up_in_others_is_not_impossible():
+    assert judged(replays(), constrained(kept=3, released=47)).verdict == "harmless"
+
+
+def test_one_schedule_whose_code_is_gone_does_not_hide_the_others():
+    told = [*replays(1, gone=True, changed=TRACK), *replays(2)]
+    verified = judged(told, None)
+    assert (verified.verdict, verified.gone, verified.followed) == ("harmless", False, 2)
+
+
+def hunted(**fields):
+    plain = {
+        "campaign": "c",
+        "runs": RunCounts(300, 300, 0, 0),
+        "known": {},
+        "new": {},
+        "warnings": (),
+        "code": EXIT_OK,
+    }
+    return Hunted(**{**plain, **fields})
+
+
+CLEAN = hunted()
+STOPPED = hunted(
+    runs=RunCounts(3, 3, 0, 0), code=EXIT_INCONCLUSIVE, stopped=Notice("no-threads", "none\nmore")
+)
+
+
+@pytest.mark.parametrize(
+    "found, lines",
+    [
+        (CLEAN, ["0 failures in 300 runs: failure rate below 1 % at 95 % confidence"]),
+        (hunted(known={"boom": 2}), ["the same failure in 2 of 300 runs: boom"]),
+        (
+            hunted(known={"boom": 2}, new={"bang": 1}),
+            [
+                "the same failure in 2 of 300 runs: boom",
+                "a new failure in 1 of 300 runs: bang",
+            ],
+        ),
+        (STOPPED, ["ended after 3 runs: none [no-threads]"]),
+    ],
+)
+def test_the_hunt_names_failures_else_the_bound(found, lines):
+    assert hunt_statement(found) == lines
+
+
+PASSING, HARMFUL = judged(replays(), KEPT), judged(replays(**FAILING), None)
+UNKNOWN, DIFFERENT = judged(replays(), constrained()), judged(replays(**OTHERWISE), None)
+
+
+@pytest.mark.parametrize(
+    "verified, found, code",
+    [
+        ([PASSING], CLEAN, EXIT_OK),
+        ([judged(replays(left=TRACK), RELEASED)], CLEAN, EXIT_OK),
+        ([PASSING, HARMFUL], CLEAN, EXIT_FAILURE_FOUND),
+        ([DIFFERENT], CLEAN, EXIT_FAILURE_FOUND),
+        ([PASSING], hunted(new={"bang": 1}, code=1), EXIT_FAILURE_FOUND),
+        ([PASSING], hunted(known={"boom": 1}, code=1), EXIT_FAILURE_FOUND),
+        ([PASSING, UNKNOWN], CLEAN, EXIT_INCONCLUSIVE),
+        ([UNKNOWN], hunted(new={"bang": 1}, code=1), EXIT_FAILURE_FOUND),
+        ([PASSING], STOPPED, EXIT_INCONCLUSIVE),
+        ([PASSING], hunted(code=EXIT_INCONCLUSIVE), EXIT_INCONCLUSIVE),
+    ],
+)
+def test_it_exits_with_0_only_if_everything_was_tested_and_passes(verified, found, code):
+    assert exit_code(verified, found) == code
+
+
+def test_what_is_known_can_be_written():
+    document = msgspec.json.decode(msgspec.json.encode(HARMFUL))
+    assert document["runs"] == [1, 2, 3, 4, 5] and document["verdict"] == "fails"
