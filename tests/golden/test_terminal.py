@@ -6,7 +6,17 @@ import io
 import msgspec
 import pytest
 
-from unsnarl.model.finding import Arm, FindingPoint, Instrumented, Notice, RunCounts
+from unsnarl.model.finding import (
+    Arm,
+    FindingPoint,
+    Instrumented,
+    Notice,
+    PassingRun,
+    Repair,
+    RepairPlace,
+    Replay,
+    RunCounts,
+)
 from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
 from unsnarl.reports.patterns import classify, core
 from unsnarl.reports.terminal import make_console, print_finding, print_ranking, print_report
@@ -39,7 +49,7 @@ def finding(points, *, score=26.0, runs=25, passing=0):
     )
 
 
-def failure(*findings, message, where, kind="exception", latent=False, count=25):
+def failure(*findings, message, where, kind="exception", latent=False, count=25, replay=None):
     return NamedFailure(
         signature="signature",
         kind=kind,
@@ -53,6 +63,8 @@ def failure(*findings, message, where, kind="exception", latent=False, count=25)
         threads=THREADS,
         failing=count,
         passing=25,
+        run="000044",
+        replay=replay,
     )
 
 
@@ -138,6 +150,45 @@ def confirmed():
     return msgspec.structs.replace(atomicity(), status="confirmed", p_value=7.3e-12, **tested)
 
 
+def proved():
+    """The whole way: confirmed, minimised, set beside a passing run, mended."""
+    known = confirmed()
+    size, take, test, failed = (known.points[i] for i in (1, 3, 4, 5))
+    later = msgspec.structs.replace(test, value="1")
+    here = (
+        RepairPlace("src/spider.py", 25, "Spider.run"),
+        RepairPlace("src/spider.py", 27, "Spider.run"),
+    )
+    return msgspec.structs.replace(
+        known,
+        explanation=(size, take, test, failed),
+        orders=((1, 2), (2, 3)),
+        nearest=PassingRun((size, later, take), (2, 3), 1),
+        fix=Repair("region", *here, "Queue.lock", "src/spider.py:13", runs=200, tried=1),
+    )
+
+
+def proved_deadlock():
+    """Who took what, then who waits."""
+    first, second = (
+        point("bank.py:13", thread, f"acquire {lock}", "body", "with source.lock:")
+        for thread, lock in (("0.1", "a.lock"), ("0.2", "b.lock"))
+    )
+    told = (first, second, *deadlock().points)
+    tested = {"forced": Arm(20, 20, 20), "forbidden": Arm(0, 20, 20), "control": Arm(20, 20)}
+    here = RepairPlace("bank.py", 13, "move"), RepairPlace("bank.py", 14, "move")
+    return msgspec.structs.replace(
+        deadlock(),
+        points=told,
+        explanation=told,
+        orders=((1, 4), (2, 3)),
+        fix=Repair("region", *here, function="move", runs=200, tried=1),
+        status="confirmed",
+        p_value=7.3e-12,
+        **tested,
+    )
+
+
 ATTRIBUTE_ERROR = "AttributeError: 'NoneType' object has no attribute 'get_d'"
 WARNINGS = (
     Notice("uncontrolled-threads", "1 of 4 threads was started by C code and ran free"),
@@ -147,8 +198,11 @@ SPIDER = {"message": ATTRIBUTE_ERROR, "where": "src/spider.py:29 in work"}
 POOL = {"message": "AttributeError: 'NoneType' has no 'limit'", "where": "app/pool.py:40 in run"}
 BANK = {"message": "deadlock of 2 threads", "where": "bank.py:14 in move", "kind": "deadlock"}
 CACHE = {"message": "AssertionError: got ['']", "where": "test_m.py:9 in test"}
+REPLAY = Replay("000044", 2, 100, 100, 31)
 REPORTS = {
     "confirmed": report(failure(confirmed(), order(), **SPIDER)),
+    "proved": report(failure(proved(), order(), replay=REPLAY, **SPIDER)),
+    "proved-deadlock": report(failure(proved_deadlock(), replay=REPLAY, **BANK)),
     "atomicity": report(failure(atomicity(), order(), **SPIDER)),
     "order": report(failure(order(), **POOL)),
     "deadlock": report(failure(deadlock(), **BANK)),
@@ -186,6 +240,11 @@ def test_report(name, width, golden):
 @pytest.mark.parametrize("width", [80, 120])
 def test_show(width, golden):
     golden(f"show-{width}", printed(print_finding, REPORTS["atomicity"], 1, width=width))
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_show_sets_the_nearest_passing_run_beside_the_failing_one(width, golden):
+    golden(f"show-proved-{width}", printed(print_finding, REPORTS["proved"], 1, width=width))
 
 
 def test_rank(golden):

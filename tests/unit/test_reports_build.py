@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from unsnarl.analyses.recon.answers import answers
+from unsnarl.analyses.stuck import Stuck, stuck_answer
 from unsnarl.model.evidence import Comparison, Evidence, Places
 from unsnarl.model.finding import Instrumented, Notice, RunCounts
 from unsnarl.model.graph import EDGE, Graph
@@ -19,6 +20,7 @@ from unsnarl.reports.facts import (
     FailingRun,
     SignatureFacts,
 )
+from unsnarl.reports.steps import explanation
 
 SOURCE = """\
 class Queue:
@@ -231,12 +233,23 @@ def deadlocked(*waits):
     return FailingRun("run-0001", graph(), THREADS, Failure("deadlock"), waits)
 
 
+def test_what_was_not_proved_is_explained_by_its_most_telling_points(report):
+    best = report.failures[0].findings[0]
+    assert best.orders == () and best.explanation == explanation(best) != ()
+
+
+def stuck(run, table):
+    """The facts of a signature whose only run got stuck."""
+    answer = stuck_answer([Stuck(run.graph, run.waits)], table.point, "joined", 4)
+    return signature([run], kind="deadlock", findings=[answer])
+
+
 LOCKS = Table(at(5, Op.WAIT, "a.lock"), at(7, Op.WAIT, "b.lock"), at(3, Op.WAIT, "a.lock"))
 
 
 def test_a_deadlock_is_told_as_a_cycle(tmp_path):
     run = deadlocked(Wait(1, 1, 2, 0xB), Wait(2, 0, 1, 0xA))
-    report = built(tmp_path, signature([run], kind="deadlock"), table=LOCKS)
+    report = built(tmp_path, stuck(run, LOCKS), table=LOCKS)
     (finding,) = report.failures[0].findings
     assert (finding.kind, finding.score, finding.variables) == (
         "deadlock",
@@ -251,7 +264,7 @@ def test_a_deadlock_is_told_as_a_cycle(tmp_path):
 
 def test_locks_of_the_same_name_are_told_apart(tmp_path):
     run = deadlocked(Wait(1, 0, 2, 0xA), Wait(2, 2, 1, 0xB))
-    report = built(tmp_path, signature([run], kind="deadlock"), table=LOCKS)
+    report = built(tmp_path, stuck(run, LOCKS), table=LOCKS)
     points = report.failures[0].findings[0].points
     assert [(p.variable, p.locks) for p in points] == [
         ("a.lock #1", ("a.lock #2",)),
@@ -267,7 +280,7 @@ def test_threads_that_only_wait_for_the_cycle_are_left_out():
 def test_waiting_for_nobody_is_no_cycle_but_told(tmp_path):
     run = deadlocked(Wait(1, 0, -1, 0xA))
     assert in_cycle(run.waits) == ()
-    report = built(tmp_path, signature([run], kind="deadlock"), table=LOCKS)
+    report = built(tmp_path, stuck(run, LOCKS), table=LOCKS)
     assert [p.locks for p in report.failures[0].findings[0].points] == [()]
 
 

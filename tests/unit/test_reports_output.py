@@ -4,6 +4,7 @@
 import io
 import json
 
+import msgspec
 import pytest
 from rich.cells import cell_len
 
@@ -39,9 +40,9 @@ POINTS = (point(1, "0.1", "read", "source", value="1"), point(2, "0.2", "write",
 
 
 def finding(points=POINTS, rank=1):
-    return CountedFinding(
-        rank, "recon", 3.0, {"B": 3.0, "C": 1.0, "R": 1.0}, "order", ("C.value",), points, 2
-    )
+    features = {"B": 3.0, "C": 1.0, "R": 1.0}
+    made = CountedFinding(rank, "recon", 3.0, features, "order", ("C.value",), points, 2)
+    return msgspec.structs.replace(made, explanation=points)
 
 
 def detailed(*findings, message="ValueError: boom"):

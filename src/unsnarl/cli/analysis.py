@@ -4,25 +4,27 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from unsnarl import config
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.methods import DEFAULT, UNLABELLED, Choices, rank_with
+from unsnarl.analyses.stuck import Stuck, stuck_answer
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.comparisons import Compared, Comparisons
 from unsnarl.campaigns.replays import Replays
 from unsnarl.campaigns.store import Store, storing
 from unsnarl.campaigns.tally import Tally
 from unsnarl.cli import values
+from unsnarl.cli.proofs import proof_facts
 from unsnarl.errors import ToolError, UsageError
 from unsnarl.experiments.prove import Proven, Prover
 from unsnarl.model.finding import Instrumented, Notice, RunCounts
 from unsnarl.reports import json
 from unsnarl.reports.build import build_report
 from unsnarl.reports.details import DetailedReport
-from unsnarl.reports.facts import CampaignFacts, FailingRun, SignatureFacts
+from unsnarl.reports.facts import CampaignFacts, FailingRun, ProofFacts, SignatureFacts
 from unsnarl.runfile import Interner, RunFile, RunFileError
 
 REPORT = "report.json"
@@ -41,12 +43,20 @@ class Figures:
 
 @dataclasses.dataclass(frozen=True)
 class Wanted:
-    """How to rank: by which method, and whether to rank what is rare, too."""
+    """How to rank: by which method, and whether to rank what is rare, too.
+
+    Attributes:
+        prover: Makes experiments about the answers.
+        signature: Only this one, if one is given.
+        only: Whether to tell of an answer.
+    """
 
     method: str = DEFAULT
     choices: Choices = dataclasses.field(default_factory=Choices)
     unlabelled: bool = False
     prover: Prover | None = None
+    signature: str = ""
+    only: Callable[[Answer, Interner], bool] | None = None
 
 
 def make_report(
@@ -57,7 +67,11 @@ def make_report(
     try:
         comparisons = Comparisons(store, tally)
         teller = _Teller(comparisons.interner, tally, replays, wanted)
-        signatures = [teller.tell(one, wanted.method) for one in comparisons.all()]
+        signatures = [
+            teller.tell(one, wanted.method)
+            for one in comparisons.all()
+            if wanted.signature in ("", one.signature)
+        ]
         rare = teller.tell(comparisons.unlabelled(), UNLABELLED) if wanted.unlabelled else None
     except RunFileError as error:
         raise ToolError("damaged-run-file", str(error)) from None
@@ -89,9 +103,17 @@ class _Teller:
         """One signature, its findings ranked and told with the values of one run."""
         failing = [FailingRun.of(run, self._interner) for run in compared.runs]
         ranked = rank_with(method, compared.comparison, self._wanted.choices)
-        proven = self._proven(compared, ranked)
+        ends = [Stuck(run.graph, run.waits) for run in failing if compared.signature]
+        passing = len(compared.comparison.passing)
+        stuck = stuck_answer(ends, self._interner.point, method, passing)
+        answers = [stuck, *ranked] if stuck else ranked
+        if self._wanted.only is not None:
+            answers = [one for one in answers if self._wanted.only(one, self._interner)]
+        proven = self._proven(compared, answers)
         findings = [one.answer for one in proven]
-        exemplar = _exemplar(findings, compared.runs)
+        proofs = self._proofs(proven, compared)
+        proof = proven[0].proof if proven else None
+        exemplar = proof.at if proof else _exemplar(findings, compared.runs)
         if findings:
             failing[exemplar] = self._with_values(failing[exemplar], compared, findings, exemplar)
         failure = compared.records[0].failure if compared.records else None
@@ -103,12 +125,22 @@ class _Teller:
             count=compared.count,
             rate=compared.count / max(1, self._tally.runs[compared.switch]),
             failing=failing,
-            passing=len(compared.comparison.passing),
+            passing=passing,
             findings=findings,
             exemplar=exemplar,
             method=method,
             verdicts=[one.verdict for one in proven],
+            proofs=proofs,
+            repairs={at: one.repair for at, one in enumerate(proven) if one.repair},
         )
+
+    def _proofs(self, proven: Sequence[Proven], compared: Compared) -> dict[int, ProofFacts]:
+        """What was proved, by the finding's place."""
+        return {
+            place: proof_facts(one.proof, compared.runs[one.proof.at], self._interner)
+            for place, one in enumerate(proven)
+            if one.proof is not None
+        }
 
     def _proven(self, compared: Compared, ranked: Sequence[Answer]) -> list[Proven]:
         """The findings with what experiments say of them; only failures can be experimented on."""
@@ -117,7 +149,8 @@ class _Teller:
         if prover is None:
             return untested
         try:
-            return prover.prove(compared, ranked, self._interner)
+            others = {signature for _, signature in self._tally.failing} - {compared.signature}
+            return prover.prove(compared, ranked, self._interner, others)
         except ToolError:
             return untested  # the fork server is gone: the ranking stands without experiments
 
@@ -180,20 +213,26 @@ def ranked(name: str, wanted: Wanted | None = None) -> DetailedReport:
     """Rank a stored campaign anew; only the default ranking becomes its report."""
     wanted = wanted or Wanted()
     store = Store.open(stores.find(Path.cwd(), name))
-    settings = config.override(store.description.options, {})
-    tally = Tally(settings.fail, settings.passed, settings.seed)
-    for stored in store.runs():
-        tally.restore(stored.record, stored.phase, stored.kept)
+    tally = stored_tally(store)
     if not tally.failing and not wanted.unlabelled:
         raise _nothing_failed(store.name)
-    report = make_report(store, _stored_figures(store, tally), Replays(store), wanted)
+    report = make_report(store, stored_figures(store, tally), Replays(store), wanted)
     if wanted.method == DEFAULT:
         save_report(store, report)
     store.close()
     return report
 
 
-def _stored_figures(store: Store, tally: Tally) -> Figures:
+def stored_tally(store: Store) -> Tally:
+    """The counts of a stored campaign."""
+    settings = config.override(store.description.options, {})
+    tally = Tally(settings.fail, settings.passed, settings.seed)
+    for stored in store.runs():
+        tally.restore(stored.record, stored.phase, stored.kept)
+    return tally
+
+
+def stored_figures(store: Store, tally: Tally) -> Figures:
     """What the hunt itself reported; nothing is known of a hunt that was killed."""
     try:
         old = json.decode((store.folder / REPORT).read_bytes())

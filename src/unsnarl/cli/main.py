@@ -12,12 +12,15 @@ from typing import NoReturn
 
 import click
 
+from unsnarl.cli.confirm import confirm, minimise
 from unsnarl.cli.demo import demo
 from unsnarl.cli.doctor import doctor
 from unsnarl.cli.export import export
 from unsnarl.cli.hunt import hunt
 from unsnarl.cli.rank import rank
+from unsnarl.cli.replay import replay
 from unsnarl.cli.show import show
+from unsnarl.cli.verify import verify
 from unsnarl.errors import EXIT_INTERRUPTED, EXIT_TOOL, UnsnarlError
 
 
@@ -44,7 +47,7 @@ def cli() -> None:
     """
 
 
-for command in (hunt, rank, show, export, demo, doctor):
+for command in (hunt, rank, show, confirm, minimise, replay, verify, export, demo, doctor):
     cli.add_command(command)
 
 

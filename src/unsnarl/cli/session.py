@@ -6,9 +6,11 @@ from __future__ import annotations
 import dataclasses
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from unsnarl import config
 from unsnarl.campaigns import outcome, store, target
@@ -24,9 +26,11 @@ from unsnarl.cli.progress import showing
 from unsnarl.cli.shared import write_json
 from unsnarl.config import Settings
 from unsnarl.errors import EXIT_INTERRUPTED, UnsnarlError
+from unsnarl.experiments.constraints import Constraint
 from unsnarl.experiments.prove import Prover
 from unsnarl.model.finding import Report
 from unsnarl.reports.details import DetailedReport
+from unsnarl.reproduce.replay import keep_schedules
 
 
 class Session:
@@ -37,6 +41,7 @@ class Session:
         self.settings = settings
         self.store = store
         self._resumed = resumed
+        self._constraints: Mapping[int, Sequence[Constraint]] = {}
 
     @classmethod
     def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> Session:
@@ -81,6 +86,7 @@ class Session:
         # The answer first: it must not be lost if it cannot be stored.
         self._print(report, json_file)
         analysis.save_report(self.store, report)
+        keep_schedules(self.store, self._constraints)
         self.store.close()
         return code
 
@@ -98,9 +104,13 @@ class Session:
             )
             replays = Replays(self.store, engine, settings.timeout)
             judge = Judge(self.target.root, self.store.folder / "codes.json", settings.fail_if)
-            prover = Prover(engine, judge, self.store.folder, settings.timeout, settings.confirm)
+            confirm = settings.confirm
+            prover = Prover(engine, judge, self.store.folder, settings.timeout, findings=confirm)
             wanted = analysis.Wanted(unlabelled=settings.unlabelled, prover=prover)
             report = analysis.make_report(self.store, figures, replays, wanted)
+            self._constraints = prover.constraints
+            seconds: dict[str, float] = {"hunt": figures.seconds, **prover.seconds}
+            report = replace(report, seconds=time.monotonic() - start, timings=seconds)
         return report, outcome.exit_code(campaign, stop, engine)
 
     def _interrupted(self, campaign: Campaign) -> UnsnarlError:

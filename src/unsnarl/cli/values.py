@@ -29,7 +29,7 @@ MOST_SINKS = 50
 MOST_SOURCES = 4
 
 
-class _Noted(msgspec.Struct, frozen=True, array_like=True):
+class Noted(msgspec.Struct, frozen=True, array_like=True):
     """One entry of a `values` note (probes/python/capture.py)."""
 
     event: int
@@ -48,7 +48,7 @@ class Moment(NamedTuple):
 
     path: str
     point: int
-    noted: _Noted
+    noted: Noted
 
 
 def raw_points(findings: Sequence[Answer], index: int, interner: Interner) -> list[int]:
@@ -60,7 +60,7 @@ def raw_points(findings: Sequence[Answer], index: int, interner: Interner) -> li
 def moments(replay: RunFile, interner: Interner) -> list[Moment]:
     """The accesses with values that a replay noted."""
     try:
-        noted = msgspec.convert(replay.notes.values, type=list[_Noted])
+        noted = msgspec.convert(replay.notes.values, type=list[Noted])
     except msgspec.ValidationError:
         return []  # values are an extra: a finding is told without them
     raw = np.array([value.point for value in noted], dtype=np.uint32)
@@ -73,7 +73,7 @@ def assign(
 ) -> dict[tuple[int, int], Captured]:
     """What was seen of the lines of the findings that run `index` has, by finding and line."""
     paths = {thread.index: thread.path for thread in run.threads}
-    captured: dict[tuple[int, int], Captured] = {}
+    found: dict[tuple[int, int], Captured] = {}
     for place, finding in enumerate(findings):
         if index in finding.runs:
             anchors = finding.threads.get(index, {})
@@ -81,13 +81,13 @@ def assign(
             chosen = _Story(seen, finding.lines, known).best()
             noted = {at: seen[chosen[at]].noted for at in sorted(chosen)}
             about = [noted[at] for at in noted if finding.lines[at].same_cell >= SAME_CELL]
-            names = _lock_names(about, list(noted.values()))
+            names = lock_names(about, list(noted.values()))
             for line, one in noted.items():
-                captured[place, line] = _captured(one, names)
-    return captured
+                found[place, line] = captured(one, names)
+    return found
 
 
-def _captured(noted: _Noted, names: Mapping[int, str]) -> Captured:
+def captured(noted: Noted, names: Mapping[int, str]) -> Captured:
     """What a report tells of a moment."""
     return Captured(
         value=noted.value or None,
@@ -101,12 +101,12 @@ def _captured(noted: _Noted, names: Mapping[int, str]) -> Captured:
     )
 
 
-def _locks(noted: _Noted) -> list[tuple[str, int]]:
+def _locks(noted: Noted) -> list[tuple[str, int]]:
     """Names and numbers of the locks held."""
     return [(name, lock) for name, (lock, _) in zip(noted.locks, noted.held, strict=False)]
 
 
-def _lock_names(about: Sequence[_Noted], noted: Sequence[_Noted]) -> dict[int, str]:
+def lock_names(about: Sequence[Noted], noted: Sequence[Noted]) -> dict[int, str]:
     """The names of locks by their numbers.
 
     Namesakes are numbered but for the first: the one that is held most often around the finding's

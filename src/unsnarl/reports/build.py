@@ -7,20 +7,24 @@ threads of one failing run that has its edge, the exemplar where possible.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from unsnarl.analyses.answer import Answer
-from unsnarl.model.finding import Evidence, FindingKind, FindingPoint, Region
+from unsnarl.model.finding import Evidence, FindingKind, FindingPoint, Replay
 from unsnarl.model.run import Failure, Frame
-from unsnarl.reports.cycle import deadlock_points
+from unsnarl.reports.cycle import Named, lock_names
 from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
 from unsnarl.reports.facts import CampaignFacts, Captured, FailingRun, Points, SignatureFacts
-from unsnarl.reports.names import label_lines
-from unsnarl.reports.patterns import FAIL, classify, contended, core
+from unsnarl.reports.fixes import with_texts
+from unsnarl.reports.patterns import classify, contended, core
+from unsnarl.reports.proofs import with_proof
 from unsnarl.reports.source import Sources
+from unsnarl.reports.steps import explanation
+from unsnarl.reports.told import frame_text, tell_points, with_failing_line
 
-NOTHING = Captured()
 # The others rank code points and predicates: they claim no order.
 TELLS_ORDER = ("joined", "recon", "falcon", "avio")
 
@@ -54,45 +58,34 @@ def _failure(facts: SignatureFacts, points: Points, sources: Sources) -> NamedFa
         rate=facts.rate,
         message=_message(failure) or facts.signature,
         where=_where(failure, sources),
-        findings=_findings(facts, exemplar, points, sources),
+        findings=_findings(facts, points, sources),
         run=exemplar.name if exemplar else "",
         threads={thread.path: thread.name for thread in exemplar.threads} if exemplar else {},
         failing=len(facts.failing),
         passing=facts.passing,
+        replay=_replay(facts, exemplar),
     )
+
+
+def _replay(facts: SignatureFacts, exemplar: FailingRun | None) -> Replay | None:
+    proof = facts.proofs.get(0)
+    if proof is None or exemplar is None:
+        return None
+    return Replay(exemplar.name, len(proof.orders), proof.reproduced, proof.tries, proof.searched)
 
 
 def _findings(
-    facts: SignatureFacts, exemplar: FailingRun | None, points: Points, sources: Sources
+    facts: SignatureFacts, points: Points, sources: Sources
 ) -> tuple[CountedFinding, ...]:
-    cycle = deadlock_points(exemplar, points, sources) if exemplar else ()
-    findings = [_cycle_finding(facts, cycle)] if cycle else []
-    for place, answer in enumerate(facts.findings):
-        findings.append(_finding(answer, place, len(findings) + 1, facts, points, sources))
-    return tuple(findings)
-
-
-def _cycle_finding(facts: SignatureFacts, cycle: tuple[FindingPoint, ...]) -> CountedFinding:
-    """A deadlock that the gate saw: scored as an edge of all failing and no passing runs."""
-    score = facts.passing + 1.0
-    return CountedFinding(
-        rank=1,
-        method=facts.method,
-        score=score,
-        features={"B": score},
-        kind="deadlock",
-        variables=tuple(dict.fromkeys(point.variable for point in cycle if point.variable)),
-        points=cycle,
-        runs=len(facts.failing),
-        passing=0,
-        locks_known=True,
+    return tuple(
+        _finding(answer, place, facts, points, sources)
+        for place, answer in enumerate(facts.findings)
     )
 
 
-def _finding(  # noqa: PLR0917
+def _finding(
     answer: Answer,
     place: int,
-    rank: int,
     facts: SignatureFacts,
     points: Points,
     sources: Sources,
@@ -100,19 +93,22 @@ def _finding(  # noqa: PLR0917
     chosen = facts.exemplar if facts.exemplar in answer.runs else answer.runs[0]
     run = facts.failing[chosen]
     seen = [(run.captured or {}).get((place, at)) for at in range(len(answer.lines))]
-    told = _points(answer, _paths(answer, chosen, run, seen), seen, points, sources)
+    told = tell_points(answer.lines, _paths(answer, chosen, run, seen), seen, points, sources)
+    if answer.is_stuck:
+        told = _with_locks(told, lock_names(run, points, sources))
     verdict = facts.verdicts[place] if facts.verdicts else None
-    return CountedFinding(
-        rank=rank,
+    repair = facts.repairs.get(place)
+    finding = CountedFinding(
+        rank=place + 1,
         method=answer.method,
         score=answer.score,
         features=dict(answer.features),
         kind=_kind(answer, told),
         variables=_variables(answer, told),
-        points=tuple(_with_failing_line(told, run.failure, sources)),
+        points=tuple(with_failing_line(told, run.failure, sources)),
         runs=len(answer.runs),
         passing=answer.passing,
-        locks_known=run.captured is not None,
+        locks_known=run.captured is not None or answer.is_stuck,
         evidence=tuple(
             Evidence(one.method, one.rank, one.score, dict(one.features), one.note)
             for one in answer.support
@@ -122,7 +118,20 @@ def _finding(  # noqa: PLR0917
         forbidden=verdict.forbidden if verdict else None,
         control=verdict.control if verdict else None,
         p_value=verdict.p_value if verdict else None,
+        fix=with_texts(repair, sources) if repair else None,
     )
+    proof = facts.proofs.get(place)
+    if proof is None:
+        return replace(finding, explanation=explanation(finding))
+    return with_proof(finding, proof, run, points, sources)
+
+
+def _with_locks(told: Sequence[FindingPoint], names: Sequence[Named]) -> list[FindingPoint]:
+    """The points of a run that got stuck: its locks are told apart."""
+    return [
+        replace(point, variable=name.variable, locks=name.locks) if name.variable else point
+        for point, name in zip(told, names, strict=True)
+    ]
 
 
 def _kind(answer: Answer, told: Sequence[FindingPoint]) -> FindingKind:
@@ -147,46 +156,6 @@ def _variables(answer: Answer, told: Sequence[FindingPoint]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def _points(
-    answer: Answer,
-    paths: Mapping[int, str],
-    seen: Sequence[Captured | None],
-    points: Points,
-    sources: Sources,
-) -> list[FindingPoint]:
-    touched = [points.point(line.point) for line in answer.lines]
-    labels = label_lines(answer.lines, touched, seen, sources)
-    told = []
-    for line, point, label, captured in zip(answer.lines, touched, labels, seen, strict=True):
-        known = captured or NOTHING
-        told.append(
-            FindingPoint(
-                file=sources.relative(point.site.file),
-                line=point.site.line,
-                function=point.site.function,
-                thread=paths[line.anchor],
-                role=line.role,
-                op=point.op.word,
-                variable=label.variable,
-                region=line.region,
-                confidence=line.confidence,
-                value=known.value,
-                locks=known.locks,
-                text=sources.line(point.site.file, point.site.line),
-                time=line.time,
-                part=label.part,
-                sections=known.sections,
-                unseen=captured is None,
-                stack=tuple(_frame(frame, sources) for frame in known.stack[1:]),
-            )
-        )
-    return told
-
-
-def _frame(frame: Frame, sources: Sources) -> str:
-    return f"{sources.relative(frame.file)}:{frame.line} in {frame.function}"
-
-
 def _paths(
     answer: Answer, index: int, run: FailingRun, seen: Sequence[Captured | None]
 ) -> dict[int, str]:
@@ -202,44 +171,6 @@ def _paths(
     }
 
 
-def _with_failing_line(
-    told: list[FindingPoint], failure: Failure | None, sources: Sources
-) -> list[FindingPoint]:
-    """Adds the line that failed: behind the failing thread's access on it, else at the end."""
-    if failure is None or not failure.frames or failure.kind not in ("exception", "assertion"):
-        return told
-    frame = failure.frames[-1]
-    file = sources.relative(frame.file)
-    same = [i for i, p in enumerate(told) if _is_at(p, failure.thread, file, frame.line)]
-    at = same[-1] + 1 if same else len(told)
-    region: Region = told[at - 1].region if told else "suffix"
-    after: dict[Region, Region] = {"source": "body", "sink": "suffix"}
-    point = FindingPoint(
-        file=file,
-        line=frame.line,
-        function=frame.function,
-        thread=failure.thread,
-        role=_role(told, failure.thread),
-        op=FAIL,
-        variable="",
-        region=after.get(region, region),
-        confidence=1.0,
-        value=failure.type or None,
-        text=sources.line(frame.file, frame.line),
-        time=told[at - 1].time if told else 0.0,
-    )
-    return [*told[:at], point, *told[at:]]
-
-
-def _is_at(point: FindingPoint, thread: str, file: str, line: int) -> bool:
-    return (point.thread, point.file, point.line) == (thread, file, line)
-
-
-def _role(told: Sequence[FindingPoint], thread: str) -> int:
-    known = {point.thread: point.role for point in told}
-    return known.get(thread, max(known.values(), default=0) + 1)
-
-
 def _message(failure: Failure | None) -> str:
     if failure is None:
         return ""
@@ -248,4 +179,4 @@ def _message(failure: Failure | None) -> str:
 
 def _where(failure: Failure | None, sources: Sources) -> str:
     frame: Frame | None = failure.frames[-1] if failure and failure.frames else None
-    return _frame(frame, sources) if frame else ""
+    return frame_text(frame, sources) if frame else ""

@@ -12,7 +12,7 @@ import numpy as np
 
 from unsnarl.analyses.answer import Answer
 from unsnarl.experiments.confirm import Verdict
-from unsnarl.model.finding import Instrumented, Notice, RunCounts
+from unsnarl.model.finding import Instrumented, Notice, Repair, RunCounts
 from unsnarl.model.graph import Graph
 from unsnarl.model.run import Failure, Frame, Thread, Wait
 from unsnarl.model.site import Point
@@ -85,6 +85,45 @@ class FailingRun:
 
 
 @dataclasses.dataclass(frozen=True)
+class ToldEvent:
+    """One event that a person should read; `pending` if it never came back."""
+
+    path: str
+    point: int
+    cell: int
+    captured: Captured | None = None
+    pending: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class PassingFacts:
+    """The nearest passing run: the events that happened in it, and the two that came otherwise."""
+
+    events: Sequence[ToldEvent]
+    moved: tuple[int, int]
+    differences: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ProofFacts:
+    """What was proved of a finding.
+
+    Attributes:
+        events: All that matters, in the order of time.
+        orders: The constraints: places in `events`, the first before the second.
+        reproduced: Fresh runs under the constraints that failed, of so many tries.
+        searched: Trials that it took to find them.
+    """
+
+    events: Sequence[ToldEvent]
+    orders: Sequence[tuple[int, int]]
+    reproduced: int
+    tries: int
+    searched: int = 0
+    passing: PassingFacts | None = None
+
+
+@dataclasses.dataclass(frozen=True)
 class SignatureFacts:
     """All that the campaign knows of one failure.
 
@@ -95,6 +134,8 @@ class SignatureFacts:
         findings: The answers of the ranking, best first.
         exemplar: Index into `failing` of the run to show where a finding has the choice.
         verdicts: What experiments say of the findings, one each; none if none were made.
+        proofs: What was proved, by the finding's place.
+        repairs: What would mend the program, by the finding's place.
     """
 
     signature: str
@@ -109,6 +150,8 @@ class SignatureFacts:
     method: str = "joined"
     verdicts: Sequence[Verdict | None] = ()
     exemplar: int = 0
+    proofs: Mapping[int, ProofFacts] = dataclasses.field(default_factory=dict)
+    repairs: Mapping[int, Repair] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,12 +9,7 @@ import msgspec
 
 from unsnarl.model.finding import FailureReport, Finding, FindingPoint, Report
 from unsnarl.reports.details import DetailedReport
-from unsnarl.reports.steps import explanation
 
-# Evidence from experiments that have not been made: present, so that readers need not test for it.
-NO_EXPERIMENTS: dict[str, None] = {
-    "fix": None,
-}
 # What `FindingPoint` leaves out.
 DEFAULTS: dict[str, Any] = {
     "value": None,
@@ -56,14 +51,16 @@ def as_dict(report: Report) -> dict[str, Any]:
 def _failure(failure: FailureReport) -> dict[str, Any]:
     document: dict[str, Any] = msgspec.to_builtins(failure)
     document["findings"] = [_finding(finding) for finding in failure.findings]
-    return {**document, "replay": None}
+    return document
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
     document: dict[str, Any] = msgspec.to_builtins(finding)
     document["points"] = [_point(point) for point in finding.points]
-    shown = [_point(point) for point in explanation(finding)]
-    return {**document, **NO_EXPERIMENTS, "explanation": shown}
+    document["explanation"] = [_point(point) for point in finding.explanation]
+    if finding.nearest is not None:
+        document["nearest"]["points"] = [_point(point) for point in finding.nearest.points]
+    return document
 
 
 def _point(point: FindingPoint) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from unsnarl.model.finding import Finding, FindingPoint
 from unsnarl.reports.patterns import CALL, FAIL, SYNC, WAIT, core, is_data
@@ -42,7 +43,13 @@ def explanation(finding: Finding) -> tuple[FindingPoint, ...]:
 
 
 def brief_steps(finding: Finding) -> list[Step]:
-    """At most eight steps: the bug, the failing line and the most telling accesses around it."""
+    """What was proved to matter; else at most eight steps.
+
+    These are the bug, the failing line and the most telling accesses around it.
+    """
+    if finding.orders:
+        every = range(len(finding.explanation))
+        return _steps(finding.explanation, _grouped(finding.explanation, every))
     points = finding.points
     kept = set(_essential(points))
     for index in _candidates(points, kept):
@@ -52,15 +59,43 @@ def brief_steps(finding: Finding) -> list[Step]:
     return _steps(points, _grouped(points, kept)[-MOST_STEPS:])
 
 
+def passing_steps(finding: Finding, steps: Sequence[Step]) -> list[Step]:
+    """The nearest passing run as steps, each with its number in the failing one."""
+    if finding.nearest is None:
+        return []
+    points = finding.nearest.points
+    numbers = {_name(point): step.number for step in steps for point in step.points}
+    found = _steps(points, _grouped(points, range(len(points))))
+    return [replace(step, number=numbers.get(_name(step.points[0]), 0)) for step in found]
+
+
+def _name(point: FindingPoint) -> tuple[str, str, int, str]:
+    return point.thread, point.file, point.line, point.op
+
+
+def step_of(steps: Sequence[Step], place: int) -> int:
+    """The number of the step that has the point at a place of the explanation, from 1 on."""
+    for step in steps:
+        place -= len(step.points)
+        if place <= 0:
+            return step.number
+    return len(steps)
+
+
 def all_steps(finding: Finding) -> list[Step]:
-    """Every point of the finding, as steps."""
+    """Every point of the finding, as steps; of a proved one those that matter."""
+    if finding.orders:
+        return brief_steps(finding)
     return _steps(finding.points, _grouped(finding.points, range(len(finding.points))))
 
 
 def core_steps(finding: Finding, steps: Sequence[Step]) -> list[Step]:
-    """Those of the steps that make the bug."""
+    """Those of the steps that make the bug; of a proved explanation those that are ordered."""
+    if finding.orders:
+        ordered = {step_of(steps, place) for pair in finding.orders for place in pair}
+        return [step for step in steps if step.number in ordered]
     wanted = [finding.points[i] for i in core(finding.points)]
-    return [step for step in steps if any(p is w for p in step.points for w in wanted)]
+    return [step for step in steps if any(p == w for p in step.points for w in wanted)]
 
 
 def clean(text: str) -> str:

@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.text import Text
 
 from unsnarl.model.finding import FailureReport, Finding, Report
-from unsnarl.reports import lanes
+from unsnarl.reports import beside, lanes
 from unsnarl.reports.details import locks_known, seen_in, thread_label
+from unsnarl.reports.fixes import fix_note
 from unsnarl.reports.patterns import WAIT
 from unsnarl.reports.remarks import (
     cycle_lines,
@@ -122,7 +123,9 @@ def _summary(report: Report) -> str:
     parts = [plural(runs.total, "run"), f"{runs.fail} failing", f"{runs.passed} passing"]
     if runs.hang:
         parts.append(f"{runs.hang} hanging")
-    return " · ".join([*parts, f"{report.seconds:.1f} s"])
+    spent = ", ".join(f"{kind} {seconds:.1f}" for kind, seconds in report.timings.items())
+    seconds = f"{report.seconds:.1f} s" + (f" ({spent})" if len(report.timings) > 1 else "")
+    return " · ".join([*parts, seconds])
 
 
 def _print_failure(report: Report, failure: FailureReport, number: int, console: Console) -> None:
@@ -169,12 +172,33 @@ def _print_finding(
         _print(console, *drawn)
     note = cycle_note(finding) or lock_remark(finding, steps, known=locks_known(finding))
     files = lanes.files_note(steps)
-    for line in (note, f"files: {files}" if files else ""):
+    for line in (note, *_proof_lines(failure, finding), f"files: {files}" if files else ""):
         if line:
             _print(console, *_wrapped(line, width, ""))
     if not brief:
+        _print(console, *beside.side_by_side(failure, finding, width))
         _print_background(finding, steps, console)
-    return len(finding.points) - sum(len(step.points) for step in steps)
+    shown = sum(len(step.points) for step in steps)
+    return 0 if finding.orders else len(finding.points) - shown
+
+
+def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
+    """What experiments showed, beside the verdict: what is certain, what differs, what helps."""
+    lines = []
+    replay = failure.replay
+    if finding.orders and replay is not None:
+        told = beside.order_note(finding)
+        count = f"{replay.reproduced}/{replay.tries} fresh runs fail"
+        lines.append(f"With {told}, {count}." if told else f"{count} under this order.")
+    difference = beside.difference_note(finding)
+    if difference:
+        lines.append(f"In the nearest run that passes {difference}.")
+    if finding.fix is not None:
+        lines.append(fix_note(finding.fix))
+    if finding.orders and failure.run:
+        run = failure.run.lstrip("0")
+        lines.append(f"replay: unsnarl replay {run} · debug: unsnarl replay {run} --pdb")
+    return lines
 
 
 def _print_background(finding: Finding, steps: Sequence[Step], console: Console) -> None:

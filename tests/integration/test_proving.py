@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the command to the proof, in processes of their own."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ZOO = Path(__file__).parents[2] / "zoo" / "python"
+HUNT = ("hunt", "--fail", "15", "--pass", "15", "--seed", "5", "--json", "answer.json", "--")
+
+
+def unsnarl(folder, *arguments):
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    return subprocess.run(
+        [sys.executable, "-m", "unsnarl", *arguments],
+        cwd=folder,
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def hunted(tmp_path_factory, bug, script):
+    folder = tmp_path_factory.mktemp("proof") / bug
+    shutil.copytree(ZOO / bug, folder, ignore=shutil.ignore_patterns(".unsnarl", "__pycache__"))
+    done = unsnarl(folder, *HUNT, "python", script)
+    assert done.returncode == 1, done.stderr
+    return folder, json.loads((folder / "answer.json").read_text()), done.stdout
+
+
+@pytest.fixture(scope="module")
+def weblech(tmp_path_factory):
+    return hunted(tmp_path_factory, "weblech", "weblech.py")
+
+
+@pytest.fixture(scope="module")
+def abba(tmp_path_factory):
+    return hunted(tmp_path_factory, "abba", "abba.py")
+
+
+def test_the_whole_proof_is_in_the_answer(weblech):
+    _, report, _ = weblech
+    (failure,) = report["failures"]
+    finding = failure["findings"][0]
+    assert finding["status"] == "confirmed" and finding["p_value"] < 0.001
+    assert finding["forced"]["fail"] > 0 == finding["forbidden"]["fail"]
+    assert [(p["line"], p["op"]) for p in finding["explanation"]] == [
+        (31, "read"),
+        (37, "write"),
+        (35, "read"),
+        (51, "fail"),
+    ]
+    assert finding["orders"] == [[1, 2], [2, 3]]
+    assert finding["fix"]["lock"] == "Queue.lock" and finding["fix"]["fail"] == 0
+    replay = failure["replay"]
+    assert replay["constraints"] == 2 and replay["reproduced"] == replay["tries"] >= 100
+    assert set(report["timings"]) == {"hunt", "confirm", "minimise", "fix"}
+
+
+def test_the_nearest_passing_run_differs_in_one_of_the_orders(weblech):
+    nearest = weblech[1]["failures"][0]["findings"][0]["nearest"]
+    assert nearest["moved"] in ([1, 2], [2, 3])
+
+
+def test_a_deadlock_is_proved_like_any_other(abba):
+    _, report, text = abba
+    failure = report["failures"][0]
+    finding = failure["findings"][0]
+    assert (failure["kind"], finding["kind"], finding["status"]) == (
+        "deadlock",
+        "deadlock",
+        "confirmed",
+    )
+    assert [p["op"] for p in finding["explanation"]] == ["acquire", "acquire", "wait", "wait"]
+    assert finding["fix"]["deadlocks"] == finding["fix"]["fail"] == 0
+    assert "waits for" in text
+
+
+def test_one_finding_can_be_tested_again(weblech):
+    folder, _, _ = weblech
+    done = unsnarl(folder, "confirm", "1")
+    assert done.returncode == 0 and "CONFIRMED" in done.stdout, done.stderr
+
+
+def test_one_finding_can_be_minimised_again(weblech):
+    folder, _, _ = weblech
+    done = unsnarl(folder, "minimise", "--json")
+    assert done.returncode == 0, done.stderr
+    (failure,) = json.loads(done.stdout)["failures"]
+    assert failure["findings"][0]["orders"] and failure["findings"][0]["status"] == "untested"
+
+
+def test_experiments_are_about_the_code_that_was_hunted(weblech):
+    folder, _, _ = weblech
+    source = folder / "weblech.py"
+    before = source.read_text()
+    source.write_text("import os  # noqa: F401\n" + before)
+    try:
+        done = unsnarl(folder, "confirm")
+    finally:
+        source.write_text(before)
+    assert done.returncode == 2 and "[code-changed]" in done.stderr

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What experiments proved, as a report tells it."""
+
+import pytest
+from tests.unit.test_reports_build import SIZE, TABLE, TAKE, TEST, built, crash, failing_run, told
+
+from unsnarl.model.finding import Repair, RepairPlace
+from unsnarl.reports.beside import difference_note, order_note
+from unsnarl.reports.facts import Captured, PassingFacts, ProofFacts, SignatureFacts, ToldEvent
+from unsnarl.reports.steps import brief_steps, passing_steps
+
+CELL = 77
+
+
+def event(path, point, value, **changes):
+    return ToldEvent(path, point, CELL, Captured(value, (), "Queue.qsize"), **changes)
+
+
+PROOF = ProofFacts(
+    events=[event("0.1", SIZE, "1"), event("0.2", TAKE, "0"), event("0.1", TEST, "0")],
+    orders=[(0, 1), (1, 2)],
+    reproduced=100,
+    tries=100,
+    searched=31,
+    passing=PassingFacts(
+        [event("0.1", SIZE, "1"), event("0.1", TEST, "1"), event("0.2", TAKE, "0")], (1, 2), 1
+    ),
+)
+FIX = Repair("region", RepairPlace("spider.py", 3, ""), RepairPlace("spider.py", 5, ""), runs=200)
+
+
+@pytest.fixture
+def failure(tmp_path):
+    run = failing_run(failure=crash(tmp_path))
+    facts = SignatureFacts(
+        signature="s",
+        kind="exception",
+        switch="gil",
+        latent=False,
+        count=1,
+        rate=0.5,
+        failing=[run],
+        passing=1,
+        findings=told([run.graph]),
+        proofs={0: PROOF},
+        repairs={0: FIX},
+    )
+    return built(tmp_path, facts, table=TABLE).failures[0]
+
+
+def test_the_explanation_is_the_events_that_matter_and_the_failing_line(failure):
+    points = failure.findings[0].explanation
+    assert [(p.thread, p.line, p.op, p.value) for p in points] == [
+        ("0.1", 3, "read", "1"),
+        ("0.2", 7, "write", "0"),
+        ("0.1", 5, "read", "0"),
+        ("0.1", 9, "fail", "AttributeError"),
+    ]
+    assert {p.variable for p in points[:3]} == {"Queue.qsize"}
+
+
+def test_the_steps_shown_are_those_of_the_explanation(failure):
+    steps = brief_steps(failure.findings[0])
+    assert [(step.number, step.thread, step.mark) for step in steps] == [
+        (1, "0.1", ""),
+        (2, "0.2", ""),
+        (3, "0.1", "was 1"),
+        (4, "0.1", ""),
+    ]
+
+
+def test_orders_are_places_in_the_explanation(failure):
+    finding = failure.findings[0]
+    assert finding.orders == ((1, 2), (2, 3))
+    assert order_note(finding) == "step 1 before 2 before 3"
+
+
+def test_orders_that_do_not_go_on_from_each_other_are_told_apart(failure):
+    finding = failure.findings[0]
+    crossed = type(finding)(**{**_fields(finding), "orders": ((1, 2), (1, 3))})
+    assert order_note(crossed) == "step 1 before 2 and step 1 before 3"
+
+
+def _fields(finding):
+    return {name: getattr(finding, name) for name in finding.__struct_fields__}
+
+
+def test_the_nearest_passing_run_keeps_the_numbers_of_the_failing_one(failure):
+    finding = failure.findings[0]
+    steps = passing_steps(finding, brief_steps(finding))
+    assert [(step.number, step.what) for step in steps] == [
+        (1, "read 1"),
+        (3, "read 1"),
+        (2, "write 0"),
+    ]
+    assert difference_note(finding) == "step 3 comes before step 2"
+
+
+def test_other_findings_have_no_proof(failure):
+    assert all(not finding.orders for finding in failure.findings[1:])
+
+
+def test_the_failure_says_how_often_it_came_back(failure):
+    replay = failure.replay
+    assert (replay.run, replay.constraints, replay.reproduced, replay.tries, replay.searched) == (
+        "run-0007",
+        2,
+        100,
+        100,
+        31,
+    )
+
+
+def test_a_fix_has_the_text_of_its_lines(failure):
+    fix = failure.findings[0].fix
+    assert (fix.begin.text, fix.end.text) == ("return self.qsize", "if self.qsize == 0:")
