@@ -39,12 +39,15 @@ class Hunted:
 
 
 @contextmanager
-def hunted(source: Path | str, command: Sequence[str], *options: str) -> Iterator[Hunted]:
+def hunted(
+    source: Path | str, command: Sequence[str], *options: str, proving: bool = False
+) -> Iterator[Hunted]:
     """Run `unsnarl hunt` on a command in a copy of a folder; RuntimeError if it has no answer."""
     with _copy_of(Path(source)) as folder:
         answer = folder / "answer.json"
         # The ranking is judged as it comes: experiments would put it right afterwards.
-        arguments = ["hunt", f"--json={answer}", "--no-confirm", *options, "--", *command]
+        options = options if proving else ("--no-confirm", *options)
+        arguments = ["hunt", f"--json={answer}", *options, "--", *command]
         done = subprocess.run(
             [sys.executable, "-m", "unsnarl", *arguments],
             cwd=folder,
@@ -60,9 +63,9 @@ def hunted(source: Path | str, command: Sequence[str], *options: str) -> Iterato
         yield Hunted(msgspec.json.decode(answer.read_bytes(), type=Report), folder)
 
 
-def hunt(bug: Bug, command: Sequence[str], *options: str) -> Report:
+def hunt(bug: Bug, command: Sequence[str], *options: str, proving: bool = False) -> Report:
     """The answer of a hunt of a bug or of its twin."""
-    with hunted(bug.folder, command, *options) as done:
+    with hunted(bug.folder, command, *options, proving=proving) as done:
         return done.report
 
 

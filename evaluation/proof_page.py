@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/proofs.md: the bars of the proofs, bug by bug."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable
+
+from evaluation import markdown
+from evaluation.bars import Bar
+from evaluation.proof_results import Proved, ProvedZoo
+
+COLUMNS = (
+    "bug",
+    "verdict",
+    "true cause first",
+    "lines",
+    "all true points",
+    "orders",
+    "trials to find them",
+    "fresh runs that fail",
+    "nearest passing run differs in",
+    "fix is the true one",
+    "fails, deadlocks with it",
+    "decoys",
+    "wrong regions told apart",
+    "seconds",
+    "of these hunting, testing, minimising, fixing",
+)
+NOT_CONFIRMED = ("refuted", "inconclusive", "infeasible")
+
+
+def bars(found: ProvedZoo) -> list[Bar]:
+    """The bars of issue 4 that a hunt shows."""
+
+    def share(text: str, wanted: float, holds: Callable[[Proved], bool]) -> Bar:
+        return Bar(text, wanted, sum(map(holds, found.rows)), len(found.rows))
+
+    quiet = [not confirmed for confirmed in found.twins.values()]
+    times = [row.seconds for row in found.rows]
+    fast = statistics.median(times) < 10 if times else False
+    return [
+        share("true cause confirmed", 0.9, lambda row: row.confirmed),
+        share("no decoy confirmed", 1.0, _sees_through),
+        Bar("fixed twins that confirm nothing", 1.0, sum(quiet), len(quiet)),
+        share("explanation of at most 8 lines", 0.9, lambda row: row.lines <= 8),
+        share("explanation with every true point", 0.9, lambda row: row.explains),
+        share("at most 5 constraints", 0.95, lambda row: _few(row, 5)),
+        share("at most 3 constraints", 0.7, lambda row: _few(row, 3)),
+        share("found in at most 300 replays", 1.0, lambda row: row.searched <= 300),
+        share("fails in 100 of 100 fresh runs under them", 1.0, lambda row: row.certain),
+        share("the fix is the true one and helps", 0.85, lambda row: row.mended),
+        Bar(
+            "planted wrong regions told apart",
+            1.0,
+            sum(row.told_apart for row in found.rows),
+            sum(row.planted for row in found.rows),
+        ),
+        share("proved in less than 30 s", 1.0, lambda row: row.seconds < 30),
+        Bar("median below 10 s", 1.0, int(fast), 1),
+    ]
+
+
+def _sees_through(row: Proved) -> bool:
+    return bool(row.decoys) and all(status in NOT_CONFIRMED for status in row.decoys)
+
+
+def _few(row: Proved, most: int) -> bool:
+    return row.certain and row.orders is not None and row.orders <= most
+
+
+def line(row: Proved) -> str:
+    """One row for the terminal."""
+    spent = " ".join(f"{kind} {seconds:.1f}" for kind, seconds in row.timings.items())
+    return (
+        f"{row.bug:13}{row.status:13}true {row.true:d} lines {row.lines} explains {row.explains:d} "
+        f"orders {row.orders} in {row.searched} ({row.reproduced}/{row.tries}) near {row.nearest} "
+        f"fix {row.fix:d} {row.fix_fail}+{row.fix_deadlocks}/{row.fix_runs} "
+        f"decoys {','.join(row.decoys)} wrong {row.told_apart}/{row.planted} "
+        f"{row.seconds:.1f} s ({spent})"
+    )
+
+
+def page(found: ProvedZoo) -> str:
+    """The whole page."""
+    times = sorted(row.seconds for row in found.rows)
+    return markdown.sections(
+        "# Proofs",
+        f"Figures of {found.date}, made by `{found.command}` on Python {found.python}: every bug "
+        "of the [zoo](../zoo/README.md) hunted once, one at a time, with the experiments that a "
+        "hunt ends with. Decoys are planted: orders that failing and passing runs have alike.",
+        markdown.table(("bar", "wanted", "measured", "met"), [bar.cells() for bar in bars(found)]),
+        f"From command to answer: median {statistics.median(times):.1f} s, at most "
+        f"{times[-1]:.1f} s."
+        if times
+        else "",
+        markdown.table(COLUMNS, [_cells(row) for row in found.rows]),
+    )
+
+
+def _cells(row: Proved) -> tuple[object, ...]:
+    return (
+        row.bug,
+        row.status,
+        row.true,
+        row.lines,
+        row.explains,
+        row.orders,
+        row.searched,
+        f"{row.reproduced} of {row.tries}",
+        row.nearest,
+        row.fix,
+        f"{row.fix_fail}, {row.fix_deadlocks} of {row.fix_runs}",
+        ", ".join(row.decoys),
+        f"{row.told_apart} of {row.planted}",
+        f"{row.seconds:.1f}",
+        ", ".join(f"{seconds:.1f}" for seconds in row.timings.values()),
+    )

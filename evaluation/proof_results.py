@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is measured of proofs."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Proved(msgspec.Struct, frozen=True):
+    """One cause of one bug, as a hunt told it.
+
+    Attributes:
+        true: Whether the first finding or its explanation tells the cause.
+        lines: Of its explanation.
+        explains: Whether that contains every true point, in order.
+        orders: The minimised constraints; None if no few of them make the failure certain.
+        searched: Trials that it took to find them.
+        nearest: Orders in which the nearest passing run differs.
+        fix: Whether the fix names the true region or order.
+        told_apart: Planted wrong regions under which something still failed.
+    """
+
+    bug: str
+    signature: str
+    seconds: float
+    status: str
+    true: bool
+    lines: int
+    explains: bool
+    orders: int | None
+    searched: int
+    reproduced: int
+    tries: int
+    nearest: int | None
+    fix: bool
+    fix_fail: int
+    fix_deadlocks: int
+    fix_runs: int
+    decoys: tuple[str, ...] = ()
+    told_apart: int = 0
+    planted: int = 0
+    timings: dict[str, float] = msgspec.field(default_factory=dict)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether the true cause was confirmed."""
+        return self.true and self.status == "confirmed"
+
+    @property
+    def certain(self) -> bool:
+        """Whether the failure came about in every fresh run under the constraints."""
+        return self.orders is not None and 0 < self.tries == self.reproduced
+
+    @property
+    def mended(self) -> bool:
+        """Whether the fix is the true one and helps."""
+        return self.fix and self.fix_runs >= 200 and not self.fix_fail + self.fix_deadlocks
+
+
+class ProvedZoo(msgspec.Struct, frozen=True):
+    """One evaluation; `twins` are the confirmed findings of the fixed twins."""
+
+    command: str
+    date: str
+    python: str
+    rows: tuple[Proved, ...]
+    twins: dict[str, int]

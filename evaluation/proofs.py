@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How well findings are proved: `python -m evaluation.proofs`, which writes docs/proofs.md.
+
+Every bug is hunted once, as a user would; the answer is judged against the truth. Decoys are put to
+the same experiments, fixed twins are hunted too. One bug at a time: the times count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from evaluation import proof_page
+from evaluation.challenges import challenge
+from evaluation.draws import REPOSITORY, ZOO, hunt, hunted
+from evaluation.proof_results import Proved, ProvedZoo
+from evaluation.repairs import contains
+from evaluation.truth import Bug, judge, load_zoo
+from unsnarl.model.finding import FailureReport, Finding
+from unsnarl.reports.steps import brief_steps
+
+PAGE = REPOSITORY / "docs" / "proofs.md"
+
+
+def measure(bug: Bug, seed: int) -> list[Proved]:
+    """One row per cause of a bug."""
+    begin = time.monotonic()
+    options = ("--seed", str(seed), "--switch", bug.switch)
+    with hunted(bug.folder, bug.command, *options, proving=True) as done:
+        seconds = time.monotonic() - begin
+        rows = []
+        for failure in done.report.failures:
+            cause = bug.cause_of(failure.signature)
+            if cause is None or not failure.findings:
+                continue
+            challenged = challenge(bug, cause, done.folder)._asdict()
+            row = _judged(bug, failure, seconds)
+            rows.append(msgspec.structs.replace(row, timings=done.report.timings, **challenged))
+    return rows
+
+
+def _judged(bug: Bug, failure: FailureReport, seconds: float) -> Proved:
+    cause = bug.cause_of(failure.signature)
+    assert cause is not None
+    first = failure.findings[0]
+    replay, fix = failure.replay, first.fix
+    return Proved(
+        bug=bug.name,
+        signature=failure.signature,
+        seconds=seconds,
+        status=first.status,
+        true=any(
+            judge(cause, told, bug.folder).tells for told in (first.points, first.explanation)
+        ),
+        lines=len(brief_steps(first)),
+        explains=judge(cause, first.explanation, bug.folder).tells,
+        orders=replay.constraints if replay else None,
+        searched=replay.searched if replay else 0,
+        reproduced=replay.reproduced if replay else 0,
+        tries=replay.tries if replay else 0,
+        nearest=_passes(first),
+        fix=contains(bug, cause, first),
+        fix_fail=fix.fail if fix else 0,
+        fix_deadlocks=fix.deadlocks if fix else 0,
+        fix_runs=fix.runs if fix else 0,
+    )
+
+
+def _passes(finding: Finding) -> int | None:
+    return finding.nearest.differences if finding.nearest else None
+
+
+def twin_confirms(bug: Bug, seed: int) -> int:
+    """How many findings of a fixed twin experiments confirm."""
+    options = ("--seed", str(seed), "--switch", bug.switch, "--max-runs", "60")
+    report = hunt(bug, bug.fixed, *options, proving=True)
+    findings = [finding for failure in report.failures for finding in failure.findings]
+    return sum(finding.status == "confirmed" for finding in findings)
+
+
+def _all(bugs: Sequence[Bug], seed: int) -> Iterator[Proved]:
+    for bug in bugs:
+        for row in measure(bug, seed):
+            print(proof_page.line(row), flush=True)
+            yield row
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure, print the bars and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m evaluation.proofs", description=__doc__)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--page", default=None, help="where to write the page")
+    parser.add_argument("bugs", nargs="*", help="only these")
+    options = parser.parse_args(arguments)
+    zoo = [bug for bug in load_zoo(ZOO) if not options.bugs or bug.name in options.bugs]
+    found = ProvedZoo(
+        command=" ".join(["python -m evaluation.proofs", *(arguments or sys.argv[1:])]),
+        date=time.strftime("%Y-%m-%d"),
+        python=platform.python_version(),
+        rows=tuple(_all(zoo, options.seed)),
+        twins={bug.name: twin_confirms(bug, options.seed) for bug in zoo},
+    )
+    for bar in proof_page.bars(found):
+        print(f"{'met' if bar.met else 'MISSED':6}  {bar.text}: {bar.part} of {bar.whole}")
+    page = options.page or (None if options.bugs else PAGE)
+    if page:
+        Path(page).write_text(proof_page.page(found), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
