@@ -14,12 +14,17 @@ from unsnarl.runfile import RunFile, RunFileError
 
 
 class Judge:
-    """Labels the runs of one campaign, hunted or tried."""
+    """Labels the runs of one campaign, hunted or tried.
+
+    Attributes:
+        reads_output: Whether a run's output says how it ended.
+    """
 
     def __init__(self, root: Path, codes: Path, fail_if: str = "") -> None:
         self._root = root
         self._codes = codes
         self._labeller = Labeller(root, fail_if)
+        self.reads_output = bool(fail_if)
 
     def verdict(self, done: Done, run: RunFile | None, output: Path) -> Verdict:
         """The label of a run, with its failure and signature."""

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
+from unsnarl.experiments.constraints import Rule
 from unsnarl.experiments.ground import NOWHERE, Codes, Span
-from unsnarl.experiments.rules import Rule
+from unsnarl.experiments.rules import THREAD_ENDS
 from unsnarl.experiments.scene import Points, Spot
 from unsnarl.experiments.story import Part, Story
 from unsnarl.model.site import Op
@@ -22,7 +23,6 @@ from unsnarl.model.site import Op
 Reach = Literal["line", "block", "single", "function"]
 Scope = Literal["", "once", "each", "turns", "ended"]  # of an order (model/finding.py, Repair)
 MOST_ACCESSES = 50  # the gate takes 64 rules
-THREAD_ENDS = int(Op.END)  # at site 0
 
 
 @dataclass(frozen=True)
@@ -299,7 +299,7 @@ def _order_rules(
             }
         ],
     )
-    yield "ended", [_wait(holds, path, (THREAD_ENDS,)) for path in paths if path != "0"]
+    yield "ended", [_wait(holds, path, THREAD_ENDS) for path in paths if path != "0"]
 
 
 def _wait(holds: Points, path: str | None, until: Sequence[int]) -> Rule:

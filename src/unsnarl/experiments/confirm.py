@@ -10,15 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
 
 from unsnarl.analyses.answer import Answer
 from unsnarl.campaigns.comparisons import Compared
-from unsnarl.experiments.constraints import Timeline
+from unsnarl.experiments.constraints import Constraint, Event, Rule, Timeline
 from unsnarl.experiments.minimise import Minimal, Minimiser, explanation
-from unsnarl.experiments.rules import Rule, controlling, forbidding
+from unsnarl.experiments.rules import controlling, forbidding
 from unsnarl.experiments.scene import Spot, Stage, unrelated
+from unsnarl.experiments.sharper import tightest, told_by
 from unsnarl.experiments.statistics import fisher
-from unsnarl.experiments.told import told_constraints
+from unsnarl.experiments.told import chains, occurrence, told_constraints
 from unsnarl.experiments.trials import Plan, Trials, fresh_plans, replaying
 from unsnarl.model.finding import Arm, Status
 from unsnarl.model.run import RuleEffect
@@ -30,6 +34,8 @@ SURE = 0.001
 BRINGS = 0.5
 STILL_FAILS = 0.5
 MOST_TRACES = 3
+# So many answers that are not confirmed by what they tell are minimised.
+MOST_MINIMISED = 2
 # A finding of more passing runs than this share cannot be what makes runs fail.
 COMMON = 0.8
 
@@ -53,28 +59,62 @@ class Experimenter:
         self.compared = compared
         self._interner = interner
         self._traces: dict[int, RunFile | None] = {}
-        self._minimal: dict[int, tuple[Minimal, int] | None] = {}
+        self._minimal: list[tuple[Answer, tuple[Minimal, int] | None]] = []
 
-    def test(self, answer: Answer, runs: int = RUNS) -> Verdict | None:
-        """The verdict on one answer; None if no failing run of it can be replayed."""
+    def test(self, answer: Answer, minimal: Minimal | None = None) -> Verdict | None:
+        """The verdict on one answer; None if no failing run of it can be replayed.
+
+        With minimised constraints that tell it, it is these that are forced.
+        """
         run = next(self._traced(answer.runs[:MOST_TRACES]), None)
         if run is None:
             return None
-        spots = self._spots(run, answer)
-        order = [one.rule for one in told_constraints(Timeline(run), spots)]
-        forbidden = self._arm(self._replays(forbidding(spots), runs))
-        forced = self._arm(self._fresh("force", order, runs) if order else [])
+        timeline, spots = Timeline(run), self._spots(run, answer)
+        order = minimal.constraints if minimal else told_constraints(timeline, spots)
+        forbidden = self._arm(self._replays(forbidding(spots, _repeaters(timeline, spots))))
+        forced = self._arm(self._fresh("force", order))
         if not forbidden.fail and not brings(forced):
             # What the finding tells may need more to happen than it tells: all that matters is in
             # the minimised constraints. They count only if what it tells is among them.
-            found = self.minimal(answer)
-            if found is not None and _tells(found[0], spots):
-                order = [one.rule for one in found[0].constraints]
-                forced = self._arm(self._fresh("force", order, runs))
-        verdict = judge(forced, forbidden, self._control(run, spots, order, runs))
+            found = self._telling(answer, spots)
+            if found is not None:
+                order = found.constraints
+                forced = self._arm(self._fresh("force", order))
+        verdict = judge(forced, forbidden, self._control(run, spots, order))
         if verdict.status == "confirmed" and self._is_common(answer):
             return replace(verdict, status="inconclusive")
         return verdict
+
+    def sharpened(self, answer: Answer) -> Answer:
+        """A confirmed answer told by the accesses nearest to the intrusion, if that stands too."""
+        for at in answer.runs[:MOST_TRACES]:
+            run = self.trace(at)
+            if run is None:
+                continue
+            timeline = Timeline(run)
+            told = next(iter(chains(timeline, self._spots(run, answer))), ())
+            events = tightest(timeline, told, partial(self._place, run))
+            if {event.key for event in events} <= {event.key for event in told}:
+                return answer
+            sharper = told_by(answer, events, at, run, self._interner)
+            verdict = self.test(sharper)
+            return sharper if verdict and verdict.status == "confirmed" else answer
+        return answer
+
+    def _place(self, run: RunFile, event: Event) -> tuple[str, int]:
+        (index,) = self._interner.indexes(np.array([event.point], dtype=np.uint32), run)
+        site = self._interner.point(int(index)).site
+        return site.file, site.line
+
+    def explained(self, answer: Answer) -> tuple[Answer, Verdict | None]:
+        """What makes the failure certain as an answer of its own: what was ranked may miss it."""
+        found = self.minimal(answer)
+        if found is None or answer.is_stuck or not found[0].is_certain:
+            return answer, None
+        minimal, at = found
+        events = explanation(minimal, minimal.timeline)
+        explained = told_by(answer, events, at, minimal.run, self._interner)
+        return explained, self.test(explained, minimal)
 
     def _is_common(self, answer: Answer) -> bool:
         """Whether nearly all passing runs have it too: it may be needed, but is not the cause."""
@@ -83,19 +123,32 @@ class Experimenter:
     def _spots(self, run: RunFile, answer: Answer) -> list[Spot]:
         return Stage(run, self._interner, self.compared.runs).spots(answer)
 
-    def _control(self, run: RunFile, spots: Sequence[Spot], order: list[Rule], runs: int) -> Arm:
+    def _control(self, run: RunFile, spots: Sequence[Spot], order: Sequence[Constraint]) -> Arm:
         elsewhere = controlling(spots, unrelated(run, spots, len(spots)))
-        control = self._arm(self._replays(elsewhere, runs))
+        control = self._arm(self._replays(elsewhere))
         if not stays(control) and order:
             # A hold makes a replay leave its track; constraints are not so easily led astray.
-            control = self._arm(self._fresh("control", elsewhere + order, runs))
+            control = self._arm(self._fresh("control", order, elsewhere))
         return control
 
     def minimal(self, answer: Answer) -> tuple[Minimal, int] | None:
         """The constraints that make the failure certain, and the failing run that they are from."""
-        if id(answer) not in self._minimal:
-            self._minimal[id(answer)] = self._minimise(answer)
-        return self._minimal[id(answer)]
+        for other, found in self._minimal:
+            if other is answer:
+                return found
+        self._minimal.append((answer, self._minimise(answer)))
+        return self._minimal[-1][1]
+
+    def _telling(self, answer: Answer, spots: Sequence[Spot]) -> Minimal | None:
+        """Constraints that make the failure certain and tell the answer.
+
+        They are looked for a few times only: most of the time of a hunt would go there.
+        """
+        known = self._minimal
+        if len(known) < MOST_MINIMISED:
+            self.minimal(answer)
+        every = (found[0] for _, found in reversed(known) if found is not None)
+        return next((one for one in every if _tells(one, spots)), None)
 
     def _minimise(self, answer: Answer) -> tuple[Minimal, int] | None:
         runs = self.compared.runs
@@ -129,11 +182,14 @@ class Experimenter:
             self._traces[at] = trial.run if fails else None
         return self._traces[at]
 
-    def _fresh(self, arm: str, rules: list[Rule], runs: int) -> list[Plan]:
-        return fresh_plans(f"{self.compared.signature}/{arm}", runs, rules=rules)
+    def _fresh(
+        self, arm: str, order: Sequence[Constraint], first: Sequence[Rule] = ()
+    ) -> list[Plan]:
+        rules = [*first, *(one.rule for one in order)]
+        return fresh_plans(f"{self.compared.signature}/{arm}", RUNS, rules=rules) if order else []
 
-    def _replays(self, rules: list[Rule], runs: int) -> list[Plan]:
-        which = range(min(runs, len(self.compared.runs)))
+    def _replays(self, rules: list[Rule]) -> list[Plan]:
+        which = range(min(RUNS, len(self.compared.runs)))
         return [{**self.schedule(at), "rules": rules} for at in which]
 
     def schedule(self, at: int) -> dict[str, object]:
@@ -157,6 +213,15 @@ def _tells(minimal: Minimal, spots: Sequence[Spot]) -> bool:
     return minimal.tells_all or all(
         any(event.point in spot.points for event in events) for spot in spots
     )
+
+
+def _repeaters(timeline: Timeline, spots: Sequence[Spot]) -> list[str]:
+    """The threads of the last access, if one had done it before when it came too late."""
+    told = occurrence(timeline, spots)
+    if len(told) < len(spots) or told[-1].occurrence == 1:
+        return []
+    points = spots[-1].points
+    return sorted({e.path for e in timeline.events if e.point in points} - {told[0].path})
 
 
 def _kept(rules: Sequence[RuleEffect]) -> bool:

@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from unsnarl.experiments.rules import Rule
 from unsnarl.model.site import CALL_REACH, Op
 from unsnarl.runfile import RunFile
 
@@ -24,6 +23,7 @@ from unsnarl.runfile import RunFile
 _OPS = tuple(Op)
 
 Key = tuple[str, int, int]
+Rule = dict[str, Any]  # for the gate (native/gate/rules.c)
 
 
 class Event(NamedTuple):
@@ -153,6 +153,10 @@ class Timeline:
         if event.is_access or event.op is Op.RELEASE:
             around = [at for at in self._walk.around[event.at] if at > since]
         return self._walk.heads[around[0] if around else event.at]
+
+    def around(self, event: Event) -> list[Event]:
+        """The acquires whose locks are held there, outermost first; those of signals are not."""
+        return [self.events[at] for at in self._walk.around[event.at]]
 
     def breaks(self, constraint: Constraint) -> bool:
         """Whether this run does not keep a constraint of another one."""

@@ -7,12 +7,12 @@ to do it comes to the gate.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from unsnarl.experiments.constraints import Timeline
 from unsnarl.experiments.scene import Points
 from unsnarl.model.run import Frame
 from unsnarl.model.site import Op
@@ -239,45 +239,23 @@ def steps_of(run: RunFile, libraries: Collection[int] = ()) -> list[Step]:
 
     `libraries` are points inside of which libraries take locks: those are nobody's business.
     """
-    paths = [thread.path for thread in run.threads]
-    rows = run.trace.tolist()
-    locks = _locks(rows, libraries)
-    seen: Counter[tuple[int, int]] = Counter()
-    held: dict[int, list[tuple[int, int]]] = {}
-    steps = []
-    for at, (_, cell, point, thread, _) in enumerate(rows):
-        mine = held.setdefault(thread, [])
-        seen[thread, point] += 1
-        steps.append(Step(at, paths[thread], point, seen[thread, point], cell, tuple(mine)))
-        if point & 15 == Op.RELEASE:
-            _drop(mine, cell)
-        elif point & 15 == Op.ACQUIRE and cell in locks:
-            mine.append((cell, point))
-    return steps
-
-
-def _locks(rows: list[tuple[int, int, int, int, int]], libraries: Collection[int]) -> set[int]:
-    """The locks that the program itself takes, and lets go in the thread that took them.
-
-    What one thread takes and another lets go is a signal: conditions and events wait with it.
-    """
-    owner: dict[int, int] = {}
-    own, signals = set(), set()
-    for _, cell, point, thread, _ in rows:
-        if point & 15 == Op.ACQUIRE:
-            owner[cell] = thread
-            if point >> 4 and point not in libraries:
-                own.add(cell)
-        elif point & 15 == Op.RELEASE and owner.get(cell, thread) != thread:
-            signals.add(cell)
-    return own - signals
-
-
-def _drop(held: list[tuple[int, int]], cell: int) -> None:
-    for at in range(len(held) - 1, -1, -1):
-        if held[at][0] == cell:
-            del held[at]
-            return
+    timeline = Timeline(run)
+    own = {
+        event.cell
+        for event in timeline.events
+        if event.op is Op.ACQUIRE and event.site and event.point not in libraries
+    }
+    return [
+        Step(
+            event.at,
+            event.path,
+            event.point,
+            event.occurrence,
+            event.cell,
+            tuple((lock.cell, lock.point) for lock in timeline.around(event) if lock.cell in own),
+        )
+        for event in timeline.events[: len(run.trace)]
+    ]
 
 
 def _by_thread(steps: Iterable[Step]) -> dict[str, list[Step]]:

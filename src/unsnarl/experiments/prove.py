@@ -64,17 +64,27 @@ class Proof:
 
 @dataclass(frozen=True)
 class Proven:
-    """An answer and what experiments say of it, as far as some were made."""
+    """An answer and what experiments say of it, as far as some were made.
+
+    Attributes:
+        told: The same by other accesses, if it is these that were confirmed.
+    """
 
     answer: Answer
     verdict: Verdict | None = None
     proof: Proof | None = None
     repair: Repair | None = None
+    told: Answer | None = None
 
     @property
     def status(self) -> str:
         """Its status, as reports have it."""
         return self.verdict.status if self.verdict else "untested"
+
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether it is the cause."""
+        return self.status == "confirmed"
 
 
 class Prover:
@@ -119,17 +129,21 @@ class Prover:
             return [Proven(answer) for answer in answers]
         trials = Trials(self._engine, self._judge, self._folder, compared.switch, self._timeout)
         experimenter = Experimenter(trials, compared, interner)
-        proven, proof, repair = [Proven(answer) for answer in answers], None, None
+        proven = [Proven(answer) for answer in answers]
+        proof, repair = None, None
         if "confirm" in self._kinds:
             with self._timed("confirm"):
                 proven = self._tested(experimenter, answers)
         first = proven[0]
-        if "minimise" in self._kinds:
-            with self._timed("minimise"):
-                proof = _proof(experimenter, first.answer)
+        with self._timed("minimise"):
+            told = first.told or first.answer
+            if first.is_confirmed:
+                told = experimenter.sharpened(told)
+            if "minimise" in self._kinds:
+                proof = _proof(experimenter, told)
         if "fix" in self._kinds:
             with self._timed("fix"):
-                repair = _repair(Fixer(trials, compared, interner, others), first.answer)
+                repair = _repair(Fixer(trials, compared, interner, others), told)
         if proof is not None:
             self.constraints[compared.records[proof.at].number] = proof.minimal.constraints
         return [replace(first, proof=proof, repair=repair), *proven[1:]]
@@ -143,10 +157,20 @@ class Prover:
     def _tested(self, experimenter: Experimenter, answers: Sequence[Answer]) -> list[Proven]:
         proven: list[Proven] = []
         for answer in answers:
-            found = any(one.status == "confirmed" for one in proven)
+            found = any(one.is_confirmed for one in proven)
             test = len(proven) < self._findings and not found
             proven.append(Proven(answer, experimenter.test(answer) if test else None))
+        if not any(one.is_confirmed for one in proven):
+            proven[0] = _explained(experimenter, proven[0])
         return sorted(proven, key=lambda one: ORDER[one.status])
+
+
+def _explained(experimenter: Experimenter, first: Proven) -> Proven:
+    """The first finding, confirmed if what makes its failure certain is the cause."""
+    told, verdict = experimenter.explained(first.answer)
+    if verdict is None or verdict.status != "confirmed":
+        return first
+    return replace(first, verdict=verdict, told=told)
 
 
 def _proof(experimenter: Experimenter, answer: Answer) -> Proof | None:

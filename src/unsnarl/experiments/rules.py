@@ -9,23 +9,30 @@ and forbidden by the other one. (Forcing needs occurrences of one run: constrain
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
+from unsnarl.experiments.constraints import Rule
 from unsnarl.experiments.scene import Points, Spot
-
-Rule = dict[str, Any]
+from unsnarl.model.site import Op
 
 # A control may not keep anybody back for ever: it is there to show that holding is harmless.
 CONTROL_LIMIT = 20
+THREAD_ENDS = (int(Op.END),)  # at site 0
 
 
-def forbidding(spots: Sequence[Spot]) -> list[Rule]:
+def forbidding(spots: Sequence[Spot], repeaters: Sequence[str] = ()) -> list[Rule]:
     """The rules under which they cannot: both sides become critical sections of one lock.
 
     It is not enough to hold the others once the first thread has begun: one of them may be inside
     the section already that the first thread needs to go on.
+
+    Args:
+        spots: The accesses.
+        repeaters: Threads that do the last access more than once: that comes too late as long as
+            they have not ended.
     """
     shape = _shape(spots)
+    if shape is None and repeaters and len({spot.role for spot in spots}) == len(spots) == 2:
+        return [_ended(spots[0], path) for path in repeaters]
     if shape is None:
         return [_forbidden_order(spots)]
     regions: dict[Points, Rule] = {}
@@ -108,6 +115,11 @@ def _order(held: Spot, before: Spot) -> Rule:
         "until": {"who": "any", "points": list(before.points), "path": None, "occurrence": 0},
         "limit": 0,
     }
+
+
+def _ended(held: Spot, path: str) -> Rule:
+    rule = _order(held, held)
+    return {**rule, "until": {"who": "any", **_match(THREAD_ENDS), "path": path}}
 
 
 def _rule(when: Points, hold: tuple[str, Points], until: tuple[str, Points]) -> Rule:

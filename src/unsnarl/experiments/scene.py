@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from unsnarl.analyses.answer import Answer
-from unsnarl.model.site import CALL_REACH, Op
+from unsnarl.experiments.constraints import Timeline
+from unsnarl.model.site import Op
 from unsnarl.runfile import Interner, RunFile
 
 Points = tuple[int, ...]
@@ -53,9 +52,10 @@ class Stage:
 
     def __init__(self, run: RunFile, interner: Interner, others: Sequence[RunFile] = ()) -> None:
         self._interner = interner
-        self._around = _outermost_acquires(run.trace)
+        timeline = Timeline(run)
+        self._around = _outermost_acquires(timeline)
         self._heads = _heads(run, others)
-        self._releases = _releases(run.trace)
+        self._releases = _releases(timeline)
 
     def spots(self, answer: Answer) -> list[Spot]:
         """The lines of an answer, in their order."""
@@ -103,47 +103,24 @@ class Stage:
         )
 
 
-def _outermost_acquires(trace: npt.NDArray[Any]) -> Mapping[int, set[int]]:
+def _outermost_acquires(timeline: Timeline) -> Mapping[int, set[int]]:
     """By point: the points of the outermost acquires that were open there; 0 for none."""
-    held: dict[int, list[tuple[int, int]]] = {}
-    # A lock may be released by another thread than the one that took it: Condition's are.
     around: dict[int, set[int]] = {}
-    for _, cell, point, thread, _ in trace.tolist():
-        if not point >> 4:
-            continue  # no code of the target: a thread that is being started
-        mine = held.setdefault(thread, [])
-        op = point & 15
-        if op == Op.ACQUIRE:
-            around.setdefault(point, set()).add(mine[0][1] if mine else 0)
-            mine.append((cell, point))
-        elif op == Op.RELEASE:
-            for each in (mine, *held.values()):
-                if _forget(each, cell):
-                    break
-        else:
-            around.setdefault(point, set()).add(mine[0][1] if mine else 0)
+    for event in timeline.events:
+        if event.site and event.op is not Op.RELEASE:
+            taken = [one.point for one in timeline.around(event) if one.site]
+            around.setdefault(event.point, set()).add(taken[0] if taken else 0)
     return around
 
 
-def _releases(trace: npt.NDArray[Any]) -> Mapping[int, set[int]]:
+def _releases(timeline: Timeline) -> Mapping[int, set[int]]:
     """By call of a library: the points at which it let go of its own locks."""
-    calling: dict[int, int] = {}
     found: dict[int, set[int]] = {}
-    for _, _, point, thread, _ in trace.tolist():
-        op, call = point & 15, calling.get(thread, 0)
-        if op == Op.RELEASE and call and 0 <= (point >> 4) - (call >> 4) <= CALL_REACH:
-            found.setdefault(call, set()).add(point)
-        elif not Op(op).is_sync:
-            calling[thread] = point if op == Op.CALL else 0
+    for event in timeline.events:
+        call = timeline.meaning(event)
+        if event.op is Op.RELEASE and call is not event:
+            found.setdefault(call.point, set()).add(event.point)
     return found
-
-
-def _forget(held: list[tuple[int, int]], cell: int) -> bool:
-    for at in range(len(held) - 1, -1, -1):
-        if held[at][0] == cell:
-            del held[at]
-            return True
-    return False
 
 
 def _heads(run: RunFile, others: Sequence[RunFile]) -> dict[int, set[int]]:

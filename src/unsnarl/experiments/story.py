@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from unsnarl.analyses.answer import Line
-from unsnarl.experiments.constraints import Timeline
+from unsnarl.experiments.constraints import Rule, Timeline
 from unsnarl.experiments.ground import Ground, Stacks, Step
-from unsnarl.experiments.rules import Rule
 from unsnarl.experiments.scene import Points
 from unsnarl.model.run import Frame, Wait, in_cycle
 from unsnarl.model.site import Op

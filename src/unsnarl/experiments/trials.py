@@ -94,6 +94,7 @@ class Trials:
             "schedule": None,
             "capture": None,
             "trace": False,
+            "brief": not self._judge.reads_output,
             **plan,
             "number": number,
             "file": str(self._folder / f"{number}.run"),

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from unsnarl.experiments.rules import Rule
+from unsnarl.experiments.constraints import Rule
 from unsnarl.experiments.trials import Trial
 from unsnarl.model.site import Op
 from unsnarl.reproduce.anchors import AnchoredEvent, AnchoredOrder, AnchoredSchedule, Resolved

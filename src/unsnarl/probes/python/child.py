@@ -53,6 +53,7 @@ class _Run:
         self.begun = False
         self.active = False  # not in a copy of the process that the target forked
         self.watermark = 0
+        self.is_brief = False
 
 
 _run = _Run()
@@ -70,6 +71,7 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
     """Make this process the run of `plan`: from here on the calling thread is thread 0."""
     _run.begun = _run.active = True
     _run.watermark = watermark
+    _run.is_brief = plan.get("brief", False)
     random = sys.modules.get("random")
     if random is not None:
         random.seed(plan["seed"])  # else fork reseeds it, and no run could be replayed
@@ -83,6 +85,11 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
         debugger.install(plan["debug"])
     _core.begin_run(plan)
     _core.note(json.dumps({"run": {k: v for k, v in plan.items() if k not in _NOT_NOTED}}))
+
+
+def is_brief() -> bool:
+    """Whether nobody will read what the run prints of its failure."""
+    return _run.is_brief
 
 
 def conduct(run: Callable[[], int]) -> NoReturn:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from unsnarl import _core
-from unsnarl.probes.python import failures
+from unsnarl.probes.python import child, failures
 from unsnarl.probes.python.launcher import TargetError
 
 
@@ -54,6 +54,9 @@ class ForkPoint:
             self.forked = True
             _import_ahead(session.config)
             self._fork_point()
+            if child.is_brief():
+                # to find and print the source lines of a failure takes three times the test's time
+                session.config.option.tbstyle = "no"
         # without xdist's workers pytest's own loop goes on, or prints what is wrong
         return True if session.config.pluginmanager.hasplugin("dsession") else None
 
