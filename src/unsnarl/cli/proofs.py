@@ -26,6 +26,7 @@ def proof_facts(proof: Proof, run: RunFile, interner: Interner) -> ProofFacts:
         orders=orders,
         reproduced=minimal.reproduced,
         tries=minimal.tries,
+        odd=minimal.odd,
         searched=minimal.replays,
         passing=_passing(proof, place, run, interner),
     )

@@ -8,7 +8,7 @@ trials replay the recorded failing schedules: without the rules every one of the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -33,7 +33,9 @@ SURE = 0.001
 # So many of the forced runs must fail, and of the controls so many of those that fail without.
 BRINGS = 0.5
 STILL_FAILS = 0.5
-MOST_TRACES = 3
+# Failing runs that are looked at for an answer, and fresh trials under the order of each.
+MOST_TRACES = 5
+PROBES = 6
 # So many answers that are not confirmed by what they tell are minimised.
 MOST_MINIMISED = 2
 # A finding of more passing runs than this share cannot be what makes runs fail.
@@ -52,13 +54,24 @@ class Verdict:
 
 
 class Experimenter:
-    """Makes experiments about the findings of one signature."""
+    """Makes experiments about the findings of one signature.
 
-    def __init__(self, trials: Trials, compared: Compared, interner: Interner) -> None:
+    `others` are the signatures of the campaign's other failures.
+    """
+
+    def __init__(
+        self,
+        trials: Trials,
+        compared: Compared,
+        interner: Interner,
+        others: Collection[str] = (),
+    ) -> None:
         self.trials = trials
         self.compared = compared
         self._interner = interner
+        self._others = others
         self._traces: dict[int, RunFile | None] = {}
+        self._easy: list[tuple[Answer, list[int]]] = []
         self._minimal: list[tuple[Answer, tuple[Minimal, int] | None]] = []
 
     def test(self, answer: Answer, minimal: Minimal | None = None) -> Verdict | None:
@@ -66,7 +79,7 @@ class Experimenter:
 
         With minimised constraints that tell it, it is these that are forced.
         """
-        run = next(self._traced(answer.runs[:MOST_TRACES]), None)
+        run = next(self._traced(self._easiest(answer)), None)
         if run is None:
             return None
         timeline, spots = Timeline(run), self._spots(run, answer)
@@ -87,7 +100,7 @@ class Experimenter:
 
     def sharpened(self, answer: Answer) -> Answer:
         """A confirmed answer told by the accesses nearest to the intrusion, if that stands too."""
-        for at in answer.runs[:MOST_TRACES]:
+        for at in self._easiest(answer):
             run = self.trace(at)
             if run is None:
                 continue
@@ -151,16 +164,44 @@ class Experimenter:
         return next((one for one in every if _tells(one, spots)), None)
 
     def _minimise(self, answer: Answer) -> tuple[Minimal, int] | None:
-        runs = self.compared.runs
-        simplest = sorted(answer.runs, key=lambda at: (len(runs[at].schedule), at))
-        first = next(self._traced(simplest), None)
+        easiest = self._easiest(answer)
+        first = next(self._traced(easiest), None)
         if first is None:
             return None
         spots = self._spots(first, answer)
-        minimiser = Minimiser(self.trials, self.compared.signature)
+        minimiser = Minimiser(self.trials, self.compared.signature, self._others)
         used: list[int] = []
-        found = minimiser.minimise(self._traced(simplest, used), spots)
+        found = minimiser.minimise(self._traced(easiest, used), spots)
         return None if found is None else (found, used[-1])
+
+    def _easiest(self, answer: Answer) -> list[int]:
+        """The failing runs of an answer: first the one whose order fails most often by itself.
+
+        The same accesses may need more to come first in one run than in another: who takes which
+        of the jobs. Of equal ones the simplest.
+        """
+        for other, found in self._easy:
+            if other is answer:
+                return found
+        runs = self.compared.runs
+        simplest = sorted(answer.runs, key=lambda at: (len(runs[at].schedule), at))
+        best, most = simplest[0], 0
+        for at in simplest[:MOST_TRACES] if len(simplest) > 1 else ():
+            fails = self._fails_by_itself(answer, at)
+            if fails > most:
+                best, most = at, fails
+            if fails == PROBES:
+                break
+        found = [best, *(at for at in simplest if at != best)]
+        self._easy.append((answer, found))
+        return found
+
+    def _fails_by_itself(self, answer: Answer, at: int) -> int:
+        run = self.trace(at)
+        if run is None:
+            return 0
+        order = told_constraints(Timeline(run), self._spots(run, answer))
+        return self._arm(self._fresh("probe", order)[:PROBES]).fail
 
     def _traced(self, which: Iterable[int], used: list[int] | None = None) -> Iterator[RunFile]:
         """Failing runs again, with every event; without those that do not fail any more.

@@ -10,7 +10,7 @@ by one (delta debugging made sets that failed in 77 of 100 runs).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
@@ -33,6 +33,8 @@ BATCHES = (4, 8, 16, 32, 40)
 # More for a choice under which threads do not do the same in every run: what it speaks of may have
 # another meaning in one of them.
 MORE = (60,)
+# Runs that end in another failure of the campaign say nothing, unless they are more than this.
+ODD = 0.2
 # Where nothing is certain: what fails in so many of the fresh trials is told as it is.
 NEAR = 0.9
 # Passing schedules that are tried again under every new choice, and orders broken on purpose.
@@ -55,6 +57,7 @@ class Minimal:
         failing: The thread that failed in it.
         told: The finding as it occurred in that run, if the constraints imply its order.
         passes: The passing trials that were met on the way.
+        odd: Further fresh runs, which another failure of the program ended first.
     """
 
     constraints: tuple[Constraint, ...]
@@ -66,6 +69,7 @@ class Minimal:
     failing: str
     told: Chain = ()
     passes: tuple[Trial, ...] = ()
+    odd: int = 0
 
     @property
     def is_certain(self) -> bool:
@@ -79,11 +83,15 @@ class Minimal:
 
 
 class Minimiser:
-    """Cuts failing runs of one signature down to what matters."""
+    """Cuts failing runs of one signature down to what matters.
 
-    def __init__(self, trials: Trials, signature: str) -> None:
+    `others` are signatures that have other causes.
+    """
+
+    def __init__(self, trials: Trials, signature: str, others: Collection[str] = ()) -> None:
         self._trials = trials
         self._signature = signature
+        self._others = others
 
     def minimise(self, runs: Iterable[RunFile], spots: Sequence[Spot]) -> Minimal | None:
         """The smallest set found; None if nothing makes the failure certain, or nearly so.
@@ -96,7 +104,7 @@ class Minimiser:
         start = self._trials.count
         found: list[Minimal] = []
         for run, share in zip(runs, SHARES, strict=False):
-            search = _Search(self._trials, self._signature, run, spots)
+            search = _Search(self._trials, (self._signature, self._others), run, spots)
             tested = search.tested(start + share)
             if tested is not None:
                 found.append(search.minimal(tested))
@@ -106,7 +114,7 @@ class Minimiser:
         if best is None:
             return None
         # All of them: a second search that came to nothing was paid for, too.
-        return replace(best, replays=self._trials.count - start - best.tries)
+        return replace(best, replays=self._trials.count - start - best.tries - best.odd)
 
 
 class _Tested(NamedTuple):
@@ -115,6 +123,7 @@ class _Tested(NamedTuple):
     chosen: Sequence[Constraint]
     reproduced: int = 0
     tries: int = 0
+    odd: int = 0
 
     @property
     def is_near(self) -> bool:
@@ -128,12 +137,12 @@ class _Search:
     def __init__(
         self,
         trials: Trials,
-        signature: str,
+        signatures: tuple[str, Collection[str]],
         run: RunFile,
         spots: Sequence[Spot],
     ) -> None:
         self._trials = trials
-        self._signature = signature
+        self._signature, self._others = signatures
         self._run = run
         self._failing = run.failures[0].thread if run.failures else "0"
         self._timeline = Timeline(run)
@@ -170,6 +179,7 @@ class _Search:
             failing=self._failing,
             told=next((chain for chain in self._chains if tells(chain, chosen)), ()),
             passes=tuple(self._passes),
+            odd=tested.odd,
         )
 
     def _choice(self) -> list[Constraint]:
@@ -204,29 +214,48 @@ class _Search:
     def _is_certified(self, chosen: Sequence[Constraint]) -> bool:
         tested = _Tested(chosen)
         batches = list(BATCHES)
-        for count in batches:  # it may grow
+        for place, count in enumerate(batches):  # it may grow
             trials = self._trials.run(self._fresh(chosen, count))
-            fails = sum(trial.fails_as(self._signature) for trial in trials)
-            tested = _Tested(chosen, tested.reproduced + fails, tested.tries + len(trials))
-            passed = self._learn(trials, chosen)
-            if passed:
+            tested = self._counted(tested, trials)
+            odd_ones = tested.odd > ODD * (tested.tries + tested.odd)
+            if self._learn(trials, chosen, odd_ones):
                 self._best = max(self._best, tested, key=lambda one: one.tries)
                 return False
             if len(batches) == len(BATCHES) and any(self._strays(one, chosen) for one in trials):
                 batches.extend(MORE)
+            if place == len(batches) - 1 and tested.tries < sum(BATCHES):
+                batches.append(sum(BATCHES) - tested.tries)
         self._best = tested
         return True
+
+    def _counted(self, tested: _Tested, trials: Sequence[Trial]) -> _Tested:
+        """With some more trials; what ended in another failure does not count."""
+        odd = sum(self._is_odd(trial) for trial in trials)
+        fails = sum(trial.fails_as(self._signature) for trial in trials)
+        return _Tested(
+            tested.chosen,
+            tested.reproduced + fails,
+            tested.tries + len(trials) - odd,
+            tested.odd + odd,
+        )
+
+    def _is_odd(self, trial: Trial) -> bool:
+        return trial.label != "pass" and trial.signature in self._others
 
     def _strays(self, trial: Trial, chosen: Sequence[Constraint]) -> bool:
         return trial.run is not None and Moments(trial.run, chosen).strays(
             chosen, departures(trial.run, self._run)
         )
 
-    def _learn(self, trials: Sequence[Trial], chosen: Sequence[Constraint]) -> list[Moments]:
+    def _learn(
+        self, trials: Sequence[Trial], chosen: Sequence[Constraint], odd_ones: bool = False
+    ) -> list[Moments]:
         """Makes a clause of every trial that did not fail; returns their moments."""
         found = []
         for trial in trials:
             if trial.fails_as(self._signature) or trial.run is None:
+                continue
+            if self._is_odd(trial) and not odd_ones:
                 continue
             moments = Moments(trial.run, self._costs)
             found.append(moments)

@@ -128,7 +128,7 @@ class Prover:
         if not answers or not self._findings or compared.kind == "hang":
             return [Proven(answer) for answer in answers]
         trials = Trials(self._engine, self._judge, self._folder, compared.switch, self._timeout)
-        experimenter = Experimenter(trials, compared, interner)
+        experimenter = Experimenter(trials, compared, interner, others)
         proven = [Proven(answer) for answer in answers]
         proof, repair = None, None
         if "confirm" in self._kinds:

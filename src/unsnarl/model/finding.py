@@ -78,7 +78,8 @@ class PassingRun(msgspec.Struct, frozen=True):
 class Replay(msgspec.Struct, frozen=True):
     """How often a failure came back under its minimised constraints, in fresh runs.
 
-    `searched` are the trials that it took to find them.
+    `searched` are the trials that it took to find them; `odd` are further fresh runs, which another
+    failure of the program ended first.
     """
 
     run: str
@@ -86,6 +87,7 @@ class Replay(msgspec.Struct, frozen=True):
     reproduced: int
     tries: int
     searched: int = 0
+    odd: int = 0
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -71,7 +71,14 @@ def _replay(facts: SignatureFacts, exemplar: FailingRun | None) -> Replay | None
     proof = facts.proofs.get(0)
     if proof is None or exemplar is None:
         return None
-    return Replay(exemplar.name, len(proof.orders), proof.reproduced, proof.tries, proof.searched)
+    return Replay(
+        run=exemplar.name,
+        constraints=len(proof.orders),
+        reproduced=proof.reproduced,
+        tries=proof.tries,
+        searched=proof.searched,
+        odd=proof.odd,
+    )
 
 
 def _findings(

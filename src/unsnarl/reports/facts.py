@@ -113,6 +113,7 @@ class ProofFacts:
         orders: The constraints: places in `events`, the first before the second.
         reproduced: Fresh runs under the constraints that failed, of so many tries.
         searched: Trials that it took to find them.
+        odd: Further fresh runs, which another failure of the program ended first.
     """
 
     events: Sequence[ToldEvent]
@@ -120,6 +121,7 @@ class ProofFacts:
     reproduced: int
     tries: int
     searched: int = 0
+    odd: int = 0
     passing: PassingFacts | None = None
 
 

@@ -182,13 +182,18 @@ def _print_finding(
     return 0 if finding.orders else len(finding.points) - shown
 
 
+def _odd(count: int) -> str:
+    ended = "1 more ended" if count == 1 else f"{count} more ended"
+    return f" ({ended} in another failure)" if count else ""
+
+
 def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
     """What experiments showed, beside the verdict: what is certain, what differs, what helps."""
     lines = []
     replay = failure.replay
     if finding.orders and replay is not None:
         told = beside.order_note(finding)
-        count = f"{replay.reproduced}/{replay.tries} fresh runs fail"
+        count = f"{replay.reproduced}/{replay.tries} fresh runs fail{_odd(replay.odd)}"
         lines.append(f"With {told}, {count}." if told else f"{count} under this order.")
     difference = beside.difference_note(finding)
     if difference:
