@@ -58,29 +58,18 @@ static int parse_counts(PyObject *dict, struct uns_plan *plan) {
     return counts ? 0 : -1;
 }
 
-static int parse_schedule(PyObject *list, struct uns_plan *plan) {
-    if (!list)
-        return 0;
-    Py_ssize_t length = PyList_Size(list);
-    struct uns_path_segment *segments = uns_pages((size_t)(length + 1) * sizeof *segments);
-    if (!segments)
+typedef int segment_parser(PyObject *row, struct uns_path_segment *segment);
+
+/* [path, until, raw point]. */
+static int parse_counted(PyObject *row, struct uns_path_segment *segment) {
+    PyObject *path;
+    unsigned long long until;
+    unsigned point;
+    if (!PyArg_ParseTuple(row, "UKI", &path, &until, &point))
         return -1;
-    for (Py_ssize_t i = 0; i < length; i++) {
-        PyObject *path, *row = PySequence_Tuple(PyList_GET_ITEM(list, i));
-        unsigned long long until;
-        unsigned point;
-        int good = row && PyArg_ParseTuple(row, "UKI", &path, &until, &point);
-        if (good) {
-            copy_path(segments[i].path, path);
-            segments[i].until = until;
-            segments[i].point = point;
-        }
-        Py_XDECREF(row);
-        if (!good)
-            return -1;
-    }
-    plan->segments = segments;
-    plan->segments_length = (uint32_t)length;
+    copy_path(segment->path, path);
+    segment->until = until;
+    segment->point = point;
     return 0;
 }
 
@@ -101,7 +90,7 @@ static int parse_anchored(PyObject *row, struct uns_path_segment *segment) {
     return PyErr_Occurred() ? -1 : 0;
 }
 
-static int parse_anchors(PyObject *list, struct uns_plan *plan) {
+static int parse_segments(PyObject *list, segment_parser *parse, struct uns_plan *plan) {
     if (!list)
         return 0;
     Py_ssize_t length = PyList_Size(list);
@@ -110,7 +99,7 @@ static int parse_anchors(PyObject *list, struct uns_plan *plan) {
         return -1;
     for (Py_ssize_t i = 0; i < length; i++) {
         PyObject *row = PySequence_Tuple(PyList_GET_ITEM(list, i));
-        int good = row && parse_anchored(row, &segments[i]) == 0;
+        int good = row && parse(row, &segments[i]) == 0;
         Py_XDECREF(row);
         if (!good)
             return -1;
@@ -182,8 +171,8 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
     plan->switch_sites = site_map(run, "sites", plan->site_limit, uns_site_watermark());
     plan->interest_sites = site_map(run, "interest", plan->site_limit, plan->site_limit);
     if (parse_counts(get(run, "counts"), plan) < 0 ||
-        parse_schedule(get(run, "schedule"), plan) < 0 ||
-        parse_anchors(get(run, "anchors"), plan) < 0 ||
+        parse_segments(get(run, "schedule"), parse_counted, plan) < 0 ||
+        parse_segments(get(run, "anchors"), parse_anchored, plan) < 0 ||
         uns_parse_rules(get(run, "rules"), plan) < 0)
         return -1;
     return PyErr_Occurred() ? -1 : 0;

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.integration.rule_programs import START
 
 from unsnarl.campaigns import target
 from unsnarl.campaigns.engine import Engine
@@ -18,19 +19,6 @@ from unsnarl.experiments.trials import Trials, fresh_plans
 
 pytestmark = pytest.mark.core
 
-GO = """
-import threading
-
-def pause():
-    pass
-
-def go(*targets):
-    threads = [threading.Thread(target=target) for target in targets]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-"""
 PROGRAMS = {
     "update": """
 class Account:
@@ -97,7 +85,7 @@ class Case:
 
 @contextmanager
 def minimised(folder, name):
-    (folder / f"{name}.py").write_text(GO + PROGRAMS[name])
+    (folder / f"{name}.py").write_text(START + PROGRAMS[name])
     found = target.parse((sys.executable, f"{name}.py"), folder)
     with Engine(found, folder, 2) as engine:
         trials = Trials(engine, Judge(found.root, folder / "codes.json"), folder, "gil", 5.0)

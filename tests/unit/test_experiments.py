@@ -3,17 +3,17 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
+from tests.unit.traces import run_of
 
 from unsnarl.experiments.confirm import judge
+from unsnarl.experiments.constraints import Timeline
 from unsnarl.experiments.prove import ORDER
 from unsnarl.experiments.rules import controlling, forbidding
 from unsnarl.experiments.scene import Spot, _outermost_acquires
 from unsnarl.experiments.statistics import fisher
 from unsnarl.model.finding import Arm
 from unsnarl.model.site import Op
-from unsnarl.runfile.layout import TRACE
 
 ALWAYS, NEVER = Arm(20, 20, 20), Arm(0, 20, 20)
 
@@ -69,17 +69,20 @@ def test_no_place_elsewhere_no_control():
     assert controlling([spot(1, 1), spot(2, 2)], ()) == []
 
 
-def trace(*events):
-    """Each event: thread, operation, site, cell."""
-    rows = np.zeros(len(events), dtype=TRACE)
-    for row, (thread, op, site, cell) in zip(rows, events, strict=True):
-        row["thread"], row["point"], row["cell"] = thread, site << 4 | op, cell
-    return rows
+def test_who_comes_too_late_again_and_again_must_have_ended():
+    first, second = forbidding([spot(1, 1), spot(2, 2)], repeaters=("0.1", "0.2"))
+    assert first["hold"]["points"] == second["hold"]["points"] == [1]
+    assert (first["until"]["points"], first["until"]["path"]) == ([Op.END], "0.1")
+    assert second["until"]["path"] == "0.2"
+
+
+def timeline(*events):
+    return Timeline(run_of(*events))
 
 
 def test_a_hold_is_lifted_to_the_outermost_acquire():
     around = _outermost_acquires(
-        trace(
+        timeline(
             (1, Op.ACQUIRE, 5, 100),
             (1, Op.ACQUIRE, 6, 101),
             (1, Op.READ, 7, 1),
@@ -92,9 +95,14 @@ def test_a_hold_is_lifted_to_the_outermost_acquire():
     assert around[8 << 4 | Op.WRITE] == {0}
 
 
-def test_a_lock_that_another_thread_releases_is_not_held_any_more():
+def test_a_lock_that_another_thread_releases_is_a_signal_and_guards_nothing():
     around = _outermost_acquires(
-        trace((1, Op.ACQUIRE, 5, 100), (2, Op.RELEASE, 6, 100), (1, Op.READ, 7, 1))
+        timeline(
+            (1, Op.ACQUIRE, 5, 100),
+            (2, Op.RELEASE, 6, 100),
+            (1, Op.ACQUIRE, 5, 100),  # Condition.wait takes its lock twice, and keeps it
+            (1, Op.READ, 7, 1),
+        )
     )
     assert around[7 << 4] == {0}
 

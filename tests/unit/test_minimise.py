@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-import numpy as np
 import pytest
+from tests.unit.traces import run_of as run
 
 from unsnarl.experiments.constraints import Moments, Timeline, departures
 from unsnarl.experiments.minimise import Minimal, explanation
@@ -14,27 +12,10 @@ from unsnarl.experiments.orders import conflicts, endings, hand_offs, orders, tu
 from unsnarl.experiments.scene import Spot
 from unsnarl.experiments.told import chains, is_implied, tells
 from unsnarl.model.site import Op
-from unsnarl.runfile.layout import TRACE
 
 ACQUIRE, RELEASE, CALL = Op.ACQUIRE, Op.RELEASE, Op.CALL
 READ, WRITE = Op.READ, Op.WRITE
 CELL, LOCK = 1, 9
-
-
-def run(*events, waiting=(), heads=range(1, 100)):
-    """Each event: thread, operation, site, cell. A thread can be held at the accesses of heads."""
-    trace = np.zeros(len(events), dtype=TRACE)
-    for row, (thread, op, site, cell) in zip(trace, events, strict=True):
-        row["thread"], row["point"], row["cell"] = thread, site << 4 | op, cell
-    return SimpleNamespace(
-        trace=trace,
-        threads=[SimpleNamespace(path=path) for path in ("0", "0.1", "0.2")],
-        waits=[
-            SimpleNamespace(thread=thread, point=site << 4 | Op.WAIT, object=cell)
-            for thread, site, cell in waiting
-        ],
-        counts=np.array([(0, site, 0, site) for site in heads]),
-    )
 
 
 def spot(role, op, site):

@@ -71,6 +71,7 @@ class Experimenter:
         self._interner = interner
         self._others = others
         self._traces: dict[int, RunFile | None] = {}
+        self._sure: list[Answer] = []
         self._easy: list[tuple[Answer, list[int]]] = []
         self._minimal: list[tuple[Answer, tuple[Minimal, int] | None]] = []
 
@@ -96,6 +97,8 @@ class Experimenter:
         verdict = judge(forced, forbidden, self._control(run, spots, order))
         if verdict.status == "confirmed" and self._is_common(answer):
             return replace(verdict, status="inconclusive")
+        if verdict.status == "confirmed":
+            self._sure.append(answer)
         return verdict
 
     def sharpened(self, answer: Answer) -> Answer:
@@ -119,15 +122,27 @@ class Experimenter:
         site = self._interner.point(int(index)).site
         return site.file, site.line
 
-    def explained(self, answer: Answer) -> tuple[Answer, Verdict | None]:
-        """What makes the failure certain as an answer of its own: what was ranked may miss it."""
+    def explained(self, answer: Answer) -> Verdict | None:
+        """The verdict on what makes the failure certain: what was ranked may miss it.
+
+        All of it is forced. It is proved if the failure is gone without all of it, or without one
+        of its orders.
+        """
         found = self.minimal(answer)
         if found is None or answer.is_stuck or not found[0].is_certain:
-            return answer, None
+            return None
         minimal, at = found
-        events = explanation(minimal, minimal.timeline)
-        explained = told_by(answer, events, at, minimal.run, self._interner)
-        return explained, self.test(explained, minimal)
+        if not minimal.constraints:
+            return None  # it fails whatever the order
+        orders = [one[:2] for one in reversed(minimal.constraints)]
+        verdict = None
+        for events in (explanation(minimal, minimal.timeline), *orders):
+            meant = [minimal.timeline.meaning(event) for event in events]
+            told = told_by(answer, meant, at, minimal.run, self._interner)
+            verdict = self.test(told, minimal)
+            if verdict is not None and verdict.status == "confirmed":
+                break
+        return verdict
 
     def _is_common(self, answer: Answer) -> bool:
         """Whether nearly all passing runs have it too: it may be needed, but is not the cause."""
@@ -171,7 +186,8 @@ class Experimenter:
         spots = self._spots(first, answer)
         minimiser = Minimiser(self.trials, self.compared.signature, self._others)
         used: list[int] = []
-        found = minimiser.minimise(self._traced(easiest, used), spots)
+        is_sure = any(one is answer for one in self._sure)
+        found = minimiser.minimise(self._traced(easiest, used), spots, is_sure=is_sure)
         return None if found is None else (found, used[-1])
 
     def _easiest(self, answer: Answer) -> list[int]:
@@ -185,14 +201,14 @@ class Experimenter:
                 return found
         runs = self.compared.runs
         simplest = sorted(answer.runs, key=lambda at: (len(runs[at].schedule), at))
-        best, most = simplest[0], 0
+        fails: dict[int, int] = {}
         for at in simplest[:MOST_TRACES] if len(simplest) > 1 else ():
-            fails = self._fails_by_itself(answer, at)
-            if fails > most:
-                best, most = at, fails
-            if fails == PROBES:
+            fails[at] = self._fails_by_itself(answer, at)
+            if fails[at] == PROBES:
                 break
-        found = [best, *(at for at in simplest if at != best)]
+        # Where what is told brings it in few runs only, that says nothing.
+        best = [at for at in fails if fails[at] >= BRINGS * PROBES]
+        found = sorted(simplest, key=lambda at: -fails[at] if at in best else 0)
         self._easy.append((answer, found))
         return found
 
@@ -259,10 +275,14 @@ def _tells(minimal: Minimal, spots: Sequence[Spot]) -> bool:
 def _repeaters(timeline: Timeline, spots: Sequence[Spot]) -> list[str]:
     """The threads of the last access, if one had done it before when it came too late."""
     told = occurrence(timeline, spots)
-    if len(told) < len(spots) or told[-1].occurrence == 1:
+    if len(told) < len(spots):
         return []
-    points = spots[-1].points
-    return sorted({e.path for e in timeline.events if e.point in points} - {told[0].path})
+    theirs = [
+        event
+        for event in timeline.events
+        if event.point in spots[-1].points and event.path != told[0].path
+    ]
+    return sorted({event.path for event in theirs}) if theirs[:1] < told[-1:] else []
 
 
 def _kept(rules: Sequence[RuleEffect]) -> bool:

@@ -40,8 +40,10 @@ NEAR = 0.9
 # Passing schedules that are tried again under every new choice, and orders broken on purpose.
 OLD_PASSES = 4
 DOUBTS = (6, 6, 12)
-# To leave out a step of the finding costs this: it decides between sets that cost the same.
+# To leave out a step of the finding costs this: it decides between sets that cost the same. What is
+# known to bring the failure is left out only for something that says more.
 UNTOLD = 0.4
+UNTOLD_THOUGH_SURE = 1.0
 # An event whose thread does it more or less often from run to run makes a poor anchor.
 UNSTEADY = 0.3
 
@@ -93,18 +95,22 @@ class Minimiser:
         self._signature = signature
         self._others = others
 
-    def minimise(self, runs: Iterable[RunFile], spots: Sequence[Spot]) -> Minimal | None:
+    def minimise(
+        self, runs: Iterable[RunFile], spots: Sequence[Spot], *, is_sure: bool = False
+    ) -> Minimal | None:
         """The smallest set found; None if nothing makes the failure certain, or nearly so.
 
         Args:
             runs: Failing runs with traces, the simplest first; others are for the case that the
                 first has orders which no constraints can repeat.
             spots: The lines of a finding, told rather than other orders; may be empty.
+            is_sure: Whether an experiment confirmed the finding.
         """
         start = self._trials.count
         found: list[Minimal] = []
         for run, share in zip(runs, SHARES, strict=False):
             search = _Search(self._trials, (self._signature, self._others), run, spots)
+            search.untold = UNTOLD_THOUGH_SURE if is_sure else UNTOLD
             tested = search.tested(start + share)
             if tested is not None:
                 found.append(search.minimal(tested))
@@ -132,7 +138,11 @@ class _Tested(NamedTuple):
 
 
 class _Search:
-    """The search from one failing run."""
+    """The search from one failing run.
+
+    Attributes:
+        untold: What it costs to leave out a step of the finding.
+    """
 
     def __init__(
         self,
@@ -152,6 +162,7 @@ class _Search:
         self._passes: list[Trial] = []
         self._clauses: list[frozenset[Constraint]] = []
         self._best = _Tested(())
+        self.untold = UNTOLD
 
     def tested(self, limit: int) -> _Tested | None:
         """A set that is certain, or when the trials' count comes near the limit the nearest."""
@@ -193,7 +204,7 @@ class _Search:
     ) -> tuple[list[Constraint | int], float]:
         """With what it costs; a number in it is that of a step that is left untold."""
         costs: dict[Constraint | int, float] = dict(self._costs.items())
-        costs.update(dict.fromkeys(range(len(steps)), UNTOLD))
+        costs.update(dict.fromkeys(range(len(steps)), self.untold))
         clauses: list[frozenset[Constraint | int]] = [frozenset(one) for one in self._clauses]
         clauses += [one | {number} for number, one in enumerate(steps)]
         found = cheapest(clauses, costs)

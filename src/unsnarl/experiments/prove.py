@@ -67,7 +67,7 @@ class Proven:
     """An answer and what experiments say of it, as far as some were made.
 
     Attributes:
-        told: The same by other accesses, if it is these that were confirmed.
+        told: The answer, if it is what makes its failure certain that was confirmed.
     """
 
     answer: Answer
@@ -136,8 +136,8 @@ class Prover:
                 proven = self._tested(experimenter, answers)
         first = proven[0]
         with self._timed("minimise"):
-            told = first.told or first.answer
-            if first.is_confirmed:
+            told = first.answer
+            if first.is_confirmed and first.told is None:
                 told = experimenter.sharpened(told)
             if "minimise" in self._kinds:
                 proof = _proof(experimenter, told)
@@ -167,10 +167,10 @@ class Prover:
 
 def _explained(experimenter: Experimenter, first: Proven) -> Proven:
     """The first finding, confirmed if what makes its failure certain is the cause."""
-    told, verdict = experimenter.explained(first.answer)
+    verdict = experimenter.explained(first.answer)
     if verdict is None or verdict.status != "confirmed":
         return first
-    return replace(first, verdict=verdict, told=told)
+    return replace(first, verdict=verdict, told=first.answer)
 
 
 def _proof(experimenter: Experimenter, answer: Answer) -> Proof | None:

@@ -4,7 +4,7 @@
 Of a region into which another thread came, many accesses tell: all that its two ends have in
 common with what the other one did. The nearest to it on both sides say what must not be torn apart;
 what is further away follows from them, or only led there. A ranking cannot see the difference: all
-of them are in the same runs.
+of them are in the same runs. So they are told beside what was ranked.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from unsnarl.runfile import Interner, RunFile
 
 
 def tightest(timeline: Timeline, chain: Chain, line: Callable[[Event], object]) -> Chain:
-    """The last conflict before the intrusion and the first one after it; () if it is none.
+    """With the last conflict before the intrusion and the first one after it; () if it is none.
 
     Args:
         timeline: The run.
@@ -42,10 +42,11 @@ def tightest(timeline: Timeline, chain: Chain, line: Callable[[Event], object]) 
     before = ((one, other) for one, other in _conflicts(early, others) if one.at < other.at)
     first = _nearest(chain[0], inner, before, line)
     late = [event for event in mine if event.at > inner[-1].at]
-    latest = [event for event in reversed(others) if event.at > first[0].at]
+    latest = [event for event in reversed(others) if not first or event.at > first[0].at]
     after = ((one, other) for one, other in _conflicts(late, latest) if other.at < one.at)
     last = _nearest(chain[-1], inner, after, line)
-    return tuple(sorted({*first, *last}))
+    by_key = {event.key: event for event in sorted({*chain, *first, *last})}
+    return tuple(sorted(by_key.values()))
 
 
 def _nearest(
@@ -54,11 +55,11 @@ def _nearest(
     conflicts: Iterable[tuple[Event, Event]],
     line: Callable[[Event], object],
 ) -> list[Event]:
-    """One end of a region, and what makes it one."""
+    """What makes the end of a region one: the nearest conflict, if it says more than is told."""
     near = next(iter(conflicts), None)
     met = any(True for _ in _conflicts([told], inner))
     if near is None or (met and line(near[0]) == line(told)):
-        return [told, *inner]
+        return []
     return list(near)
 
 
