@@ -18,6 +18,7 @@
 #define UNS_MAX_SITES     (1u << 28)
 #define UNS_EXIT_DEADLOCK 96
 #define UNS_EXIT_TIMEOUT  97
+#define UNS_EXIT_REFUSED  98 /* a program that cannot do what its plan says */
 
 /* What a thread is about to do: known to the gate before it is done. */
 struct uns_pending {

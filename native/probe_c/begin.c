@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A run begins before the program's constructors and ends when its process does.
+ */
+#define _GNU_SOURCE
+#include "probe.h"
+#include "runtime/plan_file.h"
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#define PLAN "UNSNARL_PLAN="
+
+int uns_c_beginning;
+
+void *uns_c_next(const char *name) {
+    /* Old versions of these do not know clocks; dlsym may answer with them. */
+    void *found = strncmp(name, "pthread_cond_", 13) ? NULL
+                                                     : dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+    return found ? found : dlsym(RTLD_NEXT, name);
+}
+
+struct span {
+    uint32_t low, high;
+    int found;
+};
+
+static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *data) {
+    struct span *span = data;
+    uint32_t site = uns_c_site((const void *)_Unwind_GetIP(context));
+    span->found |= site >= span->low && site < span->high;
+    return span->found ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+static int inside(uint32_t low, uint32_t high) {
+    struct span span = {low, high, 0};
+    _Unwind_Backtrace(look, &span);
+    return span.found;
+}
+
+static void refuse(const char *why) {
+    dprintf(STDERR_FILENO, "unsnarl: this program cannot be run under a plan: %s\n", why);
+    _exit(UNS_EXIT_REFUSED);
+}
+
+/* What the program starts is not the run. */
+static const char *take_plan(char **environment) {
+    for (char **at = environment; *at; at++)
+        if (!strncmp(*at, PLAN, sizeof PLAN - 1)) {
+            const char *plan = *at + sizeof PLAN - 1;
+            for (; *at; at++)
+                at[0] = at[1];
+            return plan;
+        }
+    return NULL;
+}
+
+static void begin(int count, char **arguments, char **environment) {
+    const char *path = take_plan(environment);
+    if (!path)
+        return;
+    static struct uns_plan plan;
+    static const struct uns_hooks hooks = {.inside = inside};
+    if (uns_plan_load(path, &plan) < 0)
+        refuse("it was built with another version of unsnarl");
+    uint32_t sites = (uint32_t)((&etext - &__executable_start) / UNS_C_UNIT) + 1;
+    if (plan.site_limit != sites)
+        refuse("it was built again since its sites were listed");
+    uns_c_beginning = 1;
+    if (uns_run_begin(&plan, &hooks) < 0)
+        refuse("its memory is limited too tightly");
+    uns_c_beginning = 0;
+    pthread_atfork(NULL, NULL, uns_run_abandon);
+}
+__attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,
+                                                                              char **) = begin;
+
+__attribute__((destructor)) static void finish(void) {
+    if (uns_rt.active)
+        uns_run_finish();
+}
+
+void _exit(int status) {
+    finish();
+    UNS_C_REAL(_exit)(status);
+    __builtin_unreachable();
+}
+
+void _Exit(int status) {
+    _exit(status);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * How a run failed, in the form that the parent reads (a line of JSON in the notes).
+ */
+#define _GNU_SOURCE
+#include "probe.h"
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define NOTE_BYTES 4096
+
+/* As much of a text as fits, as the inside of a JSON string. */
+static void add_text(char *note, size_t *used, const char *text) {
+    for (; *text && *used < NOTE_BYTES - 64; text++) {
+        unsigned char c = (unsigned char)*text;
+        if (c < 32)
+            *used += (size_t)snprintf(note + *used, 8, "\\u%04x", c);
+        else {
+            if (c == '"' || c == '\\')
+                note[(*used)++] = '\\';
+            note[(*used)++] = (char)c;
+        }
+    }
+}
+
+static void add(char *note, size_t *used, const char *before, const char *text) {
+    *used += (size_t)snprintf(note + *used, 64, "%s", before);
+    add_text(note, used, text);
+}
+
+void uns_c_note_failure(const char *kind, const char *type, const char *message, const char *file,
+                        unsigned line, const char *function) {
+    char note[NOTE_BYTES + 256];
+    size_t used = 0;
+    add(note, &used, "{\"failure\": {\"kind\": \"", kind);
+    add(note, &used, "\", \"type\": \"", type);
+    add(note, &used, "\", \"message\": \"", message);
+    add(note, &used, "\", \"thread\": \"", uns_self ? uns_self->path : "");
+    used += (size_t)snprintf(note + used, 32, "\", \"frames\": [");
+    if (file) {
+        char number[32];
+        snprintf(number, sizeof number, "\", %u, \"", line);
+        add(note, &used, "[\"", file);
+        used += (size_t)snprintf(note + used, 32, "%s", number);
+        add_text(note, &used, function);
+        used += (size_t)snprintf(note + used, 8, "\"]");
+    }
+    used += (size_t)snprintf(note + used, 8, "]}}");
+    uns_note(note, (uint32_t)used);
+}
+
+void uns_c_verdict(void) {
+    uns_gate_deadlock_edges();
+    uns_c_note_failure("deadlock", "Deadlock", "no thread can go on", NULL, 0, NULL);
+    uns_run_finish();
+    _exit(UNS_EXIT_DEADLOCK);
+}
+
+void __assert_fail(const char *expression, const char *file, unsigned line, const char *function) {
+    if (uns_rt.active)
+        uns_c_note_failure("assertion", "assert", expression, file, line, function);
+    void (*real)(const char *, const char *, unsigned, const char *) = uns_c_next("__assert_fail");
+    real(expression, file, line, function);
+    __builtin_unreachable();
+}
