@@ -33,10 +33,9 @@ SURE = 0.001
 # So many of the forced runs must fail, and of the controls so many of those that fail without.
 BRINGS = 0.5
 STILL_FAILS = 0.5
-# Failing runs that are looked at for an answer, if one of the first few is worth it, and fresh
-# trials under the order of each.
-MOST_TRACES = 10
-FEW_TRACES = 4
+# Failing runs that are looked at for an answer, and fresh trials under the order of each. (Ten are
+# worse than five: later ones are longer, and so is what must come first in them.)
+MOST_TRACES = 5
 PROBES = 6
 # So many answers that are not confirmed by what they tell are minimised.
 MOST_MINIMISED = 2
@@ -206,8 +205,7 @@ class Experimenter:
         fails: dict[int, int] = {}
         for at in simplest[:MOST_TRACES] if len(simplest) > 1 else ():
             fails[at] = self._fails_by_itself(answer, at)
-            most = max(fails.values())
-            if most == PROBES or (most < BRINGS * PROBES and len(fails) == FEW_TRACES):
+            if fails[at] == PROBES:
                 break
         # Where what is told brings it in few runs only, that says nothing.
         best = [at for at in fails if fails[at] >= BRINGS * PROBES]

@@ -4,9 +4,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#define WORKERS 3
+#define WORKERS  3
 #define REQUESTS 3
-#define BUFFER 512
+#define BUFFER   512
 
 struct buffered_log {
     size_t used;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keeps a table and a binary log of its changes; the log goes on to a new file on request. */
 #include <cassert>
+#include <functional>
 #include <cstddef>
+#include <cstdio>
 #include <mutex>
 #include <thread>
 #include <vector>
 
 class BinaryLog {
   public:
-    BinaryLog() { open(); }
+    BinaryLog() : number(0) { open(); }
 
     void rotate() {
         std::lock_guard<std::mutex> hold(mutex);
@@ -20,34 +22,34 @@ class BinaryLog {
         if (kind == CLOSED)
             return;
         std::lock_guard<std::mutex> hold(mutex);
-        files.back().push_back(row);
+        changes.push_back({number, row});
     }
 
-    std::size_t changes() const {
-        std::size_t count = 0;
-        for (const auto &file : files)
-            for (long row : file)
-                count += row != CONTINUED;
-        return count;
-    }
+    std::size_t size() const { return changes.size(); }
 
   private:
     enum Kind { CLOSED, BINARY };
-    static constexpr long CONTINUED = -1;
+    struct Change {
+        long file;
+        long row;
+    };
 
     void open() {
-        files.emplace_back();
+        number++;
+        std::snprintf(name, sizeof name, "binlog.%06ld", number);
         kind = BINARY;
     }
 
     void close() {
         kind = CLOSED;
-        files.back().push_back(CONTINUED);
+        name[0] = '\0';
     }
 
     std::mutex mutex;
     Kind kind;
-    std::vector<std::vector<long>> files;
+    long number;
+    char name[32];
+    std::vector<Change> changes;
 };
 
 class Table {
@@ -84,6 +86,6 @@ int main() {
     one.join();
     two.join();
     rotation.join();
-    assert(log.changes() == table.size());
+    assert(log.size() == table.size());
     return 0;
 }

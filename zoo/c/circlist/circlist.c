@@ -4,10 +4,10 @@
 #include <assert.h>
 #include <pthread.h>
 
-#define SERVERS 4
+#define SERVERS     4
 #define DISPATCHERS 2
-#define JOBS 5
-#define SLOTS 8
+#define JOBS        5
+#define SLOTS       8
 
 struct circular_list {
     pthread_mutex_t lock;

@@ -4,7 +4,7 @@
 #include <pthread.h>
 
 #define PROPERTIES 6
-#define UNKNOWN 0
+#define UNKNOWN    0
 
 enum { WIDTH, HEIGHT, TITLE, COLOR };
 

@@ -4,9 +4,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#define SCRIPTS 2
-#define NAMES 4
-#define LOOKS 4
+#define SCRIPTS  2
+#define NAMES    4
+#define LOOKS    4
 #define SHORTEST 5
 
 struct strings {

@@ -4,9 +4,9 @@
 #include <pthread.h>
 
 #define WRITERS 2
-#define LINES 6
-#define SWEEPS 4
-#define TOTAL (WRITERS * LINES)
+#define LINES   6
+#define SWEEPS  4
+#define TOTAL   (WRITERS * LINES)
 
 struct journal {
     pthread_mutex_t lock;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sends messages over a connection that another thread may shut down at any time. */
 #include <cassert>
+#include <initializer_list>
 #include <mutex>
 #include <thread>
 
@@ -56,7 +57,8 @@ struct Mailer {
     long unsent = 0;
 
     void run() {
-        for (const char *text : {"hello", "are you there", "all is well", "more tomorrow", "goodbye"})
+        for (const char *text :
+             {"hello", "are you there", "all is well", "more tomorrow", "goodbye"})
             if (connection.send(text))
                 sent++;
             else

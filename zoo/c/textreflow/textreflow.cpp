@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lays out the rest of a text in a frame while another thread paints the frame. */
 #include <cassert>
+#include <functional>
+#include <initializer_list>
 #include <thread>
 
 class TextFrame {
