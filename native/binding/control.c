@@ -4,6 +4,7 @@
  */
 #include "binding.h"
 #include "plan.h"
+#include "runtime/plan_file.h"
 #include <unistd.h>
 
 static PyObject *verdict_hook;
@@ -34,6 +35,19 @@ static PyObject *begin_run(PyObject *module, PyObject *run) {
         PyErr_Format(PyExc_ValueError, "this run cannot begin: strategy '%s'", plan.strategy);
         return NULL;
     }
+    Py_RETURN_NONE;
+}
+
+/* For a program that has no Python in it. */
+static PyObject *store_plan(PyObject *module, PyObject *args) {
+    struct uns_plan plan;
+    PyObject *run;
+    const char *path;
+    if (!PyArg_ParseTuple(args, "O!s:store_plan", &PyDict_Type, &run, &path) ||
+        uns_parse_plan(run, &plan) < 0)
+        return NULL;
+    if (uns_plan_store(&plan, path) < 0)
+        return PyErr_SetFromErrnoWithFilename(PyExc_OSError, path);
     Py_RETURN_NONE;
 }
 
@@ -145,6 +159,7 @@ void uns_verdict(void) {
 
 PyMethodDef uns_control_methods[] = {
     {"begin_run", begin_run, METH_O, "begin_run(run): the calling thread becomes thread 0"},
+    {"store_plan", store_plan, METH_VARARGS, "store_plan(run, path): for probe_c to read"},
     {"finish_run", finish_run, METH_NOARGS, "write the run file; the first call counts"},
     {"abandon_run", abandon_run, METH_NOARGS, "this process is a copy: no gate, no run file"},
     {"note", note, METH_O, "add one line (a JSON object) to the run's notes"},

@@ -159,7 +159,7 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
                     .own_reads = kind_of(strategy) >= UNS_PLAN_CONTROLLED,
                     .window_size = (unsigned)number(run, "window_size", UNS_WINDOW_DEFAULT),
                     .first_write = first_write_of(rule)},
-        .site_limit = uns_site_watermark() + UNS_LATE_SITES,
+        .site_limit = (uint32_t)number(run, "site_limit", uns_site_watermark() + UNS_LATE_SITES),
         .file = text(run, "file", NULL),
     };
     if (plan->tracker.context_size > UNS_CONTEXT_MAX ||
@@ -168,7 +168,8 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
                         "context_size must be at most 8, window_size 0 or from 2 to 64");
         return -1;
     }
-    plan->switch_sites = site_map(run, "sites", plan->site_limit, uns_site_watermark());
+    uint32_t known = get(run, "site_limit") ? plan->site_limit : uns_site_watermark();
+    plan->switch_sites = site_map(run, "sites", plan->site_limit, known);
     plan->interest_sites = site_map(run, "interest", plan->site_limit, plan->site_limit);
     if (parse_counts(get(run, "counts"), plan) < 0 ||
         parse_segments(get(run, "schedule"), parse_counted, plan) < 0 ||

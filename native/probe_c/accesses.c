@@ -115,14 +115,10 @@ void *__tsan_memset(void *to, int value, unsigned long size) {
     return memset(to, value, size);
 }
 
-void __tsan_init(void) {
-}
+void __tsan_init(void) {}
 void __tsan_func_entry(void *caller) {
     (void)caller;
 }
-void __tsan_func_exit(void) {
-}
-void __tsan_ignore_thread_begin(void) {
-}
-void __tsan_ignore_thread_end(void) {
-}
+void __tsan_func_exit(void) {}
+void __tsan_ignore_thread_begin(void) {}
+void __tsan_ignore_thread_end(void) {}

@@ -5,7 +5,7 @@
  */
 #include "probe.h"
 
-#define ORDER  __ATOMIC_SEQ_CST
+#define ORDER   __ATOMIC_SEQ_CST
 #define TOLD(w) uns_c_accessed(UNS_C_SITE(), address, sizeof *address, w)
 
 #define LOAD_STORE(bits, type)                                                                     \

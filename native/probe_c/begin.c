@@ -18,8 +18,8 @@ int uns_c_beginning;
 
 void *uns_c_next(const char *name) {
     /* Old versions of these do not know clocks; dlsym may answer with them. */
-    void *found = strncmp(name, "pthread_cond_", 13) ? NULL
-                                                     : dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+    void *found =
+        strncmp(name, "pthread_cond_", 13) ? NULL : dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
     return found ? found : dlsym(RTLD_NEXT, name);
 }
 
@@ -66,6 +66,7 @@ static void begin(int count, char **arguments, char **environment) {
     static const struct uns_hooks hooks = {.inside = inside};
     if (uns_plan_load(path, &plan) < 0)
         refuse("it was built with another version of unsnarl");
+    unlink(path);
     uint32_t sites = (uint32_t)((&etext - &__executable_start) / UNS_C_UNIT) + 1;
     if (plan.site_limit != sites)
         refuse("it was built again since its sites were listed");

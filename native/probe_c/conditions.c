@@ -102,9 +102,7 @@ static int wait_sem(sem_t *semaphore, uint32_t site, int64_t timeout_ns) {
     else if (timeout_ns)
         uns_c_wait_in(object, &me, site);
     uns_lock_release(&object->lock, site);
-    int outcome = !waits       ? 0
-                  : timeout_ns ? uns_c_sleep_in(object, &me, site, timeout_ns)
-                               : EAGAIN;
+    int outcome = !waits ? 0 : timeout_ns ? uns_c_sleep_in(object, &me, site, timeout_ns) : EAGAIN;
     errno = outcome ? outcome : errno;
     return outcome ? -1 : 0;
 }

@@ -8,6 +8,7 @@ a dying worker goes unnoticed.
 from __future__ import annotations
 
 import re
+import signal
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -55,7 +56,8 @@ class Labeller:
         # A target may use the status itself; then it noted that it did.
         if done.status == STATUS_DEADLOCK and (first is None or first.kind != "exit"):
             return self._deadlock(failures, waiting)
-        if done.signal:
+        asserted = first is not None and first.kind == "assertion"
+        if done.signal and not (asserted and done.signal == signal.SIGABRT):
             return self._signal(done.signal, first)
         if first is not None and first.kind != "exit":
             signature = signatures.of_exception(first, self._root)

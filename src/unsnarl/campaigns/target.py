@@ -2,7 +2,8 @@
 """From the user's command line to what the fork server is told to run.
 
 Understood: `python [options] script.py …`, `script.py …`, `python -m module …`, `pytest …`,
-`python -m pytest …` and the path of a console script written in Python.
+`python -m pytest …`, the path of a console script written in Python, and a program that was built
+with `unsnarl cc`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from unsnarl.campaigns.interpreter import Interpreter
 from unsnarl.config import find_root
 from unsnarl.errors import UsageError
 
-Kind = Literal["script", "module", "pytest"]
+Kind = Literal["script", "module", "pytest", "program"]
 PYTHON_NAME = re.compile(r"(python|pypy)[0-9.]*t?$")
 PYTEST_NAMES = ("pytest", "py.test")
 FLAGS_WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
@@ -58,6 +59,9 @@ def parse(command: Sequence[str], cwd: Path) -> Target:
         python = interpreter.resolve(_python_of_pytest(command[0], cwd))
         return _target(command, "pytest", tuple(command[1:]), python, cwd=cwd)
     script = _script(command[0], cwd)
+    if _is_binary(script):
+        args = (str(script), *command[1:])
+        return _target(command, "program", args, interpreter.ours(), cwd=cwd)
     python = interpreter.resolve(_python_of(script))
     # A script is given as typed, one found on PATH in full: as a shell does, for sys.argv[0].
     args = (command[0] if _is_path(command[0]) else str(script), *command[1:])
@@ -144,6 +148,14 @@ def _script(word: str, cwd: Path) -> Path:
     if found is None:
         _not_found(word, "it is not on PATH")
     return Path(found)
+
+
+def _is_binary(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"\x7fELF"
+    except OSError:
+        return False
 
 
 def _is_path(word: str) -> bool:

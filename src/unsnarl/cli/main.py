@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import click
 
+from unsnarl.cli.compiler import cc, cxx
 from unsnarl.cli.confirm import confirm, minimise
 from unsnarl.cli.demo import demo
 from unsnarl.cli.doctor import doctor
@@ -47,7 +48,8 @@ def cli() -> None:
     """
 
 
-for command in (hunt, rank, show, confirm, minimise, replay, verify, export, demo, doctor):
+COMMANDS = (hunt, rank, show, confirm, minimise, replay, verify, export, cc, cxx, demo, doctor)
+for command in COMMANDS:
     cli.add_command(command)
 
 

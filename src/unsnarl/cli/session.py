@@ -51,6 +51,9 @@ class Session:
         settings = config.load(config.find_root(cwd), os.environ, flags)
         Labeller(cwd, settings.fail_if)
         found = target.parse(command, cwd)
+        if found.kind == "program":
+            # There is no interpreter's lock: threads may be switched anywhere.
+            settings = dataclasses.replace(settings, switch="free")
         made = Store.create(
             cwd,
             command,

@@ -19,6 +19,7 @@ class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
     end_line: int | None = None
     column: int | None = None
     end_column: int | None = None
+    function: str | None = None  # if it is another one's, compiled into this one
 
 
 class Code(msgspec.Struct, frozen=True):

@@ -85,7 +85,7 @@ class SiteTable:
         line = code.line if entry.line is None else entry.line
         return Site(
             file=self._relative(code.file),
-            function=code.function,
+            function=entry.function or code.function,
             line=line,
             end_line=line if entry.end_line is None else entry.end_line,
             column=entry.column or 0,

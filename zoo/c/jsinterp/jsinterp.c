@@ -16,7 +16,7 @@ struct property_cache {
 
 static struct property_cache cache = {.empty = 1};
 static const long layout[PROPERTIES] = {8, 16, 24, 32, 40, 48};
-static const long script[] = {WIDTH, TITLE, WIDTH, WIDTH, TITLE, WIDTH};
+static const long script[] = {TITLE, WIDTH, WIDTH, WIDTH, WIDTH, WIDTH};
 
 static void fill(long property, long slot) {
     cache.slots[property] = slot;

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <pthread.h>
 
-#define CELLS   16
-#define STEPS   24
+#define CELLS   4
+#define STEPS   10
 #define THREADS 2
 
 struct stirrer {

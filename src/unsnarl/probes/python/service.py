@@ -62,12 +62,29 @@ class Server:
         )
 
         os.chdir(self._setup["cwd"])
+        if self._setup["command"]["kind"] == "program":
+            self._serve_program()
         sync.install()
         child.install()
         importer.install(self._setup["root"], self._setup["include"])
         target = launcher.prepare(self._setup["command"], self._setup["cwd"])
         self._import_ahead(target, limit)
         child.conduct(lambda: target.run(lambda: self._fork_point(target)))
+
+    def _serve_program(self) -> NoReturn:
+        """Serve runs of a program that has no Python in it."""
+        from unsnarl.probes.native.program import Native  # noqa: PLC0415
+        from unsnarl.probes.python.forks import Forks  # noqa: PLC0415
+
+        program = Native(self._setup["command"]["args"], self._setup["cwd"])
+        dump = program.codes()
+        _write_atomically(self._setup["codes"], json.dumps(dump, separators=(",", ":")))
+        self._output.settle(False)
+        self._channel.send({"ready": self._ready(dump)})
+        gc.freeze()
+        plan = Forks(self._channel).serve()
+        self._output.redirect(plan["output"])
+        program.begin(plan)
 
     def _import_ahead(self, target: Target, limit: int) -> None:
         """Make the imports that every run would begin with, once.
