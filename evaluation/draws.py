@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from evaluation.truth import Bug
+from evaluation.truth import Bug, load_bug
 from unsnarl import config
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.comparisons import Comparisons
@@ -26,6 +26,7 @@ from unsnarl.model.finding import Report
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 ZOO = REPOSITORY / "zoo" / "python"
+ZOO_C = REPOSITORY / "zoo" / "c"
 WANTED = 25  # runs of each label (Recon 6.2)
 IGNORED = (".unsnarl", "__pycache__", ".pytest_cache")
 
@@ -95,7 +96,19 @@ def _copy_of(source: Path) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="unsnarl-evaluation-") as folder:
         target = Path(folder) / source.name
         shutil.copytree(source, target, ignore=shutil.ignore_patterns(*IGNORED))
+        if (target / "bug.toml").exists():
+            _build(load_bug(target))
         yield target
+
+
+def _build(bug: Bug) -> None:
+    """Compile what must be compiled, as a user would."""
+    verb, standard = ("cc", "gnu11") if bug.language == "c" else ("c++", "c++17")
+    for sources, command in ((bug.sources, bug.command), (bug.fixed_sources, bug.fixed)):
+        if sources:
+            compiler = [sys.executable, "-m", "unsnarl", verb, f"-std={standard}"]
+            arguments = ["-O1", "-pthread", *sources, "-o", command[0]]
+            subprocess.run([*compiler, *arguments], cwd=bug.folder, check=True)
 
 
 def _environment() -> dict[str, str]:

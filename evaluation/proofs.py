@@ -18,7 +18,7 @@ import msgspec
 
 from evaluation import proof_page
 from evaluation.challenges import challenge
-from evaluation.draws import REPOSITORY, ZOO, hunt, hunted
+from evaluation.draws import REPOSITORY, ZOO, ZOO_C, hunt, hunted
 from evaluation.proof_results import Proved, ProvedZoo
 from evaluation.repairs import contains
 from evaluation.truth import Bug, judge, load_zoo
@@ -26,6 +26,7 @@ from unsnarl.model.finding import FailureReport, Finding
 from unsnarl.reports.steps import brief_steps
 
 PAGE = REPOSITORY / "docs" / "proofs.md"
+PAGE_C = REPOSITORY / "docs" / "proofs-c.md"
 
 
 def measure(bug: Bug, seed: int) -> list[Proved]:
@@ -96,9 +97,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m evaluation.proofs", description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--page", default=None, help="where to write the page")
+    parser.add_argument("--c", action="store_true", help="the C and C++ programs instead")
     parser.add_argument("bugs", nargs="*", help="only these")
     options = parser.parse_args(arguments)
-    zoo = [bug for bug in load_zoo(ZOO) if not options.bugs or bug.name in options.bugs]
+    root = ZOO_C if options.c else ZOO
+    zoo = [bug for bug in load_zoo(root) if not options.bugs or bug.name in options.bugs]
     found = ProvedZoo(
         command=" ".join(["python -m evaluation.proofs", *(arguments or sys.argv[1:])]),
         date=time.strftime("%Y-%m-%d"),
@@ -108,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     for bar in proof_page.bars(found):
         print(f"{'met' if bar.met else 'MISSED':6}  {bar.text}: {bar.part} of {bar.whole}")
-    page = options.page or (None if options.bugs else PAGE)
+    page = options.page or (None if options.bugs else PAGE_C if options.c else PAGE)
     if page:
         Path(page).write_text(proof_page.page(found), encoding="utf-8")
     return 0

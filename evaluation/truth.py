@@ -44,7 +44,10 @@ class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One specimen: the content of its bug.toml, and its folder."""
+    """One specimen: the content of its bug.toml, and its folder.
+
+    `sources` are compiled into the command, `fixed_sources` into that of the twin.
+    """
 
     name: str
     title: str
@@ -55,6 +58,9 @@ class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     causes: tuple[Cause, ...] = msgspec.field(name="cause")
     folder: str = ""
+    language: Literal["python", "c", "c++"] = "python"
+    sources: tuple[str, ...] = ()
+    fixed_sources: tuple[str, ...] = ()
 
     def cause_of(self, signature: str) -> Cause | None:
         """The cause of failures with this signature."""

@@ -15,6 +15,11 @@ void uns_use_places(const uint32_t *table, uint32_t length) {
     places_length = length;
 }
 
+const uint32_t *uns_places(uint32_t *length) {
+    *length = places_length;
+    return places;
+}
+
 uint32_t uns_placed(uint32_t point) {
     uint32_t site = UNS_POINT_SITE(point);
     return site < places_length ? UNS_POINT(places[site], UNS_POINT_OP(point)) : point;

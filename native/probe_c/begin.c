@@ -37,7 +37,9 @@ static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *data) {
 
 static int inside(uint32_t low, uint32_t high) {
     struct span span = {low, high, 0};
+    uns_self->muted++; /* the unwinder has locks of its own */
     _Unwind_Backtrace(look, &span);
+    uns_self->muted--;
     return span.found;
 }
 

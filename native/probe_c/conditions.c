@@ -162,10 +162,10 @@ int pthread_barrier_wait(pthread_barrier_t *barrier) {
 }
 
 int pthread_once(pthread_once_t *control, void (*routine)(void)) {
-    if (!uns_c_gated())
+    uint32_t site = UNS_C_SITE();
+    if (!uns_c_gated() || !site) /* a library's own */
         return UNS_C_REAL(pthread_once)(control, routine);
     struct uns_c_object *object = uns_c_object(control, UNS_C_ONCE);
-    uint32_t site = UNS_C_SITE();
     if (object->lock.word && object->lock.owner == uns_current()->index)
         return 0; /* by the routine itself */
     uns_c_take(&object->lock, site, UNS_FOREVER);

@@ -22,6 +22,7 @@ void uns_recorder_reset(const char *file);
 
 /* gate/ */
 #define UNS_CLASSES 4u /* of operations: read, write, call, all on locks and threads */
+const uint32_t *uns_places(uint32_t *length);
 int uns_gate_begin(const struct uns_plan *plan);
 void uns_gate_register(struct uns_thread *t);
 void uns_gate_arrive(struct uns_thread *t);

@@ -5,7 +5,7 @@
  *
  *   magic | version | size of struct uns_plan | the struct, its pointers void
  *   strategy | file | switch sites | interest sites | counts | segments, each followed by its
- *   points | rules, each followed by the points of when, hold, until, and its guards
+ *   points | rules, each followed by the points of when, hold, until, and its guards | places
  */
 #include "runtime/plan_file.h"
 #include <fcntl.h>
@@ -68,6 +68,9 @@ int uns_plan_store(const struct uns_plan *plan, const char *path) {
     put(&out, plan->rules, plan->rules_length, sizeof *plan->rules);
     for (uint32_t i = 0; i < plan->rules_length; i++)
         put_rule(&out, &plan->rules[i]);
+    uint32_t length;
+    const uint32_t *places = uns_places(&length);
+    put(&out, places, length, sizeof *places);
     int outcome = store(&out, path);
     uns_array_free(&out);
     return outcome;
@@ -117,6 +120,8 @@ static int take_plan(struct cursor *from, struct uns_plan *plan) {
     for (uint32_t i = 0; rules && i < plan->rules_length; i++)
         take_rule(from, &rules[i]);
     plan->rules = rules;
+    const uint32_t *places = take(from, sizeof *places);
+    uns_use_places(places, places ? plan->site_limit : 0);
     return 0;
 }
 

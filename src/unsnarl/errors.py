@@ -107,7 +107,8 @@ ERRORS: dict[str, str] = {
     "nothing-instrumented": (
         "No module of the target was instrumented, so no access could be observed. The project "
         "root may be wrong (start from the project's directory), or the code lives in an "
-        "installed package: name it with `--include`."
+        "installed package: name it with `--include`. A C or C++ program must be built with "
+        "`unsnarl cc` or `unsnarl c++`, and neither be stripped nor lack debug information."
     ),
     "nothing-to-rank": (
         "The campaign has no failing run, so there is nothing that a ranking could explain."
@@ -145,6 +146,10 @@ ERRORS: dict[str, str] = {
     "target-not-found": (
         "The script, module or test that the command names cannot be found by the target's "
         "interpreter, or pytest is not installed there. Nothing was run."
+    ),
+    "tool-missing": (
+        "A program that unsnarl calls is not installed: binutils (nm, objdump, addr2line) list the "
+        "sites of C and C++ programs."
     ),
 }
 

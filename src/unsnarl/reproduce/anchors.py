@@ -145,6 +145,8 @@ class Codes:
         file, function = _relative(code.file, self.root), plain_function(code.function)
         self._lines[file, function].add(code.line)
         for entry in code.sites:
+            file = _relative(entry.file or code.file, self.root)
+            function = plain_function(entry.function or code.function)
             line = code.line if entry.line is None else entry.line
             self._lines[file, function].add(line)
             name = plain_name(entry.name or "")

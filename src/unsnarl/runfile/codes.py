@@ -19,7 +19,9 @@ class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
     end_line: int | None = None
     column: int | None = None
     end_column: int | None = None
-    function: str | None = None  # if it is another one's, compiled into this one
+    # If it is another function's, compiled into this one.
+    function: str | None = None
+    file: str | None = None
 
 
 class Code(msgspec.Struct, frozen=True):

@@ -84,7 +84,7 @@ class SiteTable:
     def _site(self, code: Code, entry: SiteEntry) -> Site:
         line = code.line if entry.line is None else entry.line
         return Site(
-            file=self._relative(code.file),
+            file=self._relative(entry.file or code.file),
             function=entry.function or code.function,
             line=line,
             end_line=line if entry.end_line is None else entry.end_line,

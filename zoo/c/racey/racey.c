@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <pthread.h>
 
-#define CELLS   4
+#define CELLS   3
 #define STEPS   10
 #define THREADS 2
 

@@ -26,8 +26,10 @@ class Native:
         self._program = sites.Program(self._path)
 
     def codes(self) -> dict[str, Any]:
-        """The content of codes.json."""
-        return self._program.codes()
+        """The content of codes.json; the runs count by its places."""
+        dump = self._program.codes()
+        _core.set_places(self._program.places(dump))
+        return dump
 
     def begin(self, plan: dict[str, Any]) -> NoReturn:
         """Become the run."""

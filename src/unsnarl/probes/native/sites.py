@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ READS = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:read|vptr_read)")
 WRITES = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:write|vptr_update)")
 ATOMICS = re.compile(r"__tsan_(?:atomic|mem|read_write|unaligned_read_write)")
 WAITS = re.compile(r"(?:pthread|sem|mtx|cnd|thrd)_|sleep$|usleep$|sched_yield$")
+SYSTEM = "/usr/"
 _FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 _CALL = re.compile(r"^\s*([0-9a-f]+):\s.*\b(?:call|jmp|bl?)q?\s.*<([A-Za-z_0-9]+)(?:@plt)?>")
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s")
@@ -56,8 +58,8 @@ class Program:
 
     def _refusal(self, has_symbols: bool) -> tuple[str, str]:
         if has_symbols:
-            return "not-instrumented", f"{self._path} was not built with `unsnarl cc`"
-        return "not-instrumented", f"{self._path} is stripped: its symbols are needed"
+            return "nothing-instrumented", f"{self._path} was not built with `unsnarl cc`"
+        return "nothing-instrumented", f"{self._path} is stripped: its symbols are needed"
 
     def codes(self) -> dict[str, Any]:
         """The content of codes.json."""
@@ -65,26 +67,38 @@ class Program:
         sources = self._sources([call.back - 1 for call in calls])
         if not any(source.line for source in sources):
             raise TargetError(
-                "not-instrumented", f"{self._path} has no debug information: build it with -g"
+                "nothing-instrumented", f"{self._path} has no debug information: build it with -g"
             )
         blocks: dict[int, list[tuple[Call, Source]]] = {}
         for call, source in zip(calls, sources, strict=True):
+            if not source.line:
+                continue  # of the probe itself, or of a library
             blocks.setdefault(call.function, []).append((call, source))
         codes = [self._code(start, functions[start], found) for start, found in blocks.items()]
         return {
             "version": 1,
             "watermark": self.limit,
-            "modules": len({source.file for source in sources if source.line}),
-            "probes": len(calls),
+            "modules": len({source.file for source in sources if _is_source(source.file)}),
+            "probes": sum(len(found) for found in blocks.values()),
             "codes": codes,
         }
+
+    def places(self, dump: dict[str, Any]) -> array[int]:
+        """By site the first one of its place: a function may be compiled into several others."""
+        first: dict[tuple[str, ...], int] = {}
+        found = array("I", range(self.limit))
+        for code in dump["codes"]:
+            for offset, kind, _, line, *_, function, file in code["sites"]:
+                site = code["base"] + offset
+                found[site] = first.setdefault((file, function, str(line), kind), site)
+        return found
 
     def _code(self, start: int, end: int, found: Sequence[tuple[Call, Source]]) -> dict[str, Any]:
         base = self._site(start)
         outer = found[0][1]
         entries = [
-            (self._site(call.back) - base, call.kind, None, line, line, 0, 0, function)
-            for call, (function, _, line) in found
+            (self._site(call.back) - base, call.kind, None, line, line, 0, 0, function, file)
+            for call, (function, file, line) in found
         ]
         return {
             "base": base,
@@ -124,14 +138,14 @@ class Program:
         return calls, ends
 
     def _sources(self, addresses: Sequence[int]) -> list[Source]:
-        """The innermost source line of each address."""
+        """The source line of each address: the innermost one that is not a system header's."""
         text = "\n".join(map(hex, addresses))
         lines = self._tool("addr2line", "-e", str(self._path), "-f", "-i", "-C", "-a", text=text)
-        found: list[Source] = []
-        for block in _blocks(lines):
-            file, _, line = block[1].partition(_INLINED)[0].rpartition(":")
-            found.append(Source(_plain(block[0]), file, int(line) if line.isdigit() else 0))
-        return found
+        found = [[_source(*pair) for pair in batched(block)] for block in _blocks(lines)]
+        return [
+            next((one for one in frames if not one.file.startswith(SYSTEM)), frames[0])
+            for frames in found
+        ]
 
     def _tool(self, *command: str, text: str = "") -> list[str]:
         try:
@@ -161,6 +175,21 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
             block.append(line)
     if block is not None:
         yield block
+
+
+def _is_source(file: str) -> bool:
+    """Not a header: what is in those is compiled into others."""
+    return file.endswith((".c", ".cc", ".cpp", ".cxx", ".c++", ".C"))
+
+
+def batched(block: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """The lines of a block two by two."""
+    return zip(block[::2], block[1::2], strict=False)
+
+
+def _source(function: str, place: str) -> Source:
+    file, _, line = place.partition(_INLINED)[0].rpartition(":")
+    return Source(_plain(function), file, int(line) if line.isdigit() else 0)
 
 
 def _plain(function: str) -> str:

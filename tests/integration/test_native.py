@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C and C++ programs: built with the wrapper, run as always, hunted and proved."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ZOO = Path(__file__).parents[2] / "zoo" / "c"
+HUNT = ("hunt", "--fail", "15", "--pass", "15", "--seed", "5", "--json", "answer.json", "--")
+
+pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc")
+
+# Every kind of waiting that the gate has to know; it prints 6.
+WAITS = r"""
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER, again;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_barrier_t barrier;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static pthread_spinlock_t spin;
+static sem_t semaphore;
+static int ready, total, written, made;
+
+static void make(void) { made++; }
+
+static void *work(void *arg) {
+    pthread_once(&once, make);
+    pthread_mutex_lock(&mutex);
+    while (!ready)
+        pthread_cond_wait(&changed, &mutex);
+    pthread_mutex_unlock(&mutex);
+    pthread_barrier_wait(&barrier);
+    pthread_mutex_lock(&again);
+    pthread_mutex_lock(&again);
+    total++;
+    pthread_mutex_unlock(&again);
+    pthread_mutex_unlock(&again);
+    pthread_rwlock_wrlock(&rwlock);
+    written++;
+    pthread_rwlock_unlock(&rwlock);
+    usleep(100);
+    sem_post(&semaphore);
+    return arg;
+}
+
+int main(void) {
+    pthread_t threads[2];
+    pthread_mutexattr_t recursive;
+    pthread_mutexattr_init(&recursive);
+    pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&again, &recursive);
+    pthread_barrier_init(&barrier, NULL, 2);
+    pthread_spin_init(&spin, 0);
+    sem_init(&semaphore, 0, 0);
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, work, NULL);
+    pthread_mutex_lock(&mutex);
+    ready = 1;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&mutex);
+    for (int i = 0; i < 2; i++)
+        sem_wait(&semaphore);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    pthread_spin_lock(&spin);
+    pthread_rwlock_rdlock(&rwlock);
+    printf("%d\n", total + written + made + (pthread_mutex_trylock(&mutex) == 0));
+    pthread_rwlock_unlock(&rwlock);
+    pthread_spin_unlock(&spin);
+    return total + written + made == 5 ? 0 : 1;
+}
+"""
+
+
+def unsnarl(folder, *arguments, **more):
+    return subprocess.run(
+        [sys.executable, "-m", "unsnarl", *arguments],
+        cwd=folder,
+        env=os.environ | more,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def built(folder, *arguments, verb="cc"):
+    done = unsnarl(folder, verb, "-O1", "-pthread", *arguments)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def specimen(tmp_path, bug, verb="cc"):
+    folder = tmp_path / bug
+    shutil.copytree(ZOO / bug, folder)
+    suffix = ".c" if verb == "cc" else ".cpp"
+    for name in (bug, "fixed"):
+        built(folder, name + suffix, "-o", name, verb=verb)
+    return folder
+
+
+def test_a_program_runs_as_always_without_a_plan(tmp_path):
+    (tmp_path / "waits.c").write_text(WAITS)
+    built(tmp_path, "waits.c", "-o", "waits")
+    done = subprocess.run([tmp_path / "waits"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "6\n", "")
+
+
+def test_objects_and_libraries_are_linked_in_steps(tmp_path):
+    (tmp_path / "one.c").write_text("int shared;\nint twice(int n) { return shared = 2 * n; }\n")
+    (tmp_path / "two.c").write_text("int twice(int);\nint main(void) { return twice(0); }\n")
+    for name in ("one", "two"):
+        built(tmp_path, "-c", f"{name}.c", "-o", f"{name}.o", "-MMD")
+        assert (tmp_path / f"{name}.d").exists()
+    built(tmp_path, "one.o", "two.o", "-o", "both")
+    assert subprocess.run([tmp_path / "both"], check=False).returncode == 0
+
+
+def test_all_waiting_is_known_to_the_gate(tmp_path):
+    (tmp_path / "waits.c").write_text(WAITS)
+    built(tmp_path, "waits.c", "-o", "waits")
+    done = unsnarl(tmp_path, "hunt", "--max-runs", "40", "--json", "answer.json", "--", "./waits")
+    report = json.loads((tmp_path / "answer.json").read_text())
+    assert report["runs"] == {"total": 40, "pass": 40, "fail": 0, "hang": 0}, done.stdout
+    assert report["instrumented"]["threads_controlled"] == 3
+
+
+@pytest.mark.parametrize(("bug", "verb"), [("apachelog", "cc"), ("lostupdate", "c++")])
+def test_a_bug_is_found_and_proved_and_its_twin_is_quiet(tmp_path, bug, verb):
+    folder = specimen(tmp_path, bug, verb)
+    done = unsnarl(folder, *HUNT, f"./{bug}")
+    assert done.returncode == 1, done.stderr
+    (failure,) = json.loads((folder / "answer.json").read_text())["failures"]
+    finding = failure["findings"][0]
+    assert (failure["kind"], finding["status"]) == ("assertion", "confirmed"), done.stdout
+    assert [point["op"] for point in finding["explanation"][:3]] == ["read", "write", "write"]
+    assert finding["fix"]["fail"] == finding["fix"]["deadlocks"] == 0 < finding["fix"]["runs"]
+    replayed = unsnarl(folder, "replay", failure["run"].lstrip("0"), "--times", "10")
+    assert "10 of 10" in replayed.stdout, replayed.stdout + replayed.stderr
+    quiet = unsnarl(folder, "hunt", "--max-runs", "40", "--", "./fixed")
+    assert quiet.returncode == 0, quiet.stdout
+
+
+def test_a_program_that_was_built_otherwise_is_refused(tmp_path):
+    (tmp_path / "plain.c").write_text("int main(void) { return 0; }\n")
+    subprocess.run(["gcc", "plain.c", "-o", "plain"], cwd=tmp_path, check=True)
+    done = unsnarl(tmp_path, "hunt", "--", "./plain")
+    assert done.returncode == 3
+    assert "was not built with `unsnarl cc`" in done.stderr
+    built(tmp_path, "plain.c", "-o", "ours")
+    for option, message in (("--strip-debug", "no debug information"), ("-s", "is stripped")):
+        subprocess.run(["strip", option, "-o", "cut", "ours"], cwd=tmp_path, check=True)
+        done = unsnarl(tmp_path, "hunt", "--", "./cut")
+        assert done.returncode == 3
+        assert message in done.stderr
+
+
+def test_a_compiler_that_is_not_there_is_named(tmp_path):
+    done = unsnarl(tmp_path, "cc", "-c", "none.c", UNSNARL_CC="no-such-compiler")
+    assert done.returncode == 2
+    assert "no-such-compiler" in done.stderr
