@@ -134,7 +134,11 @@ def test_all_waiting_is_known_to_the_gate(tmp_path):
     assert report["instrumented"]["threads_controlled"] == 3
 
 
-@pytest.mark.parametrize(("bug", "verb"), [("apachelog", "cc"), ("lostupdate", "c++")])
+needs_cxx = pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
+LOST_UPDATES = ("apachelog", "cc"), pytest.param("lostupdate", "c++", marks=needs_cxx)
+
+
+@pytest.mark.parametrize(("bug", "verb"), LOST_UPDATES)
 def test_a_bug_is_found_and_proved_and_its_twin_is_quiet(tmp_path, bug, verb):
     folder = specimen(tmp_path, bug, verb)
     done = unsnarl(folder, *HUNT, f"./{bug}")
@@ -154,8 +158,8 @@ def test_a_program_that_was_built_otherwise_is_refused(tmp_path):
     (tmp_path / "plain.c").write_text("int main(void) { return 0; }\n")
     subprocess.run(["gcc", "plain.c", "-o", "plain"], cwd=tmp_path, check=True)
     done = unsnarl(tmp_path, "hunt", "--", "./plain")
-    assert done.returncode == 3
-    assert "was not built with `unsnarl cc`" in done.stderr
+    assert done.returncode == 2
+    assert "nor a program built with `unsnarl cc`" in done.stderr
     built(tmp_path, "plain.c", "-o", "ours")
     for option, message in (("--strip-debug", "no debug information"), ("-s", "is stripped")):
         subprocess.run(["strip", option, "-o", "cut", "ours"], cwd=tmp_path, check=True)

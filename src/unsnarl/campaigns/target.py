@@ -9,6 +9,7 @@ with `unsnarl cc`.
 from __future__ import annotations
 
 import dataclasses
+import mmap
 import re
 import shutil
 import sys
@@ -23,6 +24,8 @@ from unsnarl.errors import UsageError
 
 Kind = Literal["script", "module", "pytest", "program"]
 PYTHON_NAME = re.compile(r"(python|pypy)[0-9.]*t?$")
+# What the probe looks for in its environment (native/probe_c/begin.c).
+PROBE = b"UNSNARL_PLAN="
 PYTEST_NAMES = ("pytest", "py.test")
 FLAGS_WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
 # pip writes '''exec' /path/python "$0" "$@" where the interpreter's path is too long for a shebang.
@@ -59,7 +62,7 @@ def parse(command: Sequence[str], cwd: Path) -> Target:
         python = interpreter.resolve(_python_of_pytest(command[0], cwd))
         return _target(command, "pytest", tuple(command[1:]), python, cwd=cwd)
     script = _script(command[0], cwd)
-    if _is_binary(script):
+    if _has_probe(script):
         args = (str(script), *command[1:])
         return _target(command, "program", args, interpreter.ours(), cwd=cwd)
     python = interpreter.resolve(_python_of(script))
@@ -150,11 +153,15 @@ def _script(word: str, cwd: Path) -> Path:
     return Path(found)
 
 
-def _is_binary(path: Path) -> bool:
+def _has_probe(path: Path) -> bool:
+    """Whether it is a program that `unsnarl cc` linked."""
     try:
         with path.open("rb") as file:
-            return file.read(4) == b"\x7fELF"
-    except OSError:
+            if file.read(4) != b"\x7fELF":
+                return False
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                return content.find(PROBE) >= 0
+    except (OSError, ValueError):
         return False
 
 
@@ -171,7 +178,7 @@ def _python_of(script: Path) -> Path:
         return named
     raise UsageError(
         "command-not-python",
-        f"{script} is not a Python script",
+        f"{script} is neither a Python script nor a program built with `unsnarl cc`",
         "name the Python program itself: unsnarl hunt -- python script.py",
     )
 

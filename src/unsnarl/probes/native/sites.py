@@ -52,14 +52,9 @@ class Program:
         self._path = path
         symbols = self._symbols()
         if END not in symbols or "uns_rt" not in symbols:
-            raise TargetError(*self._refusal(bool(symbols)))
+            raise TargetError("nothing-instrumented", f"{path} is stripped: its symbols are needed")
         self.start = symbols.get(START, 0)
         self.limit = (symbols[END] - self.start) // UNIT + 1
-
-    def _refusal(self, has_symbols: bool) -> tuple[str, str]:
-        if has_symbols:
-            return "nothing-instrumented", f"{self._path} was not built with `unsnarl cc`"
-        return "nothing-instrumented", f"{self._path} is stripped: its symbols are needed"
 
     def codes(self) -> dict[str, Any]:
         """The content of codes.json."""
