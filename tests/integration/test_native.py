@@ -8,7 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
+from evaluation.truth import judge, load_bug
+
+from unsnarl.model.finding import FindingPoint
 
 ZOO = Path(__file__).parents[2] / "zoo" / "c"
 HUNT = ("hunt", "--fail", "15", "--pass", "15", "--seed", "5", "--json", "answer.json", "--")
@@ -146,7 +150,8 @@ def test_a_bug_is_found_and_proved_and_its_twin_is_quiet(tmp_path, bug, verb):
     (failure,) = json.loads((folder / "answer.json").read_text())["failures"]
     finding = failure["findings"][0]
     assert (failure["kind"], finding["status"]) == ("assertion", "confirmed"), done.stdout
-    assert [point["op"] for point in finding["explanation"][:3]] == ["read", "write", "write"]
+    told = msgspec.convert(finding["explanation"], list[FindingPoint])
+    assert judge(load_bug(folder).causes[0], told, folder).tells, done.stdout
     assert finding["fix"]["fail"] == finding["fix"]["deadlocks"] == 0 < finding["fix"]["runs"]
     replayed = unsnarl(folder, "replay", failure["run"].lstrip("0"), "--times", "10")
     assert "10 of 10" in replayed.stdout, replayed.stdout + replayed.stderr
