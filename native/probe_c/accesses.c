@@ -19,6 +19,9 @@ static uint64_t cell_at(uintptr_t word) {
 void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write) {
     if (!uns_c_on())
         return;
+    if (uns_rt.gated)
+        uns_c_remember(site, address);
+    uns_current()->last_site = site;
     uns_access(site, cell_at(WORD_OF(address)), write, 1);
     if (size <= 8)
         return;

@@ -6,6 +6,7 @@
 #include "probe.h"
 #include "runtime/plan_file.h"
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,13 @@ static int inside(uint32_t low, uint32_t high) {
     return span.found;
 }
 
+/* A signal strikes right after the probe was told of the access that it is about. */
+static void note_end(void) {
+    if (uns_rt.fatal && uns_rt.fatal != SIGABRT && uns_self)
+        uns_c_note_signal(uns_rt.fatal, uns_self->last_site);
+    uns_c_note_addresses();
+}
+
 static void refuse(const char *why) {
     dprintf(STDERR_FILENO, "unsnarl: this program cannot be run under a plan: %s\n", why);
     _exit(UNS_EXIT_REFUSED);
@@ -65,7 +73,7 @@ static void begin(int count, char **arguments, char **environment) {
     if (!path)
         return;
     static struct uns_plan plan;
-    static const struct uns_hooks hooks = {.inside = inside};
+    static const struct uns_hooks hooks = {.inside = inside, .ending = note_end};
     if (uns_plan_load(path, &plan) < 0)
         refuse("it was built with another version of unsnarl");
     unlink(path);

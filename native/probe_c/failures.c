@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "probe.h"
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,6 +48,15 @@ void uns_c_note_failure(const char *kind, const char *type, const char *message,
         used += (size_t)snprintf(note + used, 8, "\"]");
     }
     used += (size_t)snprintf(note + used, 8, "]}}");
+    uns_note(note, (uint32_t)used);
+}
+
+void uns_c_note_signal(int number, uint32_t site) {
+    char note[160];
+    int used = snprintf(note, sizeof note,
+                        "{\"failure\": {\"kind\": \"signal\", \"type\": \"SIG%s\", "
+                        "\"thread\": \"%s\", \"site\": %u}}",
+                        sigabbrev_np(number), uns_self->path, site);
     uns_note(note, (uint32_t)used);
 }
 

@@ -70,10 +70,15 @@ int64_t uns_c_until(clockid_t clock, const struct timespec *when);
 /* Free runs: a lock operation that libc did. */
 void uns_c_sync(const void *address, uint32_t site, enum uns_op op);
 
+/* What a site touched last, for its name (names.c). */
+void uns_c_remember(uint32_t site, const volatile void *address);
+void uns_c_note_addresses(void);
+
 void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write);
 void uns_c_verdict(void) __attribute__((noreturn));
 void uns_c_leave_thread(void);
 void uns_c_note_failure(const char *kind, const char *type, const char *message, const char *file,
                         unsigned line, const char *function);
+void uns_c_note_signal(int number, uint32_t site);
 extern int uns_c_beginning; /* the runtime makes a thread of its own */
 #endif

@@ -52,6 +52,7 @@ uint64_t uns_random(uint64_t *state) {
 }
 
 static void on_fatal(int number) {
+    uns_rt.fatal = number;
     uns_run_finish();
     signal(number, SIG_DFL);
     raise(number);
@@ -111,6 +112,8 @@ int uns_run_finish(void) {
     uns_rt.fast = 0;
     if (!__atomic_exchange_n(&uns_rt.active, 0, __ATOMIC_SEQ_CST))
         return 0;
+    if (uns_rt.hooks.ending)
+        uns_rt.hooks.ending();
     return uns_write_run_file();
 }
 

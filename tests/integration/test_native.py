@@ -150,6 +150,7 @@ def test_a_bug_is_found_and_proved_and_its_twin_is_quiet(tmp_path, bug, verb):
     (failure,) = json.loads((folder / "answer.json").read_text())["failures"]
     finding = failure["findings"][0]
     assert (failure["kind"], finding["status"]) == ("assertion", "confirmed"), done.stdout
+    assert json.loads((folder / "answer.json").read_text())["instrumented"]["modules"] == 1
     told = msgspec.convert(finding["explanation"], list[FindingPoint])
     assert judge(load_bug(folder).causes[0], told, folder).tells, done.stdout
     assert finding["fix"]["fail"] == finding["fix"]["deadlocks"] == 0 < finding["fix"]["runs"]
@@ -157,6 +158,18 @@ def test_a_bug_is_found_and_proved_and_its_twin_is_quiet(tmp_path, bug, verb):
     assert "10 of 10" in replayed.stdout, replayed.stdout + replayed.stderr
     quiet = unsnarl(folder, "hunt", "--max-runs", "40", "--", "./fixed")
     assert quiet.returncode == 0, quiet.stdout
+
+
+@needs_cxx
+def test_a_crash_is_told_by_its_line_and_globals_by_their_names(tmp_path):
+    folder = specimen(tmp_path, "macnetio", "c++")
+    done = unsnarl(folder, *HUNT, "./macnetio")
+    (failure,) = json.loads((folder / "answer.json").read_text())["failures"]
+    assert failure["signature"].startswith("SIGSEGV in macnetio.cpp:"), done.stdout
+    folder = specimen(tmp_path, "apachelog")
+    unsnarl(folder, *HUNT, "./apachelog")
+    (failure,) = json.loads((folder / "answer.json").read_text())["failures"]
+    assert failure["findings"][0]["variables"] == ["access_log"]
 
 
 def test_a_program_that_was_built_otherwise_is_refused(tmp_path):

@@ -86,6 +86,8 @@ struct uns_hooks {
     void (*unpark)(void *);
     /* Is the calling thread in code that owns the sites from low up to high, or called by it? */
     int (*inside)(uint32_t low, uint32_t high);
+    /* The run is over: the last chance for notes. It may be in a signal handler. */
+    void (*ending)(void);
 };
 
 enum uns_plan_kind { UNS_PLAN_FREE, UNS_PLAN_NOISE, UNS_PLAN_CONTROLLED, UNS_PLAN_REPLAY };
@@ -164,6 +166,7 @@ struct uns_runtime {
     int tracing; /* keep every event, not only the graph */
     int any_access;
     int by_object; /* one cell per object, not per attribute or element */
+    int fatal;     /* the signal that ends the process */
     int paused;    /* somebody is looking at the holder of the token: it is not stalled */
     uint64_t logical_time;
     int64_t clock_offset; /* virtual ns that waiting threads were spared */

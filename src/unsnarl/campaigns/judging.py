@@ -6,11 +6,13 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+import msgspec
+
 from unsnarl.campaigns.engine import Done
 from unsnarl.campaigns.labels import Labeller, Verdict
 from unsnarl.campaigns.profile import waiting_frames
-from unsnarl.model.run import Frame
-from unsnarl.runfile import RunFile, RunFileError
+from unsnarl.model.run import Failure, Frame
+from unsnarl.runfile import RunFile, RunFileError, SiteTable
 
 
 class Judge:
@@ -28,9 +30,17 @@ class Judge:
 
     def verdict(self, done: Done, run: RunFile | None, output: Path) -> Verdict:
         """The label of a run, with its failure and signature."""
-        failures = run.failures if run else ()
+        failures = tuple(map(self._placed, run.failures)) if run else ()
         waiting: list[Frame] = []
         if run is not None and run.waits:
             with contextlib.suppress(RunFileError):  # then the note's own frames must do
                 waiting = waiting_frames(run, self._codes, self._root)
         return self._labeller.label(done, failures, waiting, output)
+
+    def _placed(self, failure: Failure) -> Failure:
+        """With the frame of the site at which a signal struck."""
+        if not failure.site or failure.frames:
+            return failure
+        site = SiteTable.load(self._codes, self._root).site(failure.site)
+        frame = Frame(str(self._root / site.file), site.line, site.function)
+        return msgspec.structs.replace(failure, frames=(frame,)) if site.line else failure

@@ -30,6 +30,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     thread: str = ""
     frames: tuple[Frame, ...] = ()
     text: str = ""
+    site: int = 0  # where it struck, if there are no frames
 
 
 class Thread(msgspec.Struct, frozen=True):

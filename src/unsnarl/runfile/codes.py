@@ -35,6 +35,14 @@ class Code(msgspec.Struct, frozen=True):
     sites: tuple[SiteEntry, ...] = ()
 
 
+class Symbol(msgspec.Struct, frozen=True, array_like=True):
+    """A variable of a C program: where it begins, from the program's start, and its size."""
+
+    offset: int
+    size: int
+    name: str
+
+
 class CodesFile(msgspec.Struct, frozen=True):
     """The content of codes.json; ids from `watermark` on belong to single runs."""
 
@@ -43,3 +51,4 @@ class CodesFile(msgspec.Struct, frozen=True):
     codes: tuple[Code, ...]
     modules: int = 0
     probes: int = 0
+    symbols: tuple[Symbol, ...] = ()

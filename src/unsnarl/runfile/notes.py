@@ -21,6 +21,7 @@ class Notes(msgspec.Struct, frozen=True):
     variables: dict[int, str]
     codes: tuple[Code, ...]
     values: tuple[Any, ...]
+    addresses: dict[int, int] = {}  # by site, in the data of a C program
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -31,6 +32,7 @@ class _Line(msgspec.Struct, frozen=True):
     variables: dict[int, str] | None = None
     codes: tuple[Code, ...] = ()
     values: tuple[Any, ...] = ()
+    addresses: dict[int, int] | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -41,15 +43,17 @@ def parse_notes(text: bytes) -> Notes:
     plan: dict[str, Any] = {}
     failures: list[Failure] = []
     variables: dict[int, str] = {}
+    addresses: dict[int, int] = {}
     codes: list[Code] = []
     values: list[Any] = []
     for line in _lines(text):
         plan.update(line.run or {})
         failures.extend([line.failure] if line.failure else [])
         variables.update(line.variables or {})
+        addresses.update(line.addresses or {})
         codes.extend(line.codes)
         values.extend(line.values)
-    return Notes(plan, tuple(failures), variables, tuple(codes), tuple(values))
+    return Notes(plan, tuple(failures), variables, tuple(codes), tuple(values), addresses)
 
 
 def _lines(text: bytes) -> Iterator[_Line]:

@@ -15,7 +15,7 @@ from unsnarl.model.evidence import COUNT, Counts, Evidence, Places
 from unsnarl.model.graph import Edges, Graph
 from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
 from unsnarl.model.site import UNKNOWN_SITE, Op, Point, Site
-from unsnarl.runfile.codes import Code, CodesFile, SiteEntry
+from unsnarl.runfile.codes import Code, CodesFile, SiteEntry, Symbol
 from unsnarl.runfile.errors import RunFileError
 from unsnarl.runfile.reader import RunFile
 
@@ -38,6 +38,22 @@ class SiteTable:
         self.root = PurePath(root)
         last = max((code.base + code.size for code in self._codes), default=0)
         self.watermark = last if watermark is None else watermark
+        self.symbols: list[Symbol] = []
+
+    def variables(self, run: RunFile) -> Mapping[int, str]:
+        """The names of what sites touched in a run, as far as they are known."""
+        addresses = run.notes.addresses
+        if not addresses:
+            return run.variables
+        named = {site: self._symbol(offset) for site, offset in addresses.items()}
+        return {**named, **run.variables}
+
+    def _symbol(self, offset: int) -> str:
+        at = bisect_right(self.symbols, offset, key=lambda symbol: symbol.offset) - 1
+        if at < 0:
+            return ""
+        symbol = self.symbols[at]
+        return symbol.name if offset < symbol.offset + symbol.size else ""
 
     @classmethod
     def load(cls, path: Path | str, root: Path | str) -> SiteTable:
@@ -50,14 +66,18 @@ class SiteTable:
             raise RunFileError(path, f"is no list of codes: {error}") from error
         if content.version != CODES_VERSION:
             raise RunFileError(path, f"has version {content.version}, expected {CODES_VERSION}")
-        return cls(content.codes, root, content.watermark)
+        table = cls(content.codes, root, content.watermark)
+        table.symbols = sorted(content.symbols, key=lambda symbol: symbol.offset)
+        return table
 
     def for_run(self, run: RunFile) -> SiteTable:
         """The table for one run: this one, plus what that run alone loaded."""
         late = [code for code in run.codes if code.base >= self.watermark]
         if not late:
             return self
-        return SiteTable([*self._codes, *late], self.root, self.watermark)
+        table = SiteTable([*self._codes, *late], self.root, self.watermark)
+        table.symbols = self.symbols
+        return table
 
     def site(self, site_id: int) -> Site:
         """The site of a raw id, or UNKNOWN_SITE; the variable's name is not known here."""
@@ -210,7 +230,7 @@ class Interner:
         """Maps raw points of a run to campaign-wide indexes."""
         unique, inverse = np.unique(raw, return_inverse=True)
         table = self._table.for_run(run)
-        variables = run.variables
+        variables = table.variables(run)
         mapped = [self._index(point, table, variables) for point in unique.tolist()]
         return np.array(mapped, dtype=np.uint32)[inverse]
 

@@ -23,6 +23,7 @@ WRITES = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:write|vptr_update)"
 ATOMICS = re.compile(r"__tsan_(?:atomic|mem|read_write|unaligned_read_write)")
 WAITS = re.compile(r"(?:pthread|sem|mtx|cnd|thrd)_|sleep$|usleep$|sched_yield$")
 SYSTEM = "/usr/"
+DATA = tuple("bBdDrRgGsSuV")
 _FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 _CALL = re.compile(r"^\s*([0-9a-f]+):\s.*\b(?:call|jmp|bl?)q?\s.*<([A-Za-z_0-9]+)(?:@plt)?>")
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s")
@@ -73,9 +74,10 @@ class Program:
         return {
             "version": 1,
             "watermark": self.limit,
-            "modules": len({source.file for source in sources if _is_source(source.file)}),
+            "modules": len({one.file for one in sources if one.line and _is_source(one.file)}),
             "probes": sum(len(found) for found in blocks.values()),
             "codes": codes,
+            "symbols": list(self._variables()),
         }
 
     def places(self, dump: dict[str, Any]) -> array[int]:
@@ -106,6 +108,13 @@ class Program:
 
     def _site(self, address: int) -> int:
         return (address - self.start) // UNIT
+
+    def _variables(self) -> Iterator[tuple[int, int, str]]:
+        """The global and static variables: where they begin, their size, their name."""
+        for line in self._tool("nm", "-S", "-C", str(self._path)):
+            row = line.split(maxsplit=3)
+            if len(row) == 4 and row[2] in DATA:
+                yield int(row[0], 16) - self.start, int(row[1], 16), row[3]
 
     def _symbols(self) -> dict[str, int]:
         rows = (line.split() for line in self._tool("nm", str(self._path)))
