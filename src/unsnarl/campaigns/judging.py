@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
@@ -38,9 +39,21 @@ class Judge:
         return self._labeller.label(done, failures, waiting, output)
 
     def _placed(self, failure: Failure) -> Failure:
-        """With the frame of the site at which a signal struck."""
-        if not failure.site or failure.frames:
-            return failure
-        site = SiteTable.load(self._codes, self._root).site(failure.site)
-        frame = Frame(str(self._root / site.file), site.line, site.function)
-        return msgspec.structs.replace(failure, frames=(frame,)) if site.line else failure
+        """With whole paths, and with the frame of the site at which a signal struck."""
+        frames = tuple(self._whole(frame) for frame in failure.frames)
+        if failure.site and not frames:
+            site = self._table.site(failure.site)
+            file = str(self._root / site.file)
+            frames = (Frame(file, site.line, site.function),) if site.line else ()
+        return msgspec.structs.replace(failure, frames=frames)
+
+    def _whole(self, frame: Frame) -> Frame:
+        """An assertion of C names its file as the compiler was told, from where that was called."""
+        if Path(frame.file).is_absolute() or frame.file.startswith("<"):
+            return frame
+        files = (file for file in self._table.files() if Path(file).match(frame.file))
+        return msgspec.structs.replace(frame, file=next(files, frame.file))
+
+    @cached_property
+    def _table(self) -> SiteTable:
+        return SiteTable.load(self._codes, self._root)

@@ -70,6 +70,11 @@ class SiteTable:
         table.symbols = sorted(content.symbols, key=lambda symbol: symbol.offset)
         return table
 
+    def files(self) -> list[str]:
+        """The whole names of all source files."""
+        named = {entry.file for code in self._codes for entry in code.sites if entry.file}
+        return sorted({code.file for code in self._codes} | named)
+
     def for_run(self, run: RunFile) -> SiteTable:
         """The table for one run: this one, plus what that run alone loaded."""
         late = [code for code in run.codes if code.base >= self.watermark]
