@@ -84,6 +84,7 @@ static void begin(int count, char **arguments, char **environment) {
     if (uns_run_begin(&plan, &hooks) < 0)
         refuse("its memory is limited too tightly");
     uns_c_beginning = 0;
+    uns_c_watch_threads();
     pthread_atfork(NULL, NULL, uns_run_abandon);
 }
 __attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,

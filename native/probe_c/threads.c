@@ -26,29 +26,25 @@ static struct started *all[THREADS];
 static pthread_key_t ending;
 static __thread struct started *mine;
 
-static void make_key(void) {
-    static int made;
-    void leave(void *);
-    if (!__atomic_exchange_n(&made, 1, __ATOMIC_SEQ_CST))
-        pthread_key_create(&ending, leave);
-}
-
-/* A thread may end in many ways; all of them come by its destructors. Those of the program come
- * first: this one asks to be called again. */
-void leave(void *rounds) {
-    if ((uintptr_t)rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
-        pthread_setspecific(ending, (void *)((uintptr_t)rounds + 1));
-        return;
-    }
-    uns_c_leave_thread();
-}
-
-void uns_c_leave_thread(void) {
+static void leave_thread(void) {
     if (!mine || !uns_c_on())
         return;
     uns_lock_release(&mine->ended, 0);
     if (uns_thread_end(mine->thread) == UNS_DEADLOCKED)
         uns_c_verdict();
+}
+
+/* A thread may end in many ways; all of them come by its destructors. Those of the program come
+ * first: this one asks to be called again. */
+static void leave(void *rounds) {
+    if ((uintptr_t)rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+        pthread_setspecific(ending, (void *)((uintptr_t)rounds + 1));
+    else
+        leave_thread();
+}
+
+void uns_c_watch_threads(void) {
+    pthread_key_create(&ending, leave);
 }
 
 static void *run(void *argument) {
@@ -77,7 +73,6 @@ int pthread_create(pthread_t *handle, const pthread_attr_t *attributes, void *(*
                    void *argument) {
     if (uns_c_beginning || !uns_c_on())
         return UNS_C_REAL(pthread_create)(handle, attributes, routine, argument);
-    make_key();
     struct started *one = new_thread(routine, argument);
     if (!one)
         return EAGAIN;

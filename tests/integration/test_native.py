@@ -13,6 +13,7 @@ import pytest
 from evaluation.truth import judge, load_bug
 
 from unsnarl.model.finding import FindingPoint
+from unsnarl.probes.native import compiler
 
 ZOO = Path(__file__).parents[2] / "zoo" / "c"
 HUNT = ("hunt", "--fail", "15", "--pass", "15", "--seed", "5", "--json", "answer.json", "--")
@@ -127,6 +128,20 @@ def test_objects_and_libraries_are_linked_in_steps(tmp_path):
         assert (tmp_path / f"{name}.d").exists()
     built(tmp_path, "one.o", "two.o", "-o", "both")
     assert subprocess.run([tmp_path / "both"], check=False).returncode == 0
+
+
+def test_the_probe_takes_no_names_from_the_program():
+    done = subprocess.run(
+        ["nm", "-g", "--defined-only", compiler.folder() / compiler.LIBRARY],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    names = {line.split()[2] for line in done.stdout.splitlines() if len(line.split()) == 3}
+    ours = ("uns_", "__tsan_")
+    theirs = ("pthread_", "sem_", "sleep", "usleep", "sched_yield", "_exit", "_Exit", "__assert")
+    assert "uns_rt" in names
+    assert [name for name in sorted(names) if not name.startswith(ours + theirs)] == []
 
 
 def test_all_waiting_is_known_to_the_gate(tmp_path):

@@ -515,6 +515,18 @@ def test_pytest_runs_what_it_collected_once(start):
         assert "1 failed, 2 passed, 1 skipped, 1 xfailed, 1 warning, 1 error" in output
 
 
+def test_a_brief_run_fails_the_same_way_without_its_traceback(start):
+    client = start("pytest", "-q", "test_it.py", test_it=TESTS)
+    assert client.run(1)["status"] == client.run(2, brief=True)["status"] == 1
+    assert "E       assert [1, 2] == [1, 3]" in client.output(1)
+    assert "E       assert [1, 2] == [1, 3]" not in client.output(2)
+    whole, brief = (
+        [(one.kind, one.type, one.message, one.frames) for one in client.failures(number)]
+        for number in (1, 2)
+    )
+    assert whole == brief
+
+
 def test_failures_under_pytest_are_noted(start):
     client = start("pytest", "-q", "test_it.py", test_it=TESTS)
     client.run()

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from tests.unit.traces import run_of as run
 
 from unsnarl.experiments.constraints import Moments, Timeline, departures
-from unsnarl.experiments.minimise import Minimal, explanation
+from unsnarl.experiments.minimise import Minimal, _Search, _Tested, explanation
 from unsnarl.experiments.orders import conflicts, endings, hand_offs, orders, turns, waits
 from unsnarl.experiments.scene import Spot
 from unsnarl.experiments.told import chains, is_implied, tells
+from unsnarl.experiments.trials import Trial
 from unsnarl.model.site import Op
 
 ACQUIRE, RELEASE, CALL = Op.ACQUIRE, Op.RELEASE, Op.CALL
@@ -190,3 +193,31 @@ def test_a_lock_that_a_library_takes_is_told_as_the_call_when_it_was_taken():
     found = minimal_of(one, [(2, 3)], failing="0.1")
     told = explanation(found, found.timeline)
     assert [(event.at, event.site, event.op) for event in told] == [(2, 20, CALL), (3, 10, CALL)]
+
+
+def search_with(*outcomes):
+    """A search whose trials, one batch after the other, end with these signatures ("": passed)."""
+    left = list(outcomes)
+
+    def trials(plans):
+        return [Trial({}, "fail" if (end := left.pop(0)) else "pass", end, None) for _ in plans]
+
+    search = object.__new__(_Search)
+    search._trials = SimpleNamespace(run=trials, count=0)
+    search._signature, search._others = "ours", {"another"}
+    search._costs, search._clauses, search._passes = {}, [], []
+    search._best = _Tested(())
+    search._run = LOST_UPDATE
+    return search
+
+
+def test_runs_that_another_failure_ended_are_made_up_for():
+    search = search_with(*["another"] * 3, *["ours"] * 100)
+    assert search._is_certified([])
+    assert (search._best.reproduced, search._best.tries, search._best.odd) == (100, 100, 3)
+
+
+def test_a_failure_that_nobody_knows_counts_against_the_choice():
+    search = search_with(*["strange"] * 4, *["ours"] * 96)
+    search._is_certified([])
+    assert search._best.reproduced == search._best.tries - 4

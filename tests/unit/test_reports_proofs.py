@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What experiments proved, as a report tells it."""
 
+import msgspec
 import pytest
 from tests.unit.test_reports_build import SIZE, TABLE, TAKE, TEST, built, crash, failing_run, told
 
@@ -8,6 +9,7 @@ from unsnarl.model.finding import Repair, RepairPlace
 from unsnarl.reports.beside import difference_note, order_note
 from unsnarl.reports.facts import Captured, PassingFacts, ProofFacts, SignatureFacts, ToldEvent
 from unsnarl.reports.steps import brief_steps, passing_steps
+from unsnarl.reports.terminal import _proof_lines
 
 CELL = 77
 
@@ -109,6 +111,15 @@ def test_the_failure_says_how_often_it_came_back(failure):
         100,
         31,
     )
+
+
+@pytest.mark.parametrize(
+    ("odd", "told"), [(0, "fail."), (1, "1 more ended in"), (7, "7 more ended in another failure")]
+)
+def test_runs_that_another_failure_ended_are_told(failure, odd, told):
+    replay = msgspec.structs.replace(failure.replay, odd=odd)
+    changed = msgspec.structs.replace(failure, replay=replay)
+    assert told in _proof_lines(changed, changed.findings[0])[0]
 
 
 def test_a_fix_has_the_text_of_its_lines(failure):
