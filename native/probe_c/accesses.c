@@ -7,6 +7,7 @@
 
 #define GRANULE      4u
 #define MOST_WORDS   64u /* of a range: what lies behind is not looked at */
+#define MOST_FRESH   65536u
 #define ENTRY        __attribute__((aligned(64)))
 #define WORD_OF(a)   ((uintptr_t)(a) / GRANULE)
 #define ACCESS(n, w) uns_c_accessed(UNS_C_SITE(), address, n, w)
@@ -36,6 +37,17 @@ void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, 
         else
             uns_read(&uns_rt.tracker, &t->tracked, point, cell);
     }
+}
+
+/* Memory made anew: what was known of it is void. The last bytes of a very large block keep their
+ * past: voiding is for what a program asks for often. */
+void uns_c_fresh(const void *address, uint64_t size) {
+    if (!uns_c_on())
+        return;
+    struct uns_thread *t = uns_current();
+    uint64_t words = (size < MOST_FRESH ? size + GRANULE - 1 : MOST_FRESH) / GRANULE;
+    for (uint64_t i = 0; i < words; i++)
+        uns_forget(&uns_rt.tracker, &t->tracked, cell_at(WORD_OF(address) + i));
 }
 
 #define PLAIN(n)                                                                                   \

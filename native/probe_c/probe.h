@@ -75,6 +75,7 @@ void uns_c_remember(uint32_t site, const volatile void *address);
 void uns_c_note_addresses(void);
 
 void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write);
+void uns_c_fresh(const void *address, uint64_t size);
 void uns_c_verdict(void) __attribute__((noreturn));
 void uns_c_watch_threads(void);
 void uns_c_note_failure(const char *kind, const char *type, const char *message, const char *file,
