@@ -5,28 +5,54 @@
 #include "probe.h"
 #include <string.h>
 
-#define GRANULE      4u
-#define MOST_WORDS   64u /* of a range: what lies behind is not looked at */
-#define MOST_FRESH   65536u
-#define ENTRY        __attribute__((aligned(64)))
-#define WORD_OF(a)   ((uintptr_t)(a) / GRANULE)
-#define ACCESS(n, w) uns_c_accessed(UNS_C_SITE(), address, n, w)
+#define GRANULE    4u
+#define MOST_WORDS 64u /* of a range, under the gate: what lies behind is not looked at */
+#define MOST_FRESH 65536u
+#define ENTRY      __attribute__((aligned(64)))
+#define WORD_OF(a) ((uintptr_t)(a) / GRANULE)
+
+struct uns_shadow uns_c_shadow;
 
 static uint64_t cell_at(uintptr_t word) {
     return uns_cell_key(uns_mix(word), word);
 }
 
+/* A thread's first access of a free run, unless racy look-up is off: then there is no fast path. */
+static void look(struct uns_thread *t) {
+    if (!uns_view.mask && uns_rt.tracker.racy_lookup)
+        uns_view_shadow(&uns_rt.tracker, &uns_c_shadow, &t->tracked);
+}
+
+static int is_known(uintptr_t address, uint32_t point, int write) {
+    if (write ? uns_sees_write(address) : uns_sees_read(address))
+        return 1;
+    return uns_view.mask &&
+           (write ? uns_repeats_write(address, point) : uns_repeats_read(address, point));
+}
+
+static void access_shadow(struct uns_thread *t, uint32_t point, uintptr_t address, uint64_t size,
+                          int write) {
+    uintptr_t last = (address + size - 1) & ~(uintptr_t)(UNS_SHADOW_WORD - 1);
+    look(t);
+    t->muted++; /* a signal's handler may come in between: its accesses are not seen */
+    for (uintptr_t at = address & ~(uintptr_t)(UNS_SHADOW_WORD - 1); at <= last;
+         at += UNS_SHADOW_WORD)
+        if (is_known(at, point, write))
+            continue;
+        else if (write)
+            uns_shadow_write(&uns_rt.tracker, &uns_c_shadow, &t->tracked, point, at);
+        else
+            uns_shadow_read(&uns_rt.tracker, &uns_c_shadow, &t->tracked, point, at);
+    t->muted--;
+}
+
 /* An object of 8 bytes is one cell, at its beginning; smaller ones that share 4 bytes are one. */
-void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write) {
-    if (!uns_c_on())
-        return;
+static void access_cells(struct uns_thread *t, uint32_t site, const volatile void *address,
+                         uint64_t size, int write) {
     if (uns_rt.gated)
         uns_c_remember(site, address);
-    uns_current()->last_site = site;
+    t->last_site = site;
     uns_access(site, cell_at(WORD_OF(address)), write, 1);
-    if (size <= 8)
-        return;
-    struct uns_thread *t = uns_current();
     uint32_t point = UNS_POINT(site, write ? UNS_WRITE : UNS_READ);
     uint64_t words = size / 8 < MOST_WORDS ? size / 8 : MOST_WORDS;
     for (uint64_t i = 1; i < words; i++) {
@@ -39,75 +65,103 @@ void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, 
     }
 }
 
-/* Memory made anew: what was known of it is void. The last bytes of a very large block keep their
- * past: voiding is for what a program asks for often. */
+void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write) {
+    if (!uns_c_on())
+        return;
+    struct uns_thread *t = uns_current();
+    if (uns_c_shadow.hot)
+        access_shadow(t, UNS_POINT(site, write ? UNS_WRITE : UNS_READ), (uintptr_t)address, size,
+                      write);
+    else
+        access_cells(t, site, address, size, write);
+}
+
+/* Memory made anew: what was known of it is void. Under the gate, the last bytes of a very large
+ * block keep their past: voiding is for what a program asks for often. */
 void uns_c_fresh(const void *address, uint64_t size) {
     if (!uns_c_on())
         return;
+    if (uns_c_shadow.hot) {
+        uns_shadow_forget(&uns_c_shadow, (uintptr_t)address, size);
+        return;
+    }
     struct uns_thread *t = uns_current();
     uint64_t words = (size < MOST_FRESH ? size + GRANULE - 1 : MOST_FRESH) / GRANULE;
     for (uint64_t i = 0; i < words; i++)
         uns_forget(&uns_rt.tracker, &t->tracked, cell_at(WORD_OF(address) + i));
 }
 
+void uns_c_slow(const volatile void *address, uint64_t size, int write, const void *pc) {
+    uint32_t site = uns_c_site(pc);
+    if (uns_view.mask && size <= UNS_SHADOW_WORD &&
+        is_known((uintptr_t)address, UNS_POINT(site, write ? UNS_WRITE : UNS_READ), write))
+        return;
+    if (uns_rt.active)
+        uns_c_accessed(site, address, size, write);
+    else
+        uns_view_nothing();
+}
+
+/* More than one word, perhaps. */
+static inline void told_range(void *address, uint64_t size, int write, const void *pc) {
+    if (uns_view.bit != UINT64_MAX && size)
+        uns_c_slow(address, size, write, pc);
+}
+
 #define PLAIN(n)                                                                                   \
     ENTRY void __tsan_read##n(void *address) {                                                     \
-        ACCESS(n, 0);                                                                              \
+        uns_c_read(address, n, UNS_C_HERE);                                                        \
     }                                                                                              \
     ENTRY void __tsan_write##n(void *address) {                                                    \
-        ACCESS(n, 1);                                                                              \
+        uns_c_write(address, n, UNS_C_HERE);                                                       \
     }                                                                                              \
     ENTRY void __tsan_volatile_read##n(void *address) {                                            \
-        ACCESS(n, 0);                                                                              \
+        uns_c_read(address, n, UNS_C_HERE);                                                        \
     }                                                                                              \
     ENTRY void __tsan_volatile_write##n(void *address) {                                           \
-        ACCESS(n, 1);                                                                              \
+        uns_c_write(address, n, UNS_C_HERE);                                                       \
     }                                                                                              \
     ENTRY void __tsan_read_write##n(void *address) {                                               \
-        ACCESS(n, 0);                                                                              \
-        ACCESS(n, 1);                                                                              \
+        uns_c_read(address, n, UNS_C_HERE);                                                        \
+        uns_c_write(address, n, UNS_C_HERE);                                                       \
     }
-#define UNALIGNED(n)                                                                               \
-    ENTRY void __tsan_unaligned_read##n(void *address) {                                           \
-        ACCESS(n, 0);                                                                              \
+#define WIDE(n, name)                                                                              \
+    ENTRY void __tsan_##name##read##n(void *address) {                                             \
+        told_range(address, n, 0, UNS_C_HERE);                                                     \
     }                                                                                              \
-    ENTRY void __tsan_unaligned_write##n(void *address) {                                          \
-        ACCESS(n, 1);                                                                              \
-    }                                                                                              \
-    ENTRY void __tsan_unaligned_volatile_read##n(void *address) {                                  \
-        ACCESS(n, 0);                                                                              \
-    }                                                                                              \
-    ENTRY void __tsan_unaligned_volatile_write##n(void *address) {                                 \
-        ACCESS(n, 1);                                                                              \
-    }                                                                                              \
-    ENTRY void __tsan_unaligned_read_write##n(void *address) {                                     \
-        ACCESS(n, 0);                                                                              \
-        ACCESS(n, 1);                                                                              \
+    ENTRY void __tsan_##name##write##n(void *address) {                                            \
+        told_range(address, n, 1, UNS_C_HERE);                                                     \
     }
+#define WIDE_BOTH(n, name)                                                                         \
+    ENTRY void __tsan_##name##read_write##n(void *address) {                                       \
+        told_range(address, n, 0, UNS_C_HERE);                                                     \
+        told_range(address, n, 1, UNS_C_HERE);                                                     \
+    }
+#define UNALIGNED(n) WIDE(n, unaligned_) WIDE(n, unaligned_volatile_) WIDE_BOTH(n, unaligned_)
 PLAIN(1)
 PLAIN(2)
 PLAIN(4)
 PLAIN(8)
-PLAIN(16)
+WIDE(16, )
+WIDE(16, volatile_)
+WIDE_BOTH(16, )
 UNALIGNED(2)
 UNALIGNED(4)
 UNALIGNED(8)
 UNALIGNED(16)
 
 void __tsan_read_range(void *address, unsigned long size) {
-    if (size)
-        ACCESS(size, 0);
+    told_range(address, size, 0, UNS_C_HERE);
 }
 void __tsan_write_range(void *address, unsigned long size) {
-    if (size)
-        ACCESS(size, 1);
+    told_range(address, size, 1, UNS_C_HERE);
 }
 void __tsan_vptr_read(void *address) {
-    ACCESS(8, 0);
+    uns_c_read(address, 8, UNS_C_HERE);
 }
 void __tsan_vptr_update(void **address, void *value) {
     if (*address != value)
-        ACCESS(8, 1);
+        uns_c_write(address, 8, UNS_C_HERE);
 }
 
 void *__tsan_memcpy(void *to, const void *from, unsigned long size) {

@@ -14,6 +14,9 @@
 #include <unwind.h>
 
 #define PLAN "UNSNARL_PLAN="
+/* In a free run, so many writes that tell nobody anything may have one time: reading the clock
+ * costs as much as all else on the slow path. */
+#define STALE 16u
 
 int uns_c_beginning;
 
@@ -84,6 +87,9 @@ static void begin(int count, char **arguments, char **environment) {
     if (uns_run_begin(&plan, &hooks) < 0)
         refuse("its memory is limited too tightly");
     uns_c_beginning = 0;
+    if (!uns_rt.held && uns_shadow_init(&uns_c_shadow) < 0)
+        refuse("its memory is limited too tightly");
+    uns_rt.tracker.stale = STALE;
     uns_c_watch_threads();
     pthread_atfork(NULL, NULL, uns_run_abandon);
 }

@@ -97,8 +97,15 @@ int64_t uns_c_until(clockid_t clock, const struct timespec *when) {
 }
 
 void uns_c_sync(const void *address, uint32_t site, enum uns_op op) {
+    struct uns_tracked *t = &uns_current()->tracked;
     uint64_t hash = uns_mix((uintptr_t)address);
-    if (site)
-        uns_write_forced(&uns_rt.tracker, &uns_current()->tracked, UNS_POINT(site, op),
-                         uns_cell_key(hash, hash >> 32));
+    if (!site)
+        return;
+    if (uns_view.mask && uns_repeats_write((uintptr_t)address, UNS_POINT(site, op)))
+        return;
+    if (uns_c_shadow.hot)
+        uns_shadow_forced(&uns_rt.tracker, &uns_c_shadow, t, UNS_POINT(site, op),
+                          (uintptr_t)address);
+    else
+        uns_write_forced(&uns_rt.tracker, t, UNS_POINT(site, op), uns_cell_key(hash, hash >> 32));
 }

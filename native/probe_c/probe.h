@@ -7,6 +7,7 @@
 #ifndef UNSNARL_PROBE_C_H
 #define UNSNARL_PROBE_C_H
 #include "runtime/internal.h"
+#include "tracker/shadow.h"
 #include <pthread.h>
 
 /* A site is a return address inside the program, from its start, in units of 4 bytes: no two calls
@@ -28,7 +29,8 @@ static inline int uns_c_on(void) {
 static inline int uns_c_gated(void) {
     return uns_c_on() && uns_rt.gated;
 }
-#define UNS_C_SITE() uns_c_site(__builtin_return_address(0))
+#define UNS_C_HERE   __builtin_return_address(0)
+#define UNS_C_SITE() uns_c_site(UNS_C_HERE)
 
 /* The next definition of a function: libc's. */
 #define UNS_C_REAL(name)                                                                           \
@@ -75,7 +77,18 @@ void uns_c_remember(uint32_t site, const volatile void *address);
 void uns_c_note_addresses(void);
 
 void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write);
+extern struct uns_shadow uns_c_shadow; /* of a free run */
 void uns_c_fresh(const void *address, uint64_t size);
+void uns_c_slow(const volatile void *address, uint64_t size, int write, const void *pc);
+/* An access of one word. What nearly every call does: one look at the thread's view, and back. */
+static inline void uns_c_read(const volatile void *address, uint64_t size, const void *pc) {
+    if (UNS_UNLIKELY(!uns_sees_read((uintptr_t)address)))
+        uns_c_slow(address, size, 0, pc);
+}
+static inline void uns_c_write(const volatile void *address, uint64_t size, const void *pc) {
+    if (UNS_UNLIKELY(!uns_sees_write((uintptr_t)address)))
+        uns_c_slow(address, size, 1, pc);
+}
 void uns_c_verdict(void) __attribute__((noreturn));
 void uns_c_watch_threads(void);
 void uns_c_note_failure(const char *kind, const char *type, const char *message, const char *file,

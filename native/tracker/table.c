@@ -99,10 +99,10 @@ static int is_later(const struct uns_table *table, const struct row *new, const 
 }
 
 /* Only the latest times are kept (Recon 3.1, "lossy timestamps"). */
-void uns_table_add(struct uns_table *table, const void *added) {
+uint32_t uns_table_add(struct uns_table *table, const void *added) {
     if (table->used * 2 >= table->capacity && grow(table) < 0 && table->used == table->capacity) {
         table->dropped++;
-        return;
+        return UINT32_MAX;
     }
     const struct row *new = added;
     struct row *row = find(table, new), old = *row;
@@ -116,6 +116,7 @@ void uns_table_add(struct uns_table *table, const void *added) {
     row->count = old.count + new->count;
     row->kind = old.kind < new->kind ? old.kind : new->kind;
     row->span = old.span < new->span ? old.span : new->span;
+    return (uint32_t)(((char *)row - table->rows) / table->row_size);
 }
 
 void uns_table_merge(struct uns_table *into, const struct uns_table *from) {

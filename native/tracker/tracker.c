@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "tracker/tracker.h"
+#include "tracker/edges.h"
 #include <string.h>
 
 int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_options *options,
@@ -20,6 +20,7 @@ int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_optio
     if (tracker->window_size)
         tracker->windows = uns_pages(count * sizeof *tracker->windows);
     tracker->now = now;
+    tracker->stale = 1;
     return tracker->cells && tracker->histories && (tracker->windows || !tracker->window_size) ? 0
                                                                                                : -1;
 }
@@ -65,12 +66,6 @@ static void unlock_cell(struct uns_tracker *tracker, uint64_t key) {
     __atomic_clear(&tracker->locks[key % UNS_LOCK_STRIPES], __ATOMIC_RELEASE);
 }
 
-static void push(const struct uns_tracker *tracker, struct uns_tracked *t,
-                 enum uns_context_event event) {
-    uint64_t context = __atomic_load_n(&t->context, __ATOMIC_RELAXED);
-    __atomic_store_n(&t->context, (context << 2 | event) & tracker->context_mask, __ATOMIC_RELAXED);
-}
-
 /* The home slot is tried first (the fast path looks only there), then its neighbours; a full
  * bucket gives up its home slot: lossy like Recon's table (5.1), but counted. */
 static struct uns_cell *find(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t key) {
@@ -93,29 +88,6 @@ static struct uns_cell *find(struct uns_tracker *tracker, struct uns_tracked *t,
 
 static struct uns_history *history(const struct uns_tracker *tracker, const struct uns_cell *cell) {
     return &tracker->histories[cell - tracker->cells];
-}
-
-static struct uns_access_record access_now(const struct uns_tracked *t, uint32_t point,
-                                           uint64_t now) {
-    return (struct uns_access_record){
-        .time = now, .point = point, .context = (uint16_t)t->context, .index = (uint16_t)t->index};
-}
-
-static void add_edge(struct uns_tracked *t, uint64_t cell, const struct uns_access_record *source,
-                     const struct uns_access_record *sink) {
-    const struct uns_edge_record edge = {
-        .source_point = source->point,
-        .sink_point = sink->point,
-        .source_context = source->context,
-        .sink_context = sink->context,
-        .source_thread = source->index,
-        .sink_thread = sink->index,
-        .source_time = source->time,
-        .sink_time = sink->time,
-        .cell = cell,
-        .count = 1,
-    };
-    uns_table_add(&t->edges, &edge);
 }
 
 static void join_window(struct uns_tracker *tracker, struct uns_tracked *t, struct uns_cell *cell,

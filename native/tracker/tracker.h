@@ -87,6 +87,16 @@ struct uns_table {
     uint64_t dropped;
 };
 
+/* A pair of points that communicate, as one thread saw it (shadow.c). */
+#define UNS_OFTEN_LOG 8
+struct uns_often {
+    uint64_t key;   /* source << 32 | sink */
+    uint64_t count; /* until now, but for those since the latest look */
+    uint32_t left;  /* until the next look, */
+    uint32_t step;  /* ... of so many */
+    uint32_t row;   /* of its latest edge */
+};
+
 /* What the tracker keeps of a thread; hot fields first. */
 struct uns_tracked {
     uint64_t bit, read_bit, write_mask;
@@ -95,6 +105,9 @@ struct uns_tracked {
     uint32_t remote;          /* its latest access found another thread's before it */
     struct uns_table edges, patterns;
     struct uns_table gaps; /* patterns of kinds UNREAD and REREAD: their threads alternate not */
+    uint64_t time;         /* of its latest communication, */
+    uint32_t stale;        /* ... and how many writes have been given it since (shadow.c) */
+    struct uns_often often[1 << UNS_OFTEN_LOG];
     /* Written by other threads on every communication: a line of its own. */
     _Alignas(64) uint64_t context;
 };
@@ -106,6 +119,7 @@ struct uns_tracker {
     int first_read, first_write, racy_lookup, anti_edges, own_reads;
     struct uns_window *windows; /* of the cells that two threads touched */
     uint32_t windows_used, window_size, reach;
+    uint32_t stale; /* writes in a row that may have one time (shadow.c) */
     struct uns_tracked *live[UNS_LIVE_IDS];
     uint64_t (*now)(void);
     char locks[UNS_LOCK_STRIPES];
@@ -152,7 +166,8 @@ UNS_API void uns_window_end(struct uns_tracker *tracker, struct uns_tracked *t,
                             struct uns_cell *cell);
 UNS_API void uns_windows_end(struct uns_tracker *tracker, struct uns_tracked *t);
 
-UNS_API void uns_table_add(struct uns_table *table, const void *row);
+/* Where it is now, until the table grows; UINT32_MAX: dropped. */
+UNS_API uint32_t uns_table_add(struct uns_table *table, const void *row);
 UNS_API void uns_table_merge(struct uns_table *into, const struct uns_table *from);
 UNS_API void uns_table_free(struct uns_table *table);
 UNS_API uint32_t uns_row_count(const void *row);
