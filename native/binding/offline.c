@@ -4,6 +4,7 @@
  */
 #include "binding.h"
 #include "runtime/internal.h"
+#include "tracker/shadow.h"
 #include <sys/mman.h>
 
 struct event {
@@ -41,10 +42,38 @@ static void feed(struct uns_tracker *tracker, struct uns_tracked *threads, const
     }
 }
 
+/* The same, with the cells in shadow memory: what probe_c does in free runs. */
+static void feed_shadow(struct uns_tracker *tracker, struct uns_shadow *shadow,
+                        struct uns_tracked *t, const struct event *e) {
+    uns_view_shadow(tracker, shadow, t);
+    switch (e->kind) {
+    case EVENT_READ:
+        if (!uns_sees_read(e->cell) && !(uns_view.mask && uns_repeats_read(e->cell, e->point)))
+            uns_shadow_read(tracker, shadow, t, e->point, e->cell);
+        break;
+    case EVENT_WRITE:
+        if (!uns_sees_write(e->cell) && !(uns_view.mask && uns_repeats_write(e->cell, e->point)))
+            uns_shadow_write(tracker, shadow, t, e->point, e->cell);
+        break;
+    case EVENT_FORCED:
+        uns_shadow_forced(tracker, shadow, t, e->point, e->cell);
+        break;
+    case EVENT_INIT:
+        uns_shadow_forget(shadow, e->cell, UNS_SHADOW_WORD);
+        uns_shadow_forced(tracker, shadow, t, e->point, e->cell);
+        break;
+    case EVENT_FORGET:
+        uns_shadow_forget(shadow, e->cell, UNS_SHADOW_WORD);
+        break;
+    }
+}
+
 /* uns_mix backwards. */
 static uint64_t unmix(uint64_t key) {
     return (key ^ key >> 32) * 0xF1DE83E19937733Dull;
 }
+
+static int shadowed;
 
 static void append_rows(const struct uns_table *all, struct uns_array *rows) {
     for (uint32_t i = 0; i < all->capacity; i++) {
@@ -53,7 +82,7 @@ static void append_rows(const struct uns_table *all, struct uns_array *rows) {
             continue;
         struct uns_edge_record *copy = /* patterns begin alike */
             (struct uns_edge_record *)((char *)rows->data + rows->used - all->row_size);
-        copy->cell = unmix(copy->cell);
+        copy->cell = shadowed ? copy->cell * UNS_SHADOW_WORD : unmix(copy->cell);
     }
 }
 
@@ -84,16 +113,24 @@ static PyObject *results(struct uns_tracked *threads) {
 static PyObject *run(const struct event *events, Py_ssize_t count,
                      const struct uns_tracker_options *options) {
     struct uns_tracker tracker;
+    struct uns_shadow shadow = {0};
     struct uns_tracked *threads = uns_pages(UNS_LIVE_IDS * sizeof *threads);
-    if (!threads || uns_tracker_init(&tracker, options, offline_now) < 0)
+    if (!threads || uns_tracker_init(&tracker, options, offline_now) < 0 ||
+        (shadowed && uns_shadow_init(&shadow) < 0))
         return PyErr_NoMemory();
     for (uint32_t i = 0; i + 1 < UNS_LIVE_IDS; i++)
         uns_tracked_init(&tracker, &threads[i], i + 1, i);
     for (event_time = 0; (Py_ssize_t)event_time < count; event_time++)
-        feed(&tracker, threads, &events[event_time]);
+        if (shadowed)
+            feed_shadow(&tracker, &shadow, &threads[events[event_time].thread],
+                        &events[event_time]);
+        else
+            feed(&tracker, threads, &events[event_time]);
     uns_windows_end(&tracker, &threads[0]);
     PyObject *both = results(threads);
     uns_tracker_free(&tracker);
+    uns_shadow_free(&shadow);
+    uns_view_nothing();
     munmap(threads, UNS_LIVE_IDS * sizeof *threads);
     return both;
 }
@@ -103,8 +140,9 @@ PyObject *uns_track(PyObject *module, PyObject *args) {
     unsigned context_size, window_size = 0;
     int first_read, anti_edges = 0, own_reads = 0, racy_lookup = 1;
     const char *rule;
-    if (!PyArg_ParseTuple(args, "y*Ips|pppI:track", &events, &context_size, &first_read, &rule,
-                          &anti_edges, &own_reads, &racy_lookup, &window_size))
+    shadowed = 0;
+    if (!PyArg_ParseTuple(args, "y*Ips|pppIp:track", &events, &context_size, &first_read, &rule,
+                          &anti_edges, &own_reads, &racy_lookup, &window_size, &shadowed))
         return NULL;
     const struct event *rows = events.buf;
     Py_ssize_t count = events.len / (Py_ssize_t)sizeof *rows;

@@ -23,9 +23,7 @@ static void look(struct uns_thread *t) {
         uns_view_shadow(&uns_rt.tracker, &uns_c_shadow, &t->tracked);
 }
 
-static int is_known(uintptr_t address, uint32_t point, int write) {
-    if (write ? uns_sees_write(address) : uns_sees_read(address))
-        return 1;
+static inline int repeats(uintptr_t address, uint32_t point, int write) {
     return uns_view.mask &&
            (write ? uns_repeats_write(address, point) : uns_repeats_read(address, point));
 }
@@ -37,11 +35,9 @@ static void access_shadow(struct uns_thread *t, uint32_t point, uintptr_t addres
     t->muted++; /* a signal's handler may come in between: its accesses are not seen */
     for (uintptr_t at = address & ~(uintptr_t)(UNS_SHADOW_WORD - 1); at <= last;
          at += UNS_SHADOW_WORD)
-        if (is_known(at, point, write))
-            continue;
-        else if (write)
+        if (write && !uns_sees_write(at) && !repeats(at, point, write))
             uns_shadow_write(&uns_rt.tracker, &uns_c_shadow, &t->tracked, point, at);
-        else
+        else if (!write && !uns_sees_read(at) && !repeats(at, point, write))
             uns_shadow_read(&uns_rt.tracker, &uns_c_shadow, &t->tracked, point, at);
     t->muted--;
 }
@@ -69,7 +65,7 @@ void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, 
     if (!uns_c_on())
         return;
     struct uns_thread *t = uns_current();
-    if (uns_c_shadow.hot)
+    if (uns_c_shadow.words)
         access_shadow(t, UNS_POINT(site, write ? UNS_WRITE : UNS_READ), (uintptr_t)address, size,
                       write);
     else
@@ -81,7 +77,7 @@ void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, 
 void uns_c_fresh(const void *address, uint64_t size) {
     if (!uns_c_on())
         return;
-    if (uns_c_shadow.hot) {
+    if (uns_c_shadow.words) {
         uns_shadow_forget(&uns_c_shadow, (uintptr_t)address, size);
         return;
     }
@@ -91,21 +87,26 @@ void uns_c_fresh(const void *address, uint64_t size) {
         uns_forget(&uns_rt.tracker, &t->tracked, cell_at(WORD_OF(address) + i));
 }
 
-void uns_c_slow(const volatile void *address, uint64_t size, int write, const void *pc) {
-    uint32_t site = uns_c_site(pc);
-    if (uns_view.mask && size <= UNS_SHADOW_WORD &&
-        is_known((uintptr_t)address, UNS_POINT(site, write ? UNS_WRITE : UNS_READ), write))
-        return;
+static void slow(const volatile void *address, uint64_t size, int write, const void *pc) {
     if (uns_rt.active)
-        uns_c_accessed(site, address, size, write);
+        uns_c_accessed(uns_c_site(pc), address, size, write);
     else
         uns_view_nothing();
+}
+
+void uns_c_slow_read(const volatile void *address, uint64_t size, const void *pc) {
+    if (!repeats((uintptr_t)address, UNS_POINT(uns_c_site(pc), UNS_READ), 0))
+        slow(address, size, 0, pc);
+}
+void uns_c_slow_write(const volatile void *address, uint64_t size, const void *pc) {
+    if (!repeats((uintptr_t)address, UNS_POINT(uns_c_site(pc), UNS_WRITE), 1))
+        slow(address, size, 1, pc);
 }
 
 /* More than one word, perhaps. */
 static inline void told_range(void *address, uint64_t size, int write, const void *pc) {
     if (uns_view.bit != UINT64_MAX && size)
-        uns_c_slow(address, size, write, pc);
+        slow(address, size, write, pc);
 }
 
 #define PLAIN(n)                                                                                   \

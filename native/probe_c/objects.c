@@ -103,7 +103,7 @@ void uns_c_sync(const void *address, uint32_t site, enum uns_op op) {
         return;
     if (uns_view.mask && uns_repeats_write((uintptr_t)address, UNS_POINT(site, op)))
         return;
-    if (uns_c_shadow.hot)
+    if (uns_c_shadow.words)
         uns_shadow_forced(&uns_rt.tracker, &uns_c_shadow, t, UNS_POINT(site, op),
                           (uintptr_t)address);
     else

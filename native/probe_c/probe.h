@@ -79,15 +79,16 @@ void uns_c_note_addresses(void);
 void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write);
 extern struct uns_shadow uns_c_shadow; /* of a free run */
 void uns_c_fresh(const void *address, uint64_t size);
-void uns_c_slow(const volatile void *address, uint64_t size, int write, const void *pc);
+void uns_c_slow_read(const volatile void *address, uint64_t size, const void *pc);
+void uns_c_slow_write(const volatile void *address, uint64_t size, const void *pc);
 /* An access of one word. What nearly every call does: one look at the thread's view, and back. */
 static inline void uns_c_read(const volatile void *address, uint64_t size, const void *pc) {
     if (UNS_UNLIKELY(!uns_sees_read((uintptr_t)address)))
-        uns_c_slow(address, size, 0, pc);
+        uns_c_slow_read(address, size, pc);
 }
 static inline void uns_c_write(const volatile void *address, uint64_t size, const void *pc) {
     if (UNS_UNLIKELY(!uns_sees_write((uintptr_t)address)))
-        uns_c_slow(address, size, 1, pc);
+        uns_c_slow_write(address, size, pc);
 }
 void uns_c_verdict(void) __attribute__((noreturn));
 void uns_c_watch_threads(void);

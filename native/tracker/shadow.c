@@ -15,16 +15,16 @@
 #define STEP       64
 #define PER_OCTAVE 5
 
-static const uint64_t all_seen = UINT64_MAX;
-__thread struct uns_view uns_view = {.hot = (const char *)&all_seen};
+static const struct uns_word all_seen = {.seen = UINT64_MAX};
+__thread struct uns_view uns_view = {.words = (const char *)&all_seen};
 
 void uns_view_nothing(void) {
     uns_view = (struct uns_view){
-        .hot = (const char *)&all_seen, .bit = UINT64_MAX, .exclusive = UINT64_MAX};
+        .words = (const char *)&all_seen, .bit = UINT64_MAX, .exclusive = UINT64_MAX};
 }
 
 void uns_view_everything(void) {
-    uns_view = (struct uns_view){.hot = (const char *)&all_seen};
+    uns_view = (struct uns_view){.words = (const char *)&all_seen};
 }
 
 static uint64_t bit_of(uint32_t id) {
@@ -40,13 +40,13 @@ void uns_view_shadow(const struct uns_tracker *tracker, const struct uns_shadow 
     uns_view_everything();
     if (!tracker->racy_lookup)
         return;
-    uns_view.hot = shadow->hot;
+    uns_view.words = shadow->words;
     uns_view.mask = shadow->mask;
-    uns_view.cold = shadow->cold;
+    uns_view.times = shadow->times;
     uns_view.thread = t;
     uns_view.bit = tracker->first_read ? bit_of(t->id) : 0;
     /* The paper's rule asks for less than the whole word: it has no fast path of its own here. */
-    uns_view.exclusive = tracker->first_write ? exclusive_of(t) : 0;
+    uns_view.exclusive = tracker->first_write ? exclusive_of(t) : UINT64_MAX;
 }
 
 static char *reserve(uint64_t bytes) {
@@ -61,9 +61,9 @@ int uns_shadow_init(struct uns_shadow *shadow) {
     memset(shadow, 0, sizeof *shadow);
     for (int bits = BIG; bits >= SMALL; bits -= 4) {
         shadow->mask = (1ull << bits) - UNS_SHADOW_WORD;
-        shadow->hot = reserve(1ull << bits);
-        shadow->cold = reserve(2ull << bits);
-        if (shadow->hot && shadow->cold)
+        shadow->words = reserve(2ull << bits);
+        shadow->times = reserve(1ull << bits);
+        if (shadow->words && shadow->times)
             return 0;
         uns_shadow_free(shadow);
     }
@@ -72,19 +72,25 @@ int uns_shadow_init(struct uns_shadow *shadow) {
 
 void uns_shadow_free(struct uns_shadow *shadow) {
     uint64_t bytes = shadow->mask + UNS_SHADOW_WORD;
-    if (shadow->hot)
-        munmap(shadow->hot, bytes);
-    if (shadow->cold)
-        munmap(shadow->cold, 2 * bytes);
-    shadow->hot = shadow->cold = NULL;
+    if (shadow->words)
+        munmap(shadow->words, 2 * bytes);
+    if (shadow->times)
+        munmap(shadow->times, bytes);
+    shadow->words = shadow->times = NULL;
 }
 
-static uint64_t *hot_at(const struct uns_shadow *shadow, uintptr_t address) {
-    return (uint64_t *)(shadow->hot + (address & shadow->mask));
+static struct uns_word *word_at(const struct uns_shadow *shadow, uintptr_t address) {
+    return uns_word_at(shadow->words, shadow->mask, address);
 }
 
-static struct uns_access_record *cold_at(const struct uns_shadow *shadow, uintptr_t address) {
-    return (struct uns_access_record *)(shadow->cold + 2 * (address & shadow->mask));
+static uint64_t *time_at(const struct uns_shadow *shadow, uintptr_t address) {
+    return (uint64_t *)(shadow->times + (address & shadow->mask));
+}
+
+static struct uns_access_record last_write(const struct uns_shadow *shadow, uintptr_t address) {
+    const struct uns_word *word = word_at(shadow, address);
+    return (struct uns_access_record){*time_at(shadow, address), word->point, word->context,
+                                      word->index};
 }
 
 static char *lock_word(struct uns_tracker *tracker, struct uns_shadow *shadow, uintptr_t address) {
@@ -112,7 +118,7 @@ static struct uns_often *count_pair(struct uns_tracked *t, uint32_t source, uint
     struct uns_often *often = uns_often_at(t, key), *other = uns_often_other(t, often);
     if (often->key != key && (other->key == key || other->count < often->count))
         often = other;
-    if (often->key != key)
+    if (often->key != key || !often->step)
         *often = (struct uns_often){.key = key, .step = 1};
     often->count += often->step;
     return often;
@@ -154,19 +160,19 @@ static int communicate(struct uns_tracker *tracker, struct uns_tracked *t, uint3
 void uns_shadow_read(struct uns_tracker *tracker, struct uns_shadow *shadow, struct uns_tracked *t,
                      uint32_t point, uintptr_t address) {
     char *lock = lock_word(tracker, shadow, address);
-    uint64_t *hot = hot_at(shadow, address), word = __atomic_load_n(hot, RELAXED);
-    uint64_t bit = bit_of(t->id);
-    uint32_t writer = (uint32_t)(word >> UNS_SHADOW_READERS);
-    if (writer && writer != t->id && !(word & bit && tracker->first_read)) {
-        const struct uns_access_record source = *cold_at(shadow, address);
+    struct uns_word *word = word_at(shadow, address);
+    uint64_t seen = __atomic_load_n(&word->seen, RELAXED), bit = bit_of(t->id);
+    uint32_t writer = (uint32_t)(seen >> UNS_SHADOW_READERS);
+    if (writer && writer != t->id && !(seen & bit && tracker->first_read)) {
+        const struct uns_access_record source = last_write(shadow, address);
         if (communicate(tracker, t, point, address / UNS_SHADOW_WORD, &source)) {
             push(tracker, t, UNS_LC_RD);
             if (tracker->live[writer])
                 push(tracker, tracker->live[writer], UNS_RM_RD);
         }
     }
-    if (!(word & bit))
-        __atomic_compare_exchange_n(hot, &word, word | bit, 0, RELAXED, RELAXED);
+    if (!(seen & bit))
+        __atomic_compare_exchange_n(&word->seen, &seen, seen | bit, 0, RELAXED, RELAXED);
     unlock_word(tracker, lock);
 }
 
@@ -184,29 +190,32 @@ static void tell_readers(struct uns_tracker *tracker, struct uns_tracked *t, uin
 
 static void write_word(struct uns_tracker *tracker, struct uns_shadow *shadow,
                        struct uns_tracked *t, uint32_t point, uintptr_t address, int quiet) {
-    uint64_t *hot = hot_at(shadow, address), word = __atomic_load_n(hot, RELAXED);
-    struct uns_access_record *cold = cold_at(shadow, address);
-    uint64_t others = word & SEEN & ~bit_of(t->id);
-    uint32_t writer = (uint32_t)(word >> UNS_SHADOW_READERS);
-    int tells = others != 0;
+    struct uns_word *word = word_at(shadow, address);
+    uint64_t seen = __atomic_load_n(&word->seen, RELAXED), others = seen & SEEN & ~bit_of(t->id);
+    uint32_t writer = (uint32_t)(seen >> UNS_SHADOW_READERS);
+    const struct uns_access_record source = last_write(shadow, address);
     const uint16_t context = (uint16_t)t->context;
+    int tells = others != 0;
     if (writer && writer != t->id)
-        tells = communicate(tracker, t, point, address / UNS_SHADOW_WORD, cold);
+        tells = communicate(tracker, t, point, address / UNS_SHADOW_WORD, &source);
     else
         time_now(tracker, t, tells);
     if (tells && !quiet)
         tell_readers(tracker, t, others, writer);
-    *cold = (struct uns_access_record){t->time, point, context, (uint16_t)t->index};
-    __atomic_store_n(hot, exclusive_of(t), __ATOMIC_RELEASE);
+    *time_at(shadow, address) = t->time;
+    word->point = point;
+    word->context = context;
+    word->index = (uint16_t)t->index;
+    __atomic_store_n(&word->seen, exclusive_of(t), __ATOMIC_RELEASE);
 }
 
 void uns_shadow_write(struct uns_tracker *tracker, struct uns_shadow *shadow, struct uns_tracked *t,
                       uint32_t point, uintptr_t address) {
     char *lock = lock_word(tracker, shadow, address);
-    uint64_t word = __atomic_load_n(hot_at(shadow, address), RELAXED);
-    int mine = word >> UNS_SHADOW_READERS == t->id;
+    uint64_t seen = __atomic_load_n(&word_at(shadow, address)->seen, RELAXED);
+    int mine = seen >> UNS_SHADOW_READERS == t->id;
     if (!(mine && (tracker->first_write == UNS_FIRST_WRITE_PAPER ||
-                   (tracker->first_write && word == exclusive_of(t)))))
+                   (tracker->first_write && seen == exclusive_of(t)))))
         write_word(tracker, shadow, t, point, address, 0);
     unlock_word(tracker, lock);
 }
@@ -220,10 +229,11 @@ void uns_shadow_forced(struct uns_tracker *tracker, struct uns_shadow *shadow,
 
 /* Many bytes are given back to the system: they read as zero again. */
 void uns_shadow_forget(struct uns_shadow *shadow, uintptr_t address, uint64_t size) {
-    char *first = (char *)hot_at(shadow, address);
-    char *last = first + (((address & 7) + size + 7) & ~7ull);
-    if (last > shadow->hot + shadow->mask + UNS_SHADOW_WORD)
-        last = shadow->hot + shadow->mask + UNS_SHADOW_WORD;
+    uint64_t words = ((address & (UNS_SHADOW_WORD - 1)) + size + UNS_SHADOW_WORD - 1) / 8;
+    char *first = (char *)word_at(shadow, address);
+    char *end = shadow->words + 2 * (shadow->mask + UNS_SHADOW_WORD);
+    char *last = first + words * sizeof(struct uns_word);
+    last = last < end ? last : end;
     char *from = (char *)(((uintptr_t)first + PAGE - 1) & ~(PAGE - 1));
     char *to = (char *)((uintptr_t)last & ~(PAGE - 1));
     if (to < from + 4 * PAGE) {

@@ -4,13 +4,14 @@
  * by masking the address. The rules are tracker.c's; edges and contexts are the same. There are no
  * windows and no edges from reads to writes here: they need more than these 24 bytes.
  *
- *   hot, 8 bytes           63   56 55                            0
- *                         +-------+-------------------------------+
- *                         |writer |  who has seen what it wrote   |
- *                         +-------+-------------------------------+
- *   cold, 16 bytes: struct uns_access_record of the last write
+ *    63    56 55                        0   127   112 111     96 95       64
+ *   +--------+---------------------------+   +-------+---------+-----------+
+ *   | writer | who saw what it wrote     |   |thread | context |   point   |   struct uns_word
+ *   +--------+---------------------------+   +-------+---------+-----------+
  *
- * Nothing locks (unless racy look-up is off): a writer stores the cold record, then the hot word; a
+ * and, apart, 8 bytes for the time of the write, which only communication asks for.
+ *
+ * Nothing locks (unless racy look-up is off): a writer stores who it is last; a
  * reader adds itself by one compare-and-swap, and comes again if that fails.
  */
 #ifndef UNSNARL_SHADOW_H
@@ -20,18 +21,25 @@
 #define UNS_SHADOW_READERS 56 /* bits for those; ids above share them */
 #define UNS_SHADOW_WORD    8u
 
-/* What the fast paths need, in the thread's own memory. Where no shadow is looked at, `hot` is one
- * word and `mask` is 0: the same instructions then always go on, or always to the slow path. */
+struct uns_word {
+    uint64_t seen;
+    uint32_t point;
+    uint16_t context, index;
+};
+_Static_assert(sizeof(struct uns_word) == 16, "word");
+
+/* What the fast paths need, in the thread's own memory. Where no shadow is looked at, `words` is
+ * one word and `mask` is 0: the same instructions then always go on, or always to the slow path. */
 struct uns_view {
-    const char *hot;
+    const char *words;
     uint64_t mask, bit, exclusive;
-    char *cold;
+    char *times;
     struct uns_tracked *thread;
 };
 UNS_API extern __thread struct uns_view uns_view __attribute__((tls_model("initial-exec")));
 
 struct uns_shadow {
-    char *hot, *cold;
+    char *words, *times;
     uint64_t mask;
     char locks[UNS_LOCK_STRIPES];
 };
@@ -55,11 +63,17 @@ UNS_API void uns_shadow_forced(struct uns_tracker *tracker, struct uns_shadow *s
 /* The bytes were made anew. */
 UNS_API void uns_shadow_forget(struct uns_shadow *shadow, uintptr_t address, uint64_t size);
 
+static inline struct uns_word *uns_word_at(const char *words, uint64_t mask, uintptr_t address) {
+    return (struct uns_word *)(words + 2 * (address & mask));
+}
+static inline struct uns_word *uns_viewed(uintptr_t address) {
+    return uns_word_at(uns_view.words, uns_view.mask, address);
+}
 static inline int uns_sees_read(uintptr_t address) {
-    return (*(const uint64_t *)(uns_view.hot + (address & uns_view.mask)) & uns_view.bit) != 0;
+    return (uns_viewed(address)->seen & uns_view.bit) != 0;
 }
 static inline int uns_sees_write(uintptr_t address) {
-    return *(const uint64_t *)(uns_view.hot + (address & uns_view.mask)) == uns_view.exclusive;
+    return uns_viewed(address)->seen == uns_view.exclusive;
 }
 
 /* A pair is in one of two places. */
@@ -73,10 +87,8 @@ static inline struct uns_often *uns_often_other(struct uns_tracked *t, struct un
 /* The second fast path: the same pair of points as very often before. Data that moves from thread
  * to thread all the time is looked at every so often only. Which pair it is, is known from the word
  * itself, so that a new pair is never missed. */
-static inline int uns_repeats(uintptr_t address, uint32_t point) {
-    const struct uns_access_record *cold =
-        (const struct uns_access_record *)(uns_view.cold + 2 * (address & uns_view.mask));
-    uint64_t key = (uint64_t)cold->point << 32 | point;
+static inline int uns_repeats(const struct uns_word *word, uint32_t point) {
+    uint64_t key = (uint64_t)word->point << 32 | point;
     struct uns_often *often = uns_often_at(uns_view.thread, key);
     if (UNS_UNLIKELY(often->key != key))
         often = uns_often_other(uns_view.thread, often);
@@ -86,21 +98,20 @@ static inline int uns_repeats(uintptr_t address, uint32_t point) {
     return 1;
 }
 static inline int uns_repeats_read(uintptr_t address, uint32_t point) {
-    uint64_t *hot = (uint64_t *)(uns_view.hot + (address & uns_view.mask));
-    uint64_t word = __atomic_load_n(hot, __ATOMIC_RELAXED);
-    if (!uns_repeats(address, point))
+    struct uns_word *word = uns_viewed(address);
+    uint64_t seen = __atomic_load_n(&word->seen, __ATOMIC_RELAXED);
+    if (!uns_repeats(word, point))
         return 0;
-    __atomic_store_n(hot, word | uns_view.bit, __ATOMIC_RELAXED);
+    __atomic_store_n(&word->seen, seen | uns_view.bit, __ATOMIC_RELAXED);
     return 1;
 }
 static inline int uns_repeats_write(uintptr_t address, uint32_t point) {
-    struct uns_tracked *t = uns_view.thread;
-    if (!uns_repeats(address, point))
+    struct uns_word *word = uns_viewed(address);
+    const struct uns_tracked *t = uns_view.thread;
+    if (!uns_repeats(word, point))
         return 0;
-    *(struct uns_access_record *)(uns_view.cold + 2 * (address & uns_view.mask)) =
-        (struct uns_access_record){t->time, point, (uint16_t)t->context, (uint16_t)t->index};
-    __atomic_store_n((uint64_t *)(uns_view.hot + (address & uns_view.mask)), uns_view.exclusive,
-                     __ATOMIC_RELAXED);
+    *(uint64_t *)(uns_view.times + (address & uns_view.mask)) = t->time;
+    *word = (struct uns_word){uns_view.exclusive, point, (uint16_t)t->context, (uint16_t)t->index};
     return 1;
 }
 #endif

@@ -94,6 +94,7 @@ static void join_window(struct uns_tracker *tracker, struct uns_tracked *t, stru
                         uint32_t point, int write, uint64_t now) {
     if (!tracker->window_size)
         return;
+    cell->slot &= (uint8_t)~UNS_SLOT_MISSED;
     const struct uns_slot access = {
         .time = now, .point = point, .thread = (uint16_t)t->index, .write = (uint16_t)write};
     uns_window_add(tracker, t, cell, &access);
@@ -180,7 +181,10 @@ void uns_write_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t
 void uns_write_forced(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                       uint64_t key) {
     lock_cell(tracker, key);
-    write_cell(tracker, t, point, find(tracker, t, key), tracker->now(), 1);
+    struct uns_cell *cell = find(tracker, t, key);
+    if (UNS_UNLIKELY(cell->slot)) /* data, too: whoever was here last has missed this */
+        cell->slot |= UNS_SLOT_MISSED;
+    write_cell(tracker, t, point, cell, tracker->now(), 1);
     unlock_cell(tracker, key);
 }
 

@@ -65,7 +65,8 @@ struct uns_history {
 _Static_assert(sizeof(struct uns_history) == 72, "history");
 
 /* The slots of a cell before the latest one, oldest first. */
-#define UNS_SLOT_WRITE 0x80u
+#define UNS_SLOT_WRITE  0x80u
+#define UNS_SLOT_MISSED 0x40u /* a lock operation came after it: no fast path */
 struct uns_slot {
     uint64_t time;
     uint32_t point;

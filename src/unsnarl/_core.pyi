@@ -65,6 +65,7 @@ def track(
     own_reads: bool = False,
     racy_lookup: bool = True,
     window_size: int = 0,
+    shadow: bool = False,
     /,
 ) -> tuple[bytes, bytes]: ...
 def thread_new(name: str, daemon: bool, /) -> object: ...
