@@ -86,7 +86,7 @@ class Experimenter:
             return None
         timeline, spots = Timeline(run), self._spots(run, answer)
         order = minimal.constraints if minimal else told_constraints(timeline, spots)
-        forbidden = self._arm(self._replays(forbidding(spots, _repeaters(timeline, spots))))
+        forbidden = self._forbidden(timeline, spots)
         forced = self._arm(self._fresh("force", order))
         if not forbidden.fail and not brings(forced):
             # What the finding tells may need more to happen than it tells: all that matters is in
@@ -101,6 +101,20 @@ class Experimenter:
         if verdict.status == "confirmed":
             self._sure.append(answer)
         return verdict
+
+    def _forbidden(self, timeline: Timeline, spots: Sequence[Spot]) -> Arm:
+        """What becomes of the failing runs if the order cannot happen.
+
+        Where the last access is done again and again (to one element after the other), the first
+        time need not be the one that came too late: then its threads must have ended.
+        """
+        early = _repeaters(timeline, spots)
+        forbidden = self._arm(self._replays(forbidding(spots, early)))
+        often = [] if early or not forbidden.fail else _repeaters(timeline, spots, often=True)
+        if not often:
+            return forbidden
+        ended = self._arm(self._replays(forbidding(spots, often)))
+        return forbidden if ended.fail else ended
 
     def sharpened(self, answer: Answer) -> Answer:
         """A confirmed answer told by the accesses nearest to the intrusion, if that stands too."""
@@ -273,8 +287,11 @@ def _tells(minimal: Minimal, spots: Sequence[Spot]) -> bool:
     )
 
 
-def _repeaters(timeline: Timeline, spots: Sequence[Spot]) -> list[str]:
-    """The threads of the last access, if one had done it before when it came too late."""
+def _repeaters(timeline: Timeline, spots: Sequence[Spot], often: bool = False) -> list[str]:
+    """The threads of the last access, if one had done it before when it came too late.
+
+    With `often`, if one does it more than once at all.
+    """
     told = occurrence(timeline, spots)
     if len(told) < len(spots):
         return []
@@ -283,7 +300,8 @@ def _repeaters(timeline: Timeline, spots: Sequence[Spot]) -> list[str]:
         for event in timeline.events
         if event.point in spots[-1].points and event.path != told[0].path
     ]
-    return sorted({event.path for event in theirs}) if theirs[:1] < told[-1:] else []
+    repeated = len(theirs) > 1 if often else theirs[:1] < told[-1:]
+    return sorted({event.path for event in theirs}) if repeated else []
 
 
 def _kept(rules: Sequence[RuleEffect]) -> bool:
