@@ -11,12 +11,13 @@ from pathlib import Path
 import msgspec
 
 from evaluation import bars, page
-from evaluation.draws import REPOSITORY, ZOO
+from evaluation.draws import REPOSITORY, ZOO, ZOO_C
 from evaluation.results import Draw, Results, rows
 from evaluation.run import Plan, evaluate
 from evaluation.truth import Bug, load_zoo
 
 PAGE = REPOSITORY / "docs" / "evaluation.md"
+PAGE_C = REPOSITORY / "docs" / "evaluation-c.md"
 SHORT = ("weblech", "strlen", "apachelog", "order", "abba")
 FIRST_SEED = 1
 
@@ -24,7 +25,7 @@ FIRST_SEED = 1
 def main() -> int:
     """Evaluate, print the bars and write the page."""
     options = _options()
-    zoo = load_zoo(ZOO)
+    zoo = load_zoo(ZOO_C if options.c else ZOO)
     if options.load:
         results = msgspec.json.decode(Path(options.load).read_bytes(), type=Results)
     else:
@@ -44,6 +45,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--draws", type=int, default=5, help="hunts per bug (default: 5)")
     parser.add_argument("--seed", type=int, default=FIRST_SEED, help="seed of the first draw")
     parser.add_argument("--bugs", default="", help="only these, by name: weblech,abba")
+    parser.add_argument("--c", action="store_true", help="the zoo of C and C++ programs")
     parser.add_argument("--short", action="store_true", help="a few bugs, one draw, fewer runs")
     parser.add_argument("--page", help="where to write the page (default: docs/evaluation.md)")
     parser.add_argument("--save", metavar="FILE", help="keep the results as JSON")
@@ -53,7 +55,7 @@ def _options() -> argparse.Namespace:
         parser.error("--draws must be at least 1")
     # Only a run over the whole zoo may replace the page of figures without being asked.
     if not (options.page or options.bugs or options.short):
-        options.page = PAGE
+        options.page = PAGE_C if options.c else PAGE
     return options
 
 
@@ -65,7 +67,8 @@ def _plan(options: argparse.Namespace, zoo: list[Bug]) -> Plan:
     if unknown:
         sys.exit(f"no such bug: {', '.join(sorted(unknown))}")
     bugs = [bug for bug in zoo if not wanted or bug.name in wanted]
-    return Plan(bugs, range(options.seed, options.seed + options.draws))
+    seeds = range(options.seed, options.seed + options.draws)
+    return Plan.native(bugs, seeds) if options.c else Plan(bugs, seeds)
 
 
 def _say(draw: Draw) -> None:

@@ -28,7 +28,7 @@ def page(results: Results, found: Sequence[Row], drawn: dict[str, str]) -> str:
         bars.variables_section(found).rstrip(),
         recon_tables.section(found, drawn).rstrip(),
         bugaboo_tables.section(found, results.objects, drawn).rstrip(),
-        falcon_tables.section(found, results.spans, drawn).rstrip(),
+        falcon_tables.section(found, results.spans, drawn).rstrip() if results.spans else "",
         _twins(results).rstrip(),
         _time(results),
     )
@@ -45,9 +45,13 @@ def _head(results: Results, found: Sequence[Row]) -> str:
         f"{bugs} bugs of the [zoo](../zoo/README.md) were hunted in {_draws(each)}, with seeds of "
         "their own, until 25 failing and 25 passing runs were kept. All methods and all samples "
         "of fewer runs work on these same runs. Figures of the papers stand beside ours where a "
-        "paper has the program; ours is then a kernel of the same bug in Python, not the program "
-        "itself, so ranks can be compared and sizes cannot.",
+        f"paper has the program; ours is then a kernel of the same bug in {_language(found)}, not "
+        "the program itself, so ranks can be compared and sizes cannot.",
     ).rstrip()
+
+
+def _language(found: Sequence[Row]) -> str:
+    return "Python" if all(row.bug.language == "python" for row in found) else "C or C++"
 
 
 def _draws(number: int) -> str:
@@ -61,7 +65,7 @@ def _twins(results: Results) -> str:
     each = max((twin.runs for twin in results.twins), default=0)
     return markdown.sections(
         "## Fixed twins",
-        f"Every fixed twin was hunted {each} times in both switching modes: {runs} runs of "
+        f"Every fixed twin was hunted {each} times in each switching mode: {runs} runs of "
         f"{len({twin.bug for twin in results.twins})} programs, "
         f"{sum(twin.failing for twin in results.twins)} of them failed, and "
         f"{sum(twin.findings for twin in results.twins)} findings were reported.",

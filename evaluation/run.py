@@ -31,6 +31,7 @@ class Plan:
     Attributes:
         twin_runs: So many runs of every fixed twin in each switching mode.
         window_runs: So many runs of every kernel with each number of threads (Falcon: 100).
+        switches: The switching modes of the twins' hunts; a native program has one.
     """
 
     bugs: Sequence[Bug]
@@ -38,6 +39,12 @@ class Plan:
     twin_runs: int = 100
     window_runs: int = 50
     threads: Sequence[int] = windows.THREADS
+    switches: Sequence[str] = SWITCHES
+
+    @classmethod
+    def native(cls, bugs: Sequence[Bug], seeds: Sequence[int]) -> Plan:
+        """Of programs in C and C++: the kernels of the windows are Python's."""
+        return cls(bugs, seeds, threads=(), switches=("free",))
 
     @classmethod
     def short(cls, bugs: Sequence[Bug], seed: int) -> Plan:
@@ -61,7 +68,8 @@ class _Parts:
     ) -> tuple[Result, ...]:
         begin = time.monotonic()
         found = []
-        for one in self._pool.map(work, *zip(*tasks, strict=True)):
+        columns = list(zip(*tasks, strict=True))
+        for one in self._pool.map(work, *columns) if columns else ():
             say(one)
             found.append(one)
         self.seconds[name] = time.monotonic() - begin
@@ -75,7 +83,7 @@ def evaluate(plan: Plan, command: str, say: Callable[[Draw], None]) -> Results:
     draws = [(bug, seed) for bug in plan.bugs for seed in plan.seeds]
     first = plan.seeds[:OBJECT_DRAWS]
     coarse = [(bug, seed) for bug, seed in draws if bug.name in BUGABOO_2 and seed in first]
-    twins = [(bug, switch, plan.twin_runs) for bug in plan.bugs for switch in SWITCHES]
+    twins = [(bug, switch, plan.twin_runs) for bug in plan.bugs for switch in plan.switches]
     names = windows.names()
     spans = [(name, count, plan.window_runs) for count in plan.threads for name in names]
     with ProcessPoolExecutor(cores, mp_context=get_context("spawn")) as pool:

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define GRANULE    4u
+#define LINE       64u
 #define MOST_WORDS 64u /* of a range, under the gate: what lies behind is not looked at */
 #define MOST_FRESH 65536u
 #define ENTRY      __attribute__((aligned(64)))
@@ -13,7 +14,10 @@
 
 struct uns_shadow uns_c_shadow;
 
+/* Where whole objects are to be one cell, it is what a cache would take for one (Bugaboo 6.2). */
 static uint64_t cell_at(uintptr_t word) {
+    if (UNS_UNLIKELY(uns_rt.by_object))
+        word = word * GRANULE / LINE;
     return uns_cell_key(uns_mix(word), word);
 }
 
