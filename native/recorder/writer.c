@@ -114,15 +114,17 @@ static void add_edges(struct uns_array *out) {
 
 static void add_patterns(struct uns_array *out) {
     struct uns_table patterns = {0}, gaps = {0};
-    struct uns_array rows = {0};
+    struct uns_array rows = {0}, pairs = {0};
     uns_windows_end(&uns_rt.tracker, &uns_rt.threads->tracked);
     for (struct uns_thread *t = uns_rt.threads; t; t = t->next) {
         uns_table_merge(&patterns, &t->tracked.patterns);
         uns_table_merge(&gaps, &t->tracked.gaps);
+        append_rows(&pairs, &t->tracked.pairs);
     }
     append_rows(&rows, &patterns);
     append_rows(&rows, &gaps);
     add_array(out, UNS_SECTION_PATTERNS, sizeof(struct uns_pattern_record), &rows);
+    add_array(out, UNS_SECTION_PAIRS, sizeof(struct uns_pattern_record), &pairs);
     uns_rt.counters[UNS_COUNT_PATTERNS_DROPPED] = patterns.dropped + gaps.dropped;
     uns_table_free(&patterns);
     uns_table_free(&gaps);

@@ -62,8 +62,10 @@ uint32_t uns_row_count(const void *row) {
 static struct row *find(const struct uns_table *table, const struct row *wanted) {
     const uint32_t *key = wanted->key;
     uint64_t hash = uns_mix(uns_mix((uint64_t)key[0] << 32 | key[1]) + key[2]);
-    if (table->key_size == UNS_KEY_THREADS)
+    if (table->key_size >= UNS_KEY_THREADS)
         hash = uns_mix(hash + wanted->threads);
+    if (table->key_size == UNS_KEY_TIME)
+        hash = uns_mix(hash + wanted->first_time);
     uint32_t at = (uint32_t)hash & (table->capacity - 1);
     while (row_at(table, at)->count && memcmp(row_at(table, at)->key, key, table->key_size) != 0)
         at = (at + 1) & (table->capacity - 1);

@@ -23,6 +23,8 @@
 #define UNS_ROWS_START     64
 #define UNS_KEY            12
 #define UNS_KEY_THREADS    16
+#define UNS_KEY_TIME       24
+#define UNS_PAIRS_MOST     4096
 #define UNS_ROWS_MAX       (1u << 20)
 #define UNS_WINDOW_MAX     64
 #define UNS_WINDOW_DEFAULT 5 /* Falcon 4.3: larger ones find little more */
@@ -105,9 +107,10 @@ struct uns_tracked {
     uint32_t slot, read_slot; /* what a cell's slot says after our write, our read */
     uint32_t remote;          /* its latest access found another thread's before it */
     struct uns_table edges, patterns;
-    struct uns_table gaps; /* patterns of kinds UNREAD and REREAD: their threads alternate not */
-    uint64_t time;         /* of its latest communication, */
-    uint32_t stale;        /* ... and how many writes have been given it since (shadow.c) */
+    struct uns_table gaps;  /* patterns of kinds UNREAD and REREAD: their threads alternate not */
+    struct uns_table pairs; /* patterns of two accesses, each time anew: the first UNS_PAIRS_MOST */
+    uint64_t time;          /* of its latest communication, */
+    uint32_t stale;         /* ... and how many writes have been given it since (shadow.c) */
     struct uns_often often[1 << UNS_OFTEN_LOG];
     /* Written by other threads on every communication: a line of its own. */
     _Alignas(64) uint64_t context;

@@ -94,6 +94,8 @@ static int add(struct uns_tracked *t, uint64_t key, uint32_t kind, uint32_t span
                                                .span = (uint16_t)span};
     int alternates = !c || c->thread == a->thread;
     uns_table_add(alternates ? &t->patterns : &t->gaps, &pattern);
+    if (!c && t->pairs.key_size && t->pairs.used < UNS_PAIRS_MOST)
+        uns_table_add(&t->pairs, &pattern);
     return 1;
 }
 

@@ -37,6 +37,7 @@ enum uns_section {
     UNS_SECTION_PATTERNS = 10, /* struct uns_pattern_record */
     UNS_SECTION_ORDERS = 11,   /* struct uns_order_record */
     UNS_SECTION_RULES = 12,    /* struct uns_rule_record: one per rule of the plan, in its order */
+    UNS_SECTION_PAIRS = 13,    /* struct uns_pattern_record: every pair, not only its latest */
 };
 
 /* A point is what a node of the graph stands for: a site and what was done there.

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,13 +37,15 @@ def no_counts() -> Counts:
 class Evidence:
     """One run, with campaign-wide indexes for points and sites.
 
-    `counts` is sorted by site, `orders` by time.
+    `counts` is sorted by site, `orders` by time. `pairs` are patterns of two accesses: of a gated
+    run all of them (up to a limit), where `patterns` has the latest of every kind.
     """
 
     graph: Graph
     patterns: Patterns
     counts: Counts
     orders: Orders
+    pairs: Patterns = field(default_factory=no_patterns)
 
     @classmethod
     def of_graph(cls, graph: Graph) -> Evidence:

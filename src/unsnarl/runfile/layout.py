@@ -39,6 +39,7 @@ class Section(enum.IntEnum):
     PATTERNS = 10
     ORDERS = 11
     RULES = 12
+    PAIRS = 13
 
 
 class ThreadFlag(enum.IntFlag):
@@ -111,6 +112,7 @@ RECORDS = {
     Section.PATTERNS: PATTERN,
     Section.ORDERS: ORDER,
     Section.RULES: RULE,
+    Section.PAIRS: PATTERN,
 }
 
 # Names of the counters, in the order of enum uns_counter.

@@ -59,7 +59,9 @@ class RunFile:
         self.threads = _threads(_records(payloads, Section.THREADS))
         self.edges = self._checked(payloads, Section.EDGES, "source_thread", "sink_thread")
         self.patterns = self._checked(payloads, Section.PATTERNS, "first_thread", "other_thread")
-        _require(_are_kinds(self.patterns["kind"]), "patterns: no such kind")
+        self.pairs = self._checked(payloads, Section.PAIRS, "first_thread", "other_thread")
+        for patterns in (self.patterns, self.pairs):
+            _require(_are_kinds(patterns["kind"]), "patterns: no such kind")
         self.orders = self._checked(payloads, Section.ORDERS, "thread", "other")
         self.counts = self._checked(payloads, Section.COUNTS, "thread")
         self.trace = self._checked(payloads, Section.TRACE, "thread")

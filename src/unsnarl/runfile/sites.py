@@ -203,10 +203,16 @@ class Interner:
 
     def evidence(self, run: RunFile) -> Evidence:
         """All that analyses look at in a run."""
-        return Evidence(self.graph(run), self._patterns(run), self._counts(run), run.orders)
+        return Evidence(
+            self.graph(run),
+            self._patterns(run, run.patterns),
+            self._counts(run),
+            run.orders,
+            self._patterns(run, run.pairs),
+        )
 
-    def _patterns(self, run: RunFile) -> Patterns:
-        patterns = run.patterns.copy()
+    def _patterns(self, run: RunFile, raw: Patterns) -> Patterns:
+        patterns = raw.copy()
         triple = kinds_of(patterns) >= PatternKind.RWR
         for which, rows in (("first", ...), ("other", ...), ("last", triple)):
             points = patterns[f"{which}_point"]

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two conflicts of two threads that close a cycle: no serial order of the threads has both.
+"""Conflicts of two or three threads that close a cycle: no serial order of the threads has all.
 
 Thread 1 touched one cell before thread 2 did, and thread 2 touched another one before thread 1 did.
 On one cell that is Falcon's triple; on two it is what bugs of several variables look like, and the
-pairs alone are in passing runs as well.
+pairs alone are in passing runs as well. With a third thread, what one told it goes on to another
+before what that one was told itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -24,11 +27,14 @@ from unsnarl.model.pattern import FINE, PatternKind, Patterns
 SHAPE = "cycle"
 # So many pairs are tried with each other, and so many occurrences of them in a run.
 MOST_PAIRS = 100
-MOST_OCCURRENCES = 600
+MOST_OCCURRENCES = 1000
 # Pairs that fewer of the failing runs have cannot explain them.
 LEAST_SHARE = 0.4
 
-Key = tuple[int, int, int, int]
+# A ring of three threads is looked for among so many conflicts that follow each other.
+MOST_FOLLOWING = 5000
+
+Key = tuple[int, ...]
 
 
 def cycles(
@@ -67,12 +73,20 @@ def _in_run(
     evidence: Evidence, counting: Counting, tried: Keys
 ) -> Iterator[tuple[_Kind, Occurrence]]:
     """The cycles of one run, the one that was complete first before others of the same points."""
+    if len(evidence.pairs):
+        evidence = replace(evidence, patterns=evidence.pairs)
     rows = _with_detours(evidence.patterns[_tried_rows(evidence, counting, tried)], counting)
     points = [counting.points(rows, f"{end}_point") for end in _ENDS]
-    backwards = _Backwards(evidence, counting)
-    one, two = _closing(rows, points)
-    ends = np.maximum(rows["other_time"][one], rows["other_time"][two])
-    for at in np.argsort(ends, kind="stable").tolist():
+    rounds = _Rounds(evidence, counting)
+    found = [*_closing(rows, points), *_rings(rows, points)]
+    begins, ends = (rows[f"{end}_time"].tolist() for end in _ENDS)
+
+    def completed(cycle: tuple[int, ...]) -> tuple[int, int]:
+        # Of those that end together, the one whose threads went on soonest.
+        waits = (abs(begins[then] - ends[one]) for one, then in pairwise(cycle))
+        return max(ends[row] for row in cycle), sum(waits)
+
+    for cycle in sorted(found, key=completed):
         occurrence = tuple(
             Access(
                 int(rows[f"{end}_thread"][row]),
@@ -80,18 +94,17 @@ def _in_run(
                 int(points[which][row]),
                 int(rows[f"{end}_point"][row]),
             )
-            for row in (one[at], two[at])
+            for row in cycle
             for which, end in enumerate(_ENDS)
         )
-        first, other, back, last = (access.point for access in occurrence)
-        key = (first, other, back, last)
+        key = tuple(access.point for access in occurrence)
         yield _Kind(key, of_one_round=False), occurrence
-        if not backwards.between(rows[two[at]], occurrence):
+        if not rounds.differ([int(rows["cell"][row]) for row in cycle], occurrence):
             yield _Kind(key, of_one_round=True), occurrence
 
 
-class _Backwards:
-    """Conflicts the other way round: whether a thread had come to the end of its round already."""
+class _Rounds:
+    """All conflicts: whether the threads of a cycle were in the same round of their loops."""
 
     def __init__(self, evidence: Evidence, counting: Counting) -> None:
         pairs = evidence.patterns[_pair_rows(evidence, counting)]
@@ -99,14 +112,21 @@ class _Backwards:
         threads = [pairs[f"{end}_thread"].tolist() for end in _ENDS]
         times = zip(*(pairs[f"{end}_time"].tolist() for end in _ENDS), strict=True)
         keys = zip(pairs["cell"].tolist(), *threads, *points, strict=True)
-        self._times = dict(zip(keys, times, strict=True))
+        self._times: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+        for key, time in zip(keys, times, strict=True):
+            self._times.setdefault(key, []).append(time)
 
-    def between(self, row: np.void, cycle: Occurrence) -> bool:
-        """Whether the last access was there before its conflict, in the time of the cycle."""
-        first, *_, back, last = cycle
-        key = (int(row["cell"]), last.thread, back.thread, last.point, back.point)
-        begin, end = self._times.get(key, (0, 0))
-        return bool(first.time < begin and end <= back.time)
+    def differ(self, cells: Sequence[int], cycle: Occurrence) -> bool:
+        """Whether the last access, or the second one, was there once more in the time between."""
+        first, other, *_, back, last = cycle
+        ended = self._between(cells[-1], last, back)
+        begun = self._between(cells[0], first, other)
+        return any(first.time < begin and end <= back.time for begin, end in ended) or any(
+            other.time < end <= back.time for _, end in begun
+        )
+
+    def _between(self, cell: int, one: Access, other: Access) -> list[tuple[int, int]]:
+        return self._times.get((cell, one.thread, other.thread, one.point, other.point), [])
 
 
 _ENDS = ("first", "other")
@@ -153,7 +173,7 @@ def _packed(ends: Iterable[npt.NDArray[np.integer]]) -> Keys:
     return keys
 
 
-def _closing(rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]) -> tuple[Indexes, Indexes]:
+def _closing(rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]) -> Iterator[tuple[int, ...]]:
     """Indexes of the conflicts that there is a way back for, and of those that are the way.
 
     The thread whose access comes first of all is the one that the cycle is told from, so that no
@@ -164,8 +184,25 @@ def _closing(rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]) -> tuple[
     closes &= ~_equal(rows, "cell", "cell") & (points[0][:, None] != points[1][None, :])
     closes &= rows["first_time"][:, None] < rows["first_time"][None, :]
     closes &= rows["first_time"][:, None] < rows["other_time"][None, :]
-    one, two = np.nonzero(closes)
-    return one, two
+    yield from zip(*(each.tolist() for each in np.nonzero(closes)), strict=True)
+
+
+def _rings(rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]) -> Iterator[tuple[int, ...]]:
+    """Indexes of three conflicts, each of which begins where the one before it ended."""
+    follows = _equal(rows, "other_thread", "first_thread") & ~_equal(rows, "cell", "cell")
+    follows &= ~_equal(rows, "first_thread", "other_thread")
+    follows &= rows["other_time"][:, None] < rows["first_time"][None, :]
+    ways: dict[tuple[int, int], list[int]] = {}
+    threads = zip(*(rows[f"{end}_thread"].tolist() for end in _ENDS), strict=True)
+    for at, (begin, end) in enumerate(threads):
+        ways.setdefault((begin, end), []).append(at)
+    cells, begins, ends = (rows[name].tolist() for name in ("cell", "first_time", "other_time"))
+    following = (each[:MOST_FOLLOWING].tolist() for each in np.nonzero(follows))
+    for one, two in zip(*following, strict=True):
+        for back in ways.get((int(rows["other_thread"][two]), int(rows["first_thread"][one])), ()):
+            apart = cells[back] not in (cells[one], cells[two])
+            if apart and ends[two] < begins[back] and points[0][one] != points[1][back]:
+                yield one, two, back
 
 
 def _equal(rows: Patterns, name: str, other: str) -> npt.NDArray[np.bool_]:

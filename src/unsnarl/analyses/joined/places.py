@@ -9,6 +9,7 @@ import numpy.typing as npt
 from unsnarl.analyses.falcon.table import Counting
 from unsnarl.analyses.ordered import open_patterns
 from unsnarl.model.evidence import Evidence, Places
+from unsnarl.model.pattern import Patterns
 
 
 def by_line(places: Places) -> Counting:
@@ -17,12 +18,13 @@ def by_line(places: Places) -> Counting:
     A loop over `items()` reads the dict at two sites of one line: once to begin and once per turn.
     Counted apart, neither is in all failing runs.
     """
-    known: dict[int, npt.NDArray[np.bool_]] = {}
+    known: dict[int, tuple[Patterns, npt.NDArray[np.bool_]]] = {}
 
     def open_in(run: Evidence) -> npt.NDArray[np.bool_]:
-        # Asked several times per run; a comparison's runs live as long as this does.
-        if id(run) not in known:
-            known[id(run)] = open_patterns(run.patterns, run.orders)
-        return known[id(run)]
+        # Asked several times per run; what is known is kept alive, so that its id stays its own.
+        key = id(run.patterns)
+        if key not in known:
+            known[key] = (run.patterns, open_patterns(run.patterns, run.orders))
+        return known[key][1]
 
     return Counting(fine=True, line=places.line, only=open_in)

@@ -50,7 +50,7 @@ def answers(comparison: Comparison) -> list[Answer]:
 def _order(told: Told) -> tuple[float, int, float, float, float, tuple[int, ...]]:
     """Best score first; then triples, cycles, pairs; then what was complete first."""
     one = told.hypothesis
-    shape = {3: 0, 4: 1, 2: 2}[len(one.points)]
+    shape = {3: 0, 4: 1, 6: 2, 2: 3}[len(one.points)]
     return (-round(one.score, DIGITS), shape, one.end, one.second, one.span, one.points)
 
 
@@ -60,14 +60,18 @@ def _better(pairs: Iterable[Hypothesis], closed: dict[Key, Hypothesis]) -> list[
     return [
         cycle
         for key, cycle in closed.items()
-        if cycle.jaccard > max(best.get(key[:2], 0.0), best.get(key[2:], 0.0)) + BETTER
+        if cycle.jaccard > max(best.get(pair, 0.0) for pair in _pairs(key)) + BETTER
     ]
+
+
+def _pairs(key: Key) -> list[tuple[int, ...]]:
+    return [key[at : at + 2] for at in range(0, len(key), 2)]
 
 
 def _by_pair(closed: dict[Key, Hypothesis]) -> dict[tuple[int, ...], list[Hypothesis]]:
     around: dict[tuple[int, ...], list[Hypothesis]] = {}
     for key, cycle in closed.items():
-        for pair in (key[:2], key[2:]):
+        for pair in _pairs(key):
             around.setdefault(pair, []).append(cycle)
     return around
 

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import statistics
+from collections import Counter
 from typing import NamedTuple
 
 from unsnarl.analyses.answer import Answer, Line
@@ -80,12 +80,13 @@ def _steps(one: Hypothesis) -> list[Step]:
 
 
 def _in_time(one: Hypothesis) -> list[int]:
-    count = len(one.points)
-    medians = [
-        statistics.median(occurrence[at].time for occurrence in one.occurrences.values())
-        for at in range(count)
-    ]
-    return sorted(range(count), key=lambda at: medians[at])
+    """The places of its accesses in the order that they had in most of the runs."""
+    orders: Counter[tuple[int, ...]] = Counter()
+    for occurrence in one.occurrences.values():
+        times = [access.time for access in occurrence]
+        orders[tuple(sorted(range(len(times)), key=times.__getitem__))] += 1
+    best = max(orders.values())
+    return list(min(order for order, count in orders.items() if count == best))
 
 
 def _lines(
