@@ -8,12 +8,17 @@
 static struct uns_thread *enabled[UNS_GATE_THREADS];
 
 static int is_sleep(const struct uns_pending *p) {
-    return !p->lock && p->deadline != UNS_FOREVER;
+    return !p->lock && !p->ready && p->deadline != UNS_FOREVER;
+}
+
+/* What happens in the kernel takes real time. */
+static int is_ready(const struct uns_pending *p) {
+    return !p->ready || p->ready(p->about) || p->deadline <= uns_clock_ns();
 }
 
 static int can_run(const struct uns_thread *t) {
     return t->state == UNS_READY && !t->held && !is_sleep(&t->pending) &&
-           (!t->pending.lock || !t->pending.lock->word);
+           (!t->pending.lock || !t->pending.lock->word) && is_ready(&t->pending);
 }
 
 static uint32_t add_sleepers(uint32_t count) {

@@ -46,6 +46,7 @@ static int inside(uint32_t low, uint32_t high) {
 
 /* A signal strikes right after the probe was told of the access that it is about. */
 static void note_end(void) {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* the file is to be written */
     if (uns_rt.fatal && uns_rt.fatal != SIGABRT && uns_self)
         uns_c_note_signal(uns_rt.fatal, uns_self->last_site);
     uns_c_note_addresses();
@@ -68,12 +69,28 @@ static const char *take_plan(char **environment) {
     return NULL;
 }
 
+/* In a forked copy. */
+static void go_on_alone(void) {
+    int gated = uns_rt.active && uns_rt.gated;
+    uns_run_abandon();
+    if (gated)
+        uns_c_give_back();
+}
+
+static void finish(void) {
+    if (uns_rt.active)
+        uns_run_finish();
+}
+
 static void begin(int count, char **arguments, char **environment) {
     const char *path = take_plan(environment);
     if (!path)
         return;
     static struct uns_plan plan;
-    static const struct uns_hooks hooks = {.inside = inside, .ending = note_end};
+    static const struct uns_hooks hooks = {.inside = inside,
+                                           .ending = note_end,
+                                           .adopted = uns_c_watch_this_thread,
+                                           .idle = uns_c_hear};
     if (uns_plan_load(path, &plan) < 0)
         refuse("it was built with another version of unsnarl");
     unlink(path);
@@ -85,22 +102,27 @@ static void begin(int count, char **arguments, char **environment) {
         refuse("its memory is limited too tightly");
     uns_c_beginning = 0;
     uns_c_watch_threads();
-    pthread_atfork(NULL, NULL, uns_run_abandon);
+    pthread_atfork(NULL, NULL, go_on_alone);
+    at_quick_exit(finish);
 }
 __attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,
                                                                               char **) = begin;
 
-__attribute__((destructor)) static void finish(void) {
-    if (uns_rt.active)
-        uns_run_finish();
+__attribute__((destructor)) static void finish_last(void) {
+    finish();
 }
 
-void _exit(int status) {
+UNS_C_STANDS_IN void _exit(int status) {
     finish();
     UNS_C_REAL(_exit)(status);
     __builtin_unreachable();
 }
 
-void _Exit(int status) {
+UNS_C_STANDS_IN void _Exit(int status) {
     _exit(status);
+}
+
+/* Its copy would share our memory with us, and our end with its _exit. */
+UNS_C_STANDS_IN pid_t vfork(void) {
+    return fork();
 }

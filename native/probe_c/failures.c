@@ -67,7 +67,8 @@ void uns_c_verdict(void) {
     _exit(UNS_EXIT_DEADLOCK);
 }
 
-void __assert_fail(const char *expression, const char *file, unsigned line, const char *function) {
+UNS_C_STANDS_IN void __assert_fail(const char *expression, const char *file, unsigned line,
+                                   const char *function) {
     if (uns_rt.active)
         uns_c_note_failure("assertion", "assert", expression, file, line, function);
     void (*real)(const char *, const char *, unsigned, const char *) = uns_c_next("__assert_fail");

@@ -18,6 +18,11 @@ from unsnarl.errors import ToolError, UsageError
 DEFAULTS = {"cc": ("gcc", "cc", "clang"), "c++": ("g++", "c++", "clang++")}
 VARIABLES = {"cc": "UNSNARL_CC", "c++": "UNSNARL_CXX"}
 LIBRARY = "libtsan.a"
+# What compilers leave as calls of libc: the linker shows them to the probe (native/probe_c/memory.c).
+MEMORY = ("memcpy", "memmove", "memset", "memcmp")
+TEXTS = ("strlen", "strcpy", "strncpy", "strcat", "strcmp", "strncmp")
+FORTIFIED = ("__memcpy_chk", "__memmove_chk", "__memset_chk", "__strcpy_chk")
+WRAPS = [f"-Wl,--wrap={name}" for name in (*MEMORY, *TEXTS, *FORTIFIED)]
 
 
 def folder() -> Path:
@@ -58,7 +63,7 @@ def _gcc_flags(arguments: Sequence[str]) -> list[str]:
     flags = ["-g", "-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"]
     if "-c" in arguments or "-S" in arguments or "-E" in arguments:
         return flags
-    return [*flags, "-static-libtsan", f"-B{folder()}", f"-L{folder()}"]
+    return [*flags, *WRAPS, "-static-libtsan", f"-B{folder()}", f"-L{folder()}"]
 
 
 def _clang_flags(arguments: Sequence[str]) -> list[str]:
@@ -68,4 +73,4 @@ def _clang_flags(arguments: Sequence[str]) -> list[str]:
     if "-c" in arguments or "-S" in arguments or "-E" in arguments:
         return flags
     whole = f"-Wl,--whole-archive,{folder() / LIBRARY},--no-whole-archive"
-    return [*flags, "-fno-sanitize-link-runtime", whole, "-ldl", "-lpthread"]
+    return [*flags, *WRAPS, "-fno-sanitize-link-runtime", whole, "-ldl", "-lpthread"]

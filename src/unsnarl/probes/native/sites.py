@@ -20,8 +20,13 @@ UNIT = 4
 START, END = "__executable_start", "etext"
 READS = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:read|vptr_read)")
 WRITES = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:write|vptr_update)")
-ATOMICS = re.compile(r"__tsan_(?:atomic|mem|read_write|unaligned_read_write)")
-WAITS = re.compile(r"(?:pthread|sem|mtx|cnd|thrd)_|sleep$|usleep$|sched_yield$")
+ATOMICS = re.compile(r"__tsan_(?:atomic|mem|read_write|unaligned_read_write)|__wrap_")
+WAITS = re.compile(
+    r"(?:pthread|sem|mtx|cnd|thrd)_|call_once$|__cxa_guard_|(?:clock_nano|nano|u|)sleep$|sched_yield$"
+    r"|(?:read|write)v?$|(?:recv|send)(?:from|to|msg|)$|accept4?$|connect$|p?poll$|p?select$"
+    r"|epoll_p?wait$|wait(?:pid|id|4|)$|pause$|sig(?:wait|waitinfo|timedwait|suspend)$|syscall$"
+    r"|msg(?:rcv|snd)$|semop$|flock$|lockf$|system$|pclose$|getaddrinfo$"
+)
 SYSTEM = "/usr/"
 DATA = tuple("bBdDrRgGsSuV")
 _FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
@@ -162,7 +167,7 @@ class Program:
 
 def _kind(name: str) -> str:
     for kind, pattern in (("read", READS), ("write", WRITES), ("atomic", ATOMICS), ("sync", WAITS)):
-        if pattern.match(name) or (kind == "sync" and pattern.search(name)):
+        if pattern.match(name):
             return kind
     return ""
 
