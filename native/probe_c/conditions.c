@@ -38,10 +38,10 @@ static int wait_for(void *condition, void *mutex, uint32_t site, int64_t timeout
 /* A switch point of its own: who comes first, the notice or the wait, is what matters. */
 static int notify(const void *condition, uint32_t site, int all) {
     struct uns_c_object *object = uns_c_object(condition, UNS_C_COND);
-    uns_c_take(&object->lock, site, UNS_FOREVER);
+    uns_c_enter(object, site);
     while (uns_c_wake_first(object, site) && all)
         ;
-    uns_lock_release(&object->lock, site);
+    uns_c_exit(object, site);
     return 0;
 }
 

@@ -24,21 +24,21 @@ static int64_t timeout_of(long operation, const struct timespec *when) {
 static int wait_on(const uint32_t *word, uint32_t value, uint32_t site, int64_t timeout_ns) {
     struct uns_c_object *object = uns_c_object(word, UNS_C_FUTEX);
     struct uns_c_waiter me = {0};
-    uns_c_take(&object->lock, site, UNS_FOREVER);
+    uns_c_enter(object, site);
     int waits = __atomic_load_n(word, __ATOMIC_SEQ_CST) == value;
     if (waits)
         uns_c_wait_in(object, &me, site);
-    uns_lock_release(&object->lock, site);
+    uns_c_exit(object, site);
     return waits ? uns_c_sleep_in(object, &me, site, timeout_ns, 1) : EAGAIN;
 }
 
 static long wake(const uint32_t *word, long most, uint32_t site) {
     struct uns_c_object *object = uns_c_object(word, UNS_C_FUTEX);
     long woken = 0;
-    uns_c_take(&object->lock, site, UNS_FOREVER);
+    uns_c_enter(object, site);
     while (woken < most && uns_c_wake_first(object, site))
         woken++;
-    uns_lock_release(&object->lock, site);
+    uns_c_exit(object, site);
     return woken;
 }
 

@@ -99,6 +99,16 @@ int uns_c_take(struct uns_lock *lock, uint32_t site, int64_t timeout_ns) {
     return outcome;
 }
 
+void uns_c_enter(struct uns_c_object *object, uint32_t site) {
+    uns_busy();
+    uns_c_take(&object->lock, site, UNS_FOREVER);
+}
+
+void uns_c_exit(struct uns_c_object *object, uint32_t site) {
+    uns_lock_release(&object->lock, site);
+    uns_idle();
+}
+
 /* A waiter's lock is taken when it queues up, and a second time to wait: whoever wakes it lets it
  * go. (Python's Condition does the same, so analyses know it.) */
 void uns_c_wait_in(struct uns_c_object *object, struct uns_c_waiter *me, uint32_t site) {

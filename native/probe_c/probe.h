@@ -80,6 +80,10 @@ void uns_c_forget(const void *address);
  * the second one also EINTR: a handler ran, or the thread is cancelled. */
 int uns_c_take(struct uns_lock *lock, uint32_t site, int64_t timeout_ns);
 int uns_c_take_or_hear(struct uns_lock *lock, uint32_t site, int64_t timeout_ns);
+/* What is done to an object's fields is one operation of the program's: no handler comes between.
+ */
+void uns_c_enter(struct uns_c_object *object, uint32_t site);
+void uns_c_exit(struct uns_c_object *object, uint32_t site);
 void uns_c_wait_in(struct uns_c_object *object, struct uns_c_waiter *me, uint32_t site);
 /* `hears`: returns EINTR if it was called back before anybody woke it. */
 int uns_c_sleep_in(struct uns_c_object *object, struct uns_c_waiter *me, uint32_t site,

@@ -27,13 +27,13 @@ static void let_in(struct uns_c_object *object, uint32_t site) {
 static int lock_rw(pthread_rwlock_t *lock, int wants, uint32_t site, int64_t timeout_ns) {
     struct uns_c_object *object = uns_c_object(lock, UNS_C_RWLOCK);
     struct uns_c_waiter me = {.wants = wants};
-    uns_c_take(&object->lock, site, UNS_FOREVER);
+    uns_c_enter(object, site);
     int waits = object->first != NULL || !is_free_for(object, wants);
     if (!waits)
         enter(object, wants);
     else if (timeout_ns)
         uns_c_wait_in(object, &me, site);
-    uns_lock_release(&object->lock, site);
+    uns_c_exit(object, site);
     if (!waits || !timeout_ns)
         return waits ? EBUSY : 0;
     int outcome = uns_c_sleep_in(object, &me, site, timeout_ns, 0);
@@ -44,10 +44,10 @@ static int lock_rw(pthread_rwlock_t *lock, int wants, uint32_t site, int64_t tim
 
 static int unlock_rw(pthread_rwlock_t *lock, uint32_t site) {
     struct uns_c_object *object = uns_c_object(lock, UNS_C_RWLOCK);
-    uns_c_take(&object->lock, site, UNS_FOREVER);
+    uns_c_enter(object, site);
     object->value = object->value > 0 ? object->value - 1 : 0;
     let_in(object, site);
-    uns_lock_release(&object->lock, site);
+    uns_c_exit(object, site);
     return 0;
 }
 

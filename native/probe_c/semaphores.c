@@ -21,13 +21,13 @@ static struct uns_c_object *semaphore_at(sem_t *semaphore) {
 static int take_semaphore(sem_t *semaphore, uint32_t site, int64_t timeout_ns) {
     struct uns_c_object *object = semaphore_at(semaphore);
     struct uns_c_waiter me = {0};
-    uns_c_take(&object->lock, site, UNS_FOREVER);
+    uns_c_enter(object, site);
     int waits = object->value <= 0;
     if (!waits)
         object->value--;
     else if (timeout_ns)
         uns_c_wait_in(object, &me, site);
-    uns_lock_release(&object->lock, site);
+    uns_c_exit(object, site);
     if (!waits)
         return 0;
     return timeout_ns ? uns_c_sleep_in(object, &me, site, timeout_ns, 1) : EAGAIN;
@@ -47,10 +47,10 @@ static int wait_sem(sem_t *semaphore, uint32_t site, int64_t timeout_ns) {
 
 static int post_sem(sem_t *semaphore, uint32_t site) {
     struct uns_c_object *object = semaphore_at(semaphore);
-    uns_c_take(&object->lock, site, UNS_FOREVER);
+    uns_c_enter(object, site);
     if (!uns_c_wake_first(object, site))
         object->value++;
-    uns_lock_release(&object->lock, site);
+    uns_c_exit(object, site);
     return 0;
 }
 
@@ -97,7 +97,7 @@ UNS_C_STANDS_IN int pthread_barrier_wait(pthread_barrier_t *barrier) {
     struct uns_c_object *object = uns_c_object(barrier, UNS_C_BARRIER);
     struct uns_c_waiter me = {0};
     uint32_t site = UNS_C_SITE();
-    uns_c_take(&object->lock, site, UNS_FOREVER);
+    uns_c_enter(object, site);
     int last = (uint32_t)++object->value >= object->members;
     if (last) {
         object->value = 0;
@@ -106,7 +106,7 @@ UNS_C_STANDS_IN int pthread_barrier_wait(pthread_barrier_t *barrier) {
     } else {
         uns_c_wait_in(object, &me, site);
     }
-    uns_lock_release(&object->lock, site);
+    uns_c_exit(object, site);
     if (!last)
         uns_c_sleep_in(object, &me, site, UNS_FOREVER, 0);
     return last ? PTHREAD_BARRIER_SERIAL_THREAD : 0;

@@ -34,15 +34,23 @@ static void handle(int number, siginfo_t *info, void *context) {
     uns_c_handled |= now.sa_flags & SA_RESTART ? UNS_C_RESTARTS : UNS_C_BREAKS_OFF;
     if (now.sa_flags & SA_RESETHAND)
         wanted[number].sa_handler = SIG_DFL;
-    int reason = errno;
+    int reason = errno, outside = uns_c_waits() && uns_self->state == UNS_OUTSIDE;
+    if (outside) /* the call that it broke into may go on afterwards */
+        uns_gate_come_back(uns_self, 0);
     if (now.sa_flags & SA_SIGINFO)
         now.sa_sigaction(number, info, context);
     else if (now.sa_handler != SIG_IGN && now.sa_handler != SIG_DFL)
         now.sa_handler(number);
+    if (outside)
+        uns_gate_go_outside(uns_self);
     errno = reason;
 }
 
+/* As in the kernel, one of a kind is enough, but for those that are queued. */
 static int put_off(int number, const siginfo_t *info) {
+    for (uint32_t i = 0; i < EARLY; i++)
+        if (early[i].number == number && number < SIGRTMIN)
+            return 1;
     for (uint32_t i = 0; i < EARLY; i++)
         if (!early[i].number) {
             early[i] = (struct early){*info, number};

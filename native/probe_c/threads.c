@@ -6,6 +6,7 @@
 #include "probe.h"
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <threads.h>
@@ -19,6 +20,7 @@ struct started {
     struct uns_lock ended;
     pthread_t handle;
     int detached, cancelled;
+    sigset_t signals; /* that are blocked: a thread that is not known yet can handle none */
     struct started *next;
 };
 static struct started *all; /* newest first: a handle may be given again */
@@ -112,6 +114,7 @@ static void *run(void *argument) {
     mine->handle = pthread_self();
     uns_thread_begin(mine->thread);
     uns_c_watch_this_thread();
+    pthread_sigmask(SIG_SETMASK, &mine->signals, NULL);
     if (mine->c11_routine)
         return (void *)(intptr_t)mine->c11_routine(mine->argument);
     return mine->routine(mine->argument);
@@ -133,7 +136,12 @@ static int start(pthread_t *handle, const pthread_attr_t *attributes, const stru
     one->c11_routine = as->c11_routine;
     one->argument = as->argument;
     one->detached = is_detached(attributes);
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    one->signals = before;
     int error = UNS_C_REAL(pthread_create)(handle, attributes, run, one);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (error) {
         uns_thread_discard(thread);
         drop(one);
