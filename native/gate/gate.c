@@ -5,6 +5,7 @@
 #include "gate/gate.h"
 #include "gate/rules.h"
 #include "runtime/futex.h"
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -38,14 +39,11 @@ int uns_gate_begin(const struct uns_plan *plan) {
     return plan->kind >= UNS_PLAN_CONTROLLED && plan->rules_length ? uns_rules_begin(plan) : 0;
 }
 
-/* Nobody would ever choose one more. */
+/* Nobody would ever choose one more. The parent reads why. */
 static void too_many(void) {
-    static const char note[] = "{\"failure\": {\"kind\": \"refused\", \"message\": \"more threads "
-                               "at once than a gated run "
-                               "can have\"}}";
-    uns_gate_unlock();
-    uns_note(note, sizeof note - 1);
-    uns_run_finish();
+    uns_run_abandon();
+    dprintf(STDERR_FILENO, "unsnarl: a gated run can have %d threads at once, not more\n",
+            UNS_GATE_THREADS);
     _exit(UNS_EXIT_REFUSED);
 }
 

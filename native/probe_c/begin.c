@@ -49,6 +49,8 @@ static void note_end(void) {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* the file is to be written */
     if (uns_rt.fatal && uns_rt.fatal != SIGABRT && uns_self)
         uns_c_note_signal(uns_rt.fatal, uns_self->last_site);
+    if (uns_rt.fatal == SIGABRT)
+        uns_c_note_exception();
     uns_c_note_addresses();
 }
 

@@ -60,6 +60,31 @@ void uns_c_note_signal(int number, uint32_t site) {
     uns_note(note, (uint32_t)used);
 }
 
+/* Of the C++ library, where there is one. A type's name is behind its table of functions. */
+struct type_info {
+    const void *functions;
+    const char *name;
+};
+extern const struct type_info *__cxa_current_exception_type(void) __attribute__((weak));
+extern char *__cxa_demangle(const char *name, char *to, size_t *size, int *status)
+    __attribute__((weak));
+
+void uns_c_note_exception(void) {
+    const struct type_info *type =
+        __cxa_current_exception_type ? __cxa_current_exception_type() : NULL;
+    if (!type || !uns_self)
+        return;
+    int status = -1;
+    const char *name = type->name + (*type->name == '*');
+    const char *plain = __cxa_demangle ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
+    char note[512];
+    int used = snprintf(note, sizeof note,
+                        "{\"failure\": {\"kind\": \"exception\", \"type\": \"%.256s\", "
+                        "\"thread\": \"%s\", \"site\": %u}}",
+                        status ? name : plain, uns_self->path, uns_self->last_site);
+    uns_note(note, (uint32_t)used);
+}
+
 void uns_c_verdict(void) {
     uns_gate_deadlock_edges();
     uns_c_note_failure("deadlock", "Deadlock", "no thread can go on", NULL, 0, NULL);

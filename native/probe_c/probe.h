@@ -137,7 +137,8 @@ void uns_c_hear(void); /* runs the handlers of signals that came while the threa
 void uns_c_note_failure(const char *kind, const char *type, const char *message, const char *file,
                         unsigned line, const char *function);
 void uns_c_note_signal(int number, uint32_t site);
-extern int uns_c_beginning; /* the runtime makes a thread of its own */
+void uns_c_note_exception(void); /* if one of C++ is why the program gives up */
+extern int uns_c_beginning;      /* the runtime makes a thread of its own */
 /* Handlers that ran in the last wait: of signals that restart system calls, or of others. */
 enum { UNS_C_RESTARTS = 1, UNS_C_BREAKS_OFF = 2 };
 extern __thread int uns_c_handled;

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <threads.h>
 
@@ -60,6 +61,16 @@ static void drop(struct started *one) {
     munmap(one, sizeof *one);
 }
 
+/* libc ends the process with its last thread, but counts the watch as one. */
+static void end_with_last(void) {
+    static char ends;
+    for (const struct uns_thread *t = uns_rt.threads; t; t = t->next)
+        if (t->state != UNS_ENDED)
+            return;
+    if (!__atomic_test_and_set(&ends, __ATOMIC_SEQ_CST))
+        exit(0);
+}
+
 static void leave_thread(void) {
     struct started *me = mine;
     if (!uns_self || !uns_c_on())
@@ -71,6 +82,7 @@ static void leave_thread(void) {
         drop(me);
     if (uns_thread_end(uns_self) == UNS_DEADLOCKED)
         uns_c_verdict();
+    end_with_last();
 }
 
 /* A thread may end in many ways; all of them come by its destructors. Those of the program come
@@ -181,6 +193,15 @@ static struct started *joinable(pthread_t handle) {
     return one && one != mine && !one->detached ? one : NULL; /* else libc says what is wrong */
 }
 
+/* A thread whose start nobody saw: its end cannot be foreseen. */
+static int is_foreign(pthread_t handle) {
+    return uns_c_waits() && !started_as(handle);
+}
+static void come_back(uint32_t *site) {
+    if (*site)
+        uns_gate_come_back(uns_self, *site);
+}
+
 static void joined(struct started *one) {
     if (!uns_rt.gated)
         uns_order(uns_current()->index, one->thread->index);
@@ -194,6 +215,10 @@ static void joined(struct started *one) {
         int error = one && uns_rt.gated ? await(one, UNS_C_SITE(), timeout) : 0;                   \
         if (error)                                                                                 \
             return error;                                                                          \
+        __attribute__((cleanup(come_back))) uint32_t outside =                                     \
+            is_foreign(handle) ? UNS_C_SITE() : 0;                                                 \
+        if (outside)                                                                               \
+            uns_gate_go_outside(uns_self);                                                         \
         error = one && uns_rt.gated ? UNS_C_REAL(pthread_join)(handle, result)                     \
                                     : UNS_C_REAL(name)(__VA_ARGS__);                               \
         if (one && !error)                                                                         \
