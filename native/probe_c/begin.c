@@ -54,6 +54,30 @@ static void note_end(void) {
     uns_c_note_addresses();
 }
 
+__thread int uns_c_inside;
+
+/* The probe's own frames come first, then the library's. */
+#define MOST_FRAMES 24
+struct caller {
+    uint32_t site;
+    int frames, left_us;
+};
+static _Unwind_Reason_Code look_out(struct _Unwind_Context *context, void *data) {
+    struct caller *caller = data;
+    uint32_t site = uns_c_site((const void *)_Unwind_GetIP(context));
+    caller->left_us |= !site;
+    caller->site = caller->left_us ? site : 0;
+    return caller->site || ++caller->frames > MOST_FRAMES ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+uint32_t uns_c_library_site(void) {
+    struct caller caller = {0};
+    uns_self->muted++;
+    _Unwind_Backtrace(look_out, &caller);
+    uns_self->muted--;
+    return caller.site;
+}
+
 static void refuse(const char *why) {
     dprintf(STDERR_FILENO, "unsnarl: this program cannot be run under a plan: %s\n", why);
     _exit(UNS_EXIT_REFUSED);

@@ -83,7 +83,7 @@ static int await_file(int fd, short events, int flags, uint32_t site) {
 
 #define ON_FILE(type, name, events, flags, arguments, ...)                                         \
     UNS_C_STANDS_IN type name arguments {                                                          \
-        if (uns_c_waits() && await_file(fd, events, flags, UNS_C_SITE()) < 0)                      \
+        if (uns_c_waits() && await_file(fd, events, flags, UNS_C_CALLER()) < 0)                    \
             return -1;                                                                             \
         return UNS_C_REAL(name)(__VA_ARGS__);                                                      \
     }
@@ -134,7 +134,7 @@ static size_t next_part(int fd, size_t size) {
         size_t done = 0;                                                                           \
         do {                                                                                       \
             size_t part = never_blocks(fd, flags) ? size - done : next_part(fd, size - done);      \
-            ssize_t n = await_file(fd, POLLOUT, flags, UNS_C_SITE());                              \
+            ssize_t n = await_file(fd, POLLOUT, flags, UNS_C_CALLER());                            \
             if (n == 0)                                                                            \
                 n = UNS_C_REAL(name)(fd, (const char *)from + done, part, ##__VA_ARGS__);          \
             if (n < 0)                                                                             \
@@ -168,7 +168,7 @@ static int connect_later(int fd, const struct sockaddr *to, socklen_t length, ui
 UNS_C_STANDS_IN int connect(int fd, const struct sockaddr *to, socklen_t length) {
     if (!uns_c_waits() || never_blocks(fd, 0))
         return UNS_C_REAL(connect)(fd, to, length);
-    return connect_later(fd, to, length, UNS_C_SITE());
+    return connect_later(fd, to, length, UNS_C_CALLER());
 }
 
 /* Calls on many files: asked without time, as often as it takes. */
@@ -186,7 +186,7 @@ UNS_C_STANDS_IN int poll(struct pollfd *files, nfds_t count, int timeout) {
     struct polled all = {files, count};
     if (!uns_c_waits() || !timeout)
         return UNS_C_REAL(poll)(files, count, timeout);
-    if (await(UNS_C_SITE(), any_polled, &all, timeout < 0 ? UNS_FOREVER : timeout * MILLISECOND))
+    if (await(UNS_C_CALLER(), any_polled, &all, timeout < 0 ? UNS_FOREVER : timeout * MILLISECOND))
         return -1;
     return UNS_C_REAL(poll)(files, count, 0);
 }
@@ -214,7 +214,7 @@ UNS_C_STANDS_IN int select(int count, fd_set *restrict reads, fd_set *restrict w
         timeout ? timeout->tv_sec * 1000 * MILLISECOND + timeout->tv_usec * 1000 : UNS_FOREVER;
     if (!uns_c_waits() || !ns)
         return UNS_C_REAL(select)(count, reads, writes, others, timeout);
-    if (await(UNS_C_SITE(), any_selected, &all, ns) < 0)
+    if (await(UNS_C_CALLER(), any_selected, &all, ns) < 0)
         return -1;
     struct timeval none = {0};
     return UNS_C_REAL(select)(count, reads, writes, others, &none);
@@ -224,7 +224,7 @@ UNS_C_STANDS_IN int epoll_wait(int fd, struct epoll_event *events, int most, int
     struct pollfd one = {.fd = fd, .events = POLLIN};
     if (!uns_c_waits() || !timeout)
         return UNS_C_REAL(epoll_wait)(fd, events, most, timeout);
-    if (await(UNS_C_SITE(), is_open_for, &one, timeout < 0 ? UNS_FOREVER : timeout * MILLISECOND))
+    if (await(UNS_C_CALLER(), is_open_for, &one, timeout < 0 ? UNS_FOREVER : timeout * MILLISECOND))
         return -1;
     return UNS_C_REAL(epoll_wait)(fd, events, most, 0);
 }
@@ -256,7 +256,7 @@ static int await_child(pid_t pid, int options, uint32_t site) {
 
 #define ON_CHILD(name, which, options, arguments, ...)                                             \
     UNS_C_STANDS_IN pid_t name arguments {                                                         \
-        if (uns_c_waits() && await_child(which, options, UNS_C_SITE()) < 0)                        \
+        if (uns_c_waits() && await_child(which, options, UNS_C_CALLER()) < 0)                      \
             return -1;                                                                             \
         return UNS_C_REAL(name)(__VA_ARGS__);                                                      \
     }
@@ -268,7 +268,7 @@ ON_CHILD(wait4, pid, options, (pid_t pid, int *status, int options, struct rusag
 UNS_C_STANDS_IN int waitid(idtype_t type, id_t id, siginfo_t *info, int options) {
     struct child child = {type, id, options};
     if (uns_c_waits() && !(options & WNOHANG) &&
-        await(UNS_C_SITE(), has_changed, &child, UNS_FOREVER) < 0)
+        await(UNS_C_CALLER(), has_changed, &child, UNS_FOREVER) < 0)
         return -1;
     return UNS_C_REAL(waitid)(type, id, info, options);
 }

@@ -50,13 +50,13 @@ static int notify(const void *condition, uint32_t site, int all) {
         if (uns_c_gated())                                                                         \
             return gated;                                                                          \
         if (uns_c_on())                                                                            \
-            uns_c_sync(mutex, UNS_C_SITE(), UNS_RELEASE);                                          \
+            uns_c_sync(mutex, UNS_C_CALLER(), UNS_RELEASE);                                        \
         int outcome = UNS_C_REAL(name)(__VA_ARGS__);                                               \
         if (uns_c_on())                                                                            \
-            uns_c_sync(mutex, UNS_C_SITE(), UNS_ACQUIRE);                                          \
+            uns_c_sync(mutex, UNS_C_CALLER(), UNS_ACQUIRE);                                        \
         return outcome;                                                                            \
     }
-#define WAIT(timeout) wait_for(condition, mutex, UNS_C_SITE(), timeout)
+#define WAIT(timeout) wait_for(condition, mutex, UNS_C_CALLER(), timeout)
 WAITS(pthread_cond_wait, WAIT(UNS_FOREVER), (pthread_cond_t * condition, pthread_mutex_t *mutex),
       condition, mutex)
 WAITS(pthread_cond_timedwait, WAIT(uns_c_until(clock_of(condition), when)),
@@ -72,7 +72,8 @@ WAITS(cnd_timedwait, uns_c_thrd(WAIT(uns_c_until(CLOCK_REALTIME, when))),
 
 #define NOTIFIES(name, type, all)                                                                  \
     UNS_C_STANDS_IN int name(type *condition) {                                                    \
-        return uns_c_gated() ? notify(condition, UNS_C_SITE(), all) : UNS_C_REAL(name)(condition); \
+        return uns_c_gated() ? notify(condition, UNS_C_CALLER(), all)                              \
+                             : UNS_C_REAL(name)(condition);                                        \
     }
 NOTIFIES(pthread_cond_signal, pthread_cond_t, 0)
 NOTIFIES(pthread_cond_broadcast, pthread_cond_t, 1)

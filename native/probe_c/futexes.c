@@ -66,7 +66,7 @@ UNS_C_STANDS_IN long syscall(long number, ...) {
     for (int i = 0; i < WORDS; i++)
         words[i] = va_arg(rest, long);
     va_end(rest);
-    if (number == SYS_futex && uns_c_waits() && do_futex(words, UNS_C_SITE(), &result))
+    if (number == SYS_futex && uns_c_waits() && do_futex(words, UNS_C_CALLER(), &result))
         return result;
     return UNS_C_REAL(syscall)(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }
@@ -78,10 +78,10 @@ UNS_C_STANDS_IN int __cxa_guard_acquire(int64_t *guard) {
     if (__atomic_load_n((char *)guard, __ATOMIC_ACQUIRE))
         return 0;
     struct uns_c_object *object = uns_c_object(guard, UNS_C_ONCE);
-    uns_c_take(&object->lock, UNS_C_SITE(), UNS_FOREVER);
+    uns_c_take(&object->lock, UNS_C_CALLER(), UNS_FOREVER);
     if (!*(char *)guard)
         return 1;
-    uns_lock_release(&object->lock, UNS_C_SITE());
+    uns_lock_release(&object->lock, UNS_C_CALLER());
     return 0;
 }
 UNS_C_STANDS_IN void __cxa_guard_release(int64_t *guard) {
@@ -90,11 +90,11 @@ UNS_C_STANDS_IN void __cxa_guard_release(int64_t *guard) {
         return;
     }
     __atomic_store_n((char *)guard, 1, __ATOMIC_RELEASE);
-    uns_lock_release(&uns_c_object(guard, UNS_C_ONCE)->lock, UNS_C_SITE());
+    uns_lock_release(&uns_c_object(guard, UNS_C_ONCE)->lock, UNS_C_CALLER());
 }
 UNS_C_STANDS_IN void __cxa_guard_abort(int64_t *guard) {
     if (uns_c_gated())
-        uns_lock_release(&uns_c_object(guard, UNS_C_ONCE)->lock, UNS_C_SITE());
+        uns_lock_release(&uns_c_object(guard, UNS_C_ONCE)->lock, UNS_C_CALLER());
     else
         UNS_C_REAL(__cxa_guard_abort)(guard);
 }

@@ -57,7 +57,7 @@ UNS_C_STANDS_IN void mtx_destroy(mtx_t *mutex) {
     UNS_C_REAL(mtx_destroy)(mutex);
 }
 
-#define LOCK(timeout) lock_mutex(lock, UNS_C_SITE(), timeout)
+#define LOCK(timeout) lock_mutex(lock, UNS_C_CALLER(), timeout)
 UNS_C_LOCKS(pthread_mutex_lock, LOCK(UNS_FOREVER), (pthread_mutex_t * lock), lock)
 UNS_C_LOCKS(pthread_mutex_trylock, LOCK(0), (pthread_mutex_t * lock), lock)
 UNS_C_LOCKS(pthread_mutex_timedlock, LOCK(uns_c_until(CLOCK_REALTIME, when)),
@@ -65,23 +65,23 @@ UNS_C_LOCKS(pthread_mutex_timedlock, LOCK(uns_c_until(CLOCK_REALTIME, when)),
 UNS_C_LOCKS(pthread_mutex_clocklock, LOCK(uns_c_until(clock, when)),
             (pthread_mutex_t * lock, clockid_t clock, const struct timespec *when), lock, clock,
             when)
-UNS_C_UNLOCKS(pthread_mutex_unlock, unlock_mutex(lock, UNS_C_SITE()), (pthread_mutex_t * lock))
+UNS_C_UNLOCKS(pthread_mutex_unlock, unlock_mutex(lock, UNS_C_CALLER()), (pthread_mutex_t * lock))
 
 UNS_C_LOCKS(mtx_lock, uns_c_thrd(LOCK(UNS_FOREVER)), (mtx_t * lock), lock)
 UNS_C_LOCKS(mtx_trylock, uns_c_thrd(LOCK(0)), (mtx_t * lock), lock)
 UNS_C_LOCKS(mtx_timedlock, uns_c_thrd(LOCK(uns_c_until(CLOCK_REALTIME, when))),
             (mtx_t * lock, const struct timespec *when), lock, when)
-UNS_C_UNLOCKS(mtx_unlock, uns_c_thrd(unlock_mutex(lock, UNS_C_SITE())), (mtx_t * lock))
+UNS_C_UNLOCKS(mtx_unlock, uns_c_thrd(unlock_mutex(lock, UNS_C_CALLER())), (mtx_t * lock))
 
 static struct uns_lock *spin_of(const volatile void *lock) {
     return &uns_c_object((const void *)lock, UNS_C_MUTEX)->lock;
 }
 
-UNS_C_LOCKS(pthread_spin_lock, uns_c_take(spin_of(lock), UNS_C_SITE(), UNS_FOREVER),
+UNS_C_LOCKS(pthread_spin_lock, uns_c_take(spin_of(lock), UNS_C_CALLER(), UNS_FOREVER),
             (pthread_spinlock_t * lock), lock)
-UNS_C_LOCKS(pthread_spin_trylock, uns_c_take(spin_of(lock), UNS_C_SITE(), 0),
+UNS_C_LOCKS(pthread_spin_trylock, uns_c_take(spin_of(lock), UNS_C_CALLER(), 0),
             (pthread_spinlock_t * lock), lock)
-UNS_C_UNLOCKS(pthread_spin_unlock, (uns_lock_release(spin_of(lock), UNS_C_SITE()), 0),
+UNS_C_UNLOCKS(pthread_spin_unlock, (uns_lock_release(spin_of(lock), UNS_C_CALLER()), 0),
               (pthread_spinlock_t * lock))
 UNS_C_STANDS_IN int pthread_spin_init(pthread_spinlock_t *lock, int shared) {
     uns_c_forget((const void *)lock);

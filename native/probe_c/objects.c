@@ -82,7 +82,7 @@ void uns_c_give_back(void) {
 }
 
 int uns_c_take_or_hear(struct uns_lock *lock, uint32_t site, int64_t timeout_ns) {
-    enum uns_grant outcome = uns_lock_acquire(lock, site, timeout_ns, !site);
+    enum uns_grant outcome = uns_lock_acquire(lock, site, timeout_ns, uns_c_inside);
     if (outcome == UNS_DEADLOCKED)
         uns_c_verdict();
     if (outcome == UNS_INTERRUPTED)

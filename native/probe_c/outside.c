@@ -30,7 +30,7 @@ static void come_back(uint32_t *site) {
     UNS_C_STANDS_IN type name arguments {                                                          \
         if (!uns_c_waits())                                                                        \
             return UNS_C_REAL(name)(__VA_ARGS__);                                                  \
-        __attribute__((cleanup(come_back))) uint32_t site = UNS_C_SITE();                          \
+        __attribute__((cleanup(come_back))) uint32_t site = UNS_C_CALLER();                        \
         uns_gate_go_outside(uns_self);                                                             \
         return UNS_C_REAL(name)(__VA_ARGS__);                                                      \
     }

@@ -35,6 +35,17 @@ static inline int uns_c_waits(void) {
 }
 #define UNS_C_SITE() uns_c_site(__builtin_return_address(0))
 
+/* Where the program called a function that waits; or where it called the library that does, such as
+ * std::condition_variable. Then `uns_c_inside` is set: one such call is one switch point. */
+extern __thread int uns_c_inside;
+uint32_t uns_c_library_site(void);
+static inline uint32_t uns_c_caller(const void *pc) {
+    uint32_t site = uns_c_site(pc);
+    uns_c_inside = !site;
+    return site || !uns_c_waits() ? site : uns_c_library_site();
+}
+#define UNS_C_CALLER() uns_c_caller(__builtin_return_address(0))
+
 /* A program may have a function of its own called `wait`: then that is the one. */
 #define UNS_C_STANDS_IN __attribute__((weak))
 
@@ -113,14 +124,14 @@ int uns_c_told(int outcome, const void *address, uint32_t site);
         if (uns_c_gated())                                                                         \
             return gated;                                                                          \
         int outcome = UNS_C_REAL(name)(__VA_ARGS__);                                               \
-        return uns_c_on() ? uns_c_told(outcome, (const void *)lock, UNS_C_SITE()) : outcome;       \
+        return uns_c_on() ? uns_c_told(outcome, (const void *)lock, UNS_C_CALLER()) : outcome;     \
     }
 #define UNS_C_UNLOCKS(name, gated, arguments)                                                      \
     UNS_C_STANDS_IN int name arguments {                                                           \
         if (uns_c_gated())                                                                         \
             return gated;                                                                          \
         if (uns_c_on())                                                                            \
-            uns_c_sync((const void *)lock, UNS_C_SITE(), UNS_RELEASE);                             \
+            uns_c_sync((const void *)lock, UNS_C_CALLER(), UNS_RELEASE);                           \
         return UNS_C_REAL(name)(lock);                                                             \
     }
 

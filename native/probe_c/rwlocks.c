@@ -51,7 +51,7 @@ static int unlock_rw(pthread_rwlock_t *lock, uint32_t site) {
     return 0;
 }
 
-#define LOCK(wants, timeout) lock_rw(lock, wants, UNS_C_SITE(), timeout)
+#define LOCK(wants, timeout) lock_rw(lock, wants, UNS_C_CALLER(), timeout)
 #define BOTH(what, timeout, arguments, ...)                                                        \
     UNS_C_LOCKS(pthread_rwlock_##what##rdlock, LOCK(READS, timeout), arguments, __VA_ARGS__)       \
     UNS_C_LOCKS(pthread_rwlock_##what##wrlock, LOCK(WRITES, timeout), arguments, __VA_ARGS__)
@@ -61,7 +61,7 @@ BOTH(timed, uns_c_until(CLOCK_REALTIME, when),
      (pthread_rwlock_t * lock, const struct timespec *when), lock, when)
 BOTH(clock, uns_c_until(clock, when),
      (pthread_rwlock_t * lock, clockid_t clock, const struct timespec *when), lock, clock, when)
-UNS_C_UNLOCKS(pthread_rwlock_unlock, unlock_rw(lock, UNS_C_SITE()), (pthread_rwlock_t * lock))
+UNS_C_UNLOCKS(pthread_rwlock_unlock, unlock_rw(lock, UNS_C_CALLER()), (pthread_rwlock_t * lock))
 
 UNS_C_STANDS_IN int pthread_rwlock_init(pthread_rwlock_t *lock,
                                         const pthread_rwlockattr_t *attributes) {

@@ -54,14 +54,14 @@ static int post_sem(sem_t *semaphore, uint32_t site) {
     return 0;
 }
 
-#define WAIT(timeout) wait_sem(lock, UNS_C_SITE(), timeout)
+#define WAIT(timeout) wait_sem(lock, UNS_C_CALLER(), timeout)
 UNS_C_LOCKS(sem_wait, WAIT(UNS_FOREVER), (sem_t * lock), lock)
 UNS_C_LOCKS(sem_trywait, WAIT(0), (sem_t * lock), lock)
 UNS_C_LOCKS(sem_timedwait, WAIT(uns_c_until(CLOCK_REALTIME, when)),
             (sem_t * lock, const struct timespec *when), lock, when)
 UNS_C_LOCKS(sem_clockwait, WAIT(uns_c_until(clock, when)),
             (sem_t * lock, clockid_t clock, const struct timespec *when), lock, clock, when)
-UNS_C_UNLOCKS(sem_post, post_sem(lock, UNS_C_SITE()), (sem_t * lock))
+UNS_C_UNLOCKS(sem_post, post_sem(lock, UNS_C_CALLER()), (sem_t * lock))
 
 UNS_C_STANDS_IN int sem_init(sem_t *semaphore, int shared, unsigned value) {
     uns_c_forget(semaphore);
@@ -96,7 +96,7 @@ UNS_C_STANDS_IN int pthread_barrier_wait(pthread_barrier_t *barrier) {
         return UNS_C_REAL(pthread_barrier_wait)(barrier);
     struct uns_c_object *object = uns_c_object(barrier, UNS_C_BARRIER);
     struct uns_c_waiter me = {0};
-    uint32_t site = UNS_C_SITE();
+    uint32_t site = UNS_C_CALLER();
     uns_c_enter(object, site);
     int last = (uint32_t)++object->value >= object->members;
     if (last) {

@@ -212,11 +212,11 @@ static void joined(struct started *one) {
 #define JOINS(name, timeout, arguments, ...)                                                       \
     UNS_C_STANDS_IN int name arguments {                                                           \
         struct started *one = joinable(handle);                                                    \
-        int error = one && uns_rt.gated ? await(one, UNS_C_SITE(), timeout) : 0;                   \
+        int error = one && uns_rt.gated ? await(one, UNS_C_CALLER(), timeout) : 0;                 \
         if (error)                                                                                 \
             return error;                                                                          \
         __attribute__((cleanup(come_back))) uint32_t outside =                                     \
-            is_foreign(handle) ? UNS_C_SITE() : 0;                                                 \
+            is_foreign(handle) ? UNS_C_CALLER() : 0;                                               \
         if (outside)                                                                               \
             uns_gate_go_outside(uns_self);                                                         \
         error = one && uns_rt.gated ? UNS_C_REAL(pthread_join)(handle, result)                     \
@@ -236,7 +236,7 @@ JOINS(pthread_clockjoin_np, uns_c_until(clock, when),
 UNS_C_STANDS_IN int thrd_join(thrd_t handle, int *result) {
     struct started *one = joinable(handle);
     if (one && uns_rt.gated)
-        await(one, UNS_C_SITE(), UNS_FOREVER);
+        await(one, UNS_C_CALLER(), UNS_FOREVER);
     int error = UNS_C_REAL(thrd_join)(handle, result);
     if (one && !error)
         joined(one);

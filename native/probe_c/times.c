@@ -84,12 +84,12 @@ static int sleep_span(uint32_t site, int64_t ns, struct timespec *rest) {
 UNS_C_STANDS_IN unsigned sleep(unsigned seconds) {
     if (!uns_c_waits())
         return UNS_C_REAL(sleep)(seconds);
-    return (unsigned)((sleep_for(UNS_C_SITE(), seconds * 1000000000ll) + 999999999) / 1000000000);
+    return (unsigned)((sleep_for(UNS_C_CALLER(), seconds * 1000000000ll) + 999999999) / 1000000000);
 }
 UNS_C_STANDS_IN int usleep(useconds_t microseconds) {
     if (!uns_c_waits())
         return UNS_C_REAL(usleep)(microseconds);
-    if (!sleep_for(UNS_C_SITE(), microseconds * 1000ll))
+    if (!sleep_for(UNS_C_CALLER(), microseconds * 1000ll))
         return 0;
     errno = EINTR;
     return -1;
@@ -97,7 +97,7 @@ UNS_C_STANDS_IN int usleep(useconds_t microseconds) {
 UNS_C_STANDS_IN int nanosleep(const struct timespec *span, struct timespec *rest) {
     if (!uns_c_waits() || span->tv_nsec < 0 || span->tv_nsec > 999999999 || span->tv_sec < 0)
         return UNS_C_REAL(nanosleep)(span, rest);
-    if (!sleep_span(UNS_C_SITE(), uns_c_ns(span), rest))
+    if (!sleep_span(UNS_C_CALLER(), uns_c_ns(span), rest))
         return 0;
     errno = EINTR;
     return -1;
@@ -107,13 +107,13 @@ UNS_C_STANDS_IN int clock_nanosleep(clockid_t clock, int flags, const struct tim
     if (!uns_c_waits() || span->tv_nsec < 0 || span->tv_nsec > 999999999 || !is_wall(clock))
         return UNS_C_REAL(clock_nanosleep)(clock, flags, span, rest);
     int absolute = flags & TIMER_ABSTIME;
-    return sleep_span(UNS_C_SITE(), absolute ? uns_c_until(clock, span) : uns_c_ns(span),
+    return sleep_span(UNS_C_CALLER(), absolute ? uns_c_until(clock, span) : uns_c_ns(span),
                       absolute ? NULL : rest);
 }
 UNS_C_STANDS_IN int thrd_sleep(const struct timespec *span, struct timespec *rest) {
     if (!uns_c_waits())
         return UNS_C_REAL(thrd_sleep)(span, rest);
-    return -!!sleep_span(UNS_C_SITE(), uns_c_ns(span), rest);
+    return -!!sleep_span(UNS_C_CALLER(), uns_c_ns(span), rest);
 }
 
 static int yield(uint32_t site) {
@@ -123,11 +123,11 @@ static int yield(uint32_t site) {
 }
 
 UNS_C_STANDS_IN int sched_yield(void) {
-    return uns_c_waits() ? yield(UNS_C_SITE()) : UNS_C_REAL(sched_yield)();
+    return uns_c_waits() ? yield(UNS_C_CALLER()) : UNS_C_REAL(sched_yield)();
 }
 UNS_C_STANDS_IN void thrd_yield(void) {
     if (uns_c_waits())
-        yield(UNS_C_SITE());
+        yield(UNS_C_CALLER());
     else
         UNS_C_REAL(thrd_yield)();
 }

@@ -25,6 +25,8 @@ WAITS = re.compile(
     r"(?:pthread|sem|mtx|cnd|thrd)_|call_once$|__cxa_guard_|(?:clock_nano|nano|u|)sleep$|sched_yield$"
     r"|(?:read|write)v?$|(?:recv|send)(?:from|to|msg|)$|accept4?$|connect$|p?poll$|p?select$"
     r"|epoll_p?wait$|wait(?:pid|id|4|)$|pause$|sig(?:wait|waitinfo|timedwait|suspend)$|syscall$"
+    # What waits inside the C++ library is told where the program called it.
+    r"|_ZNSt(?:18condition_variable|6thread|28__atomic_futex_unsigned_base|11this_thread)"
     r"|msg(?:rcv|snd)$|semop$|flock$|lockf$|system$|pclose$|getaddrinfo$"
 )
 SYSTEM = "/usr/"
