@@ -59,11 +59,15 @@ static void wake_late(void) {
         uns_futex_wake(&next->granted, 1);
 }
 
-/* Whoever waits while a signal's handler waits for it comes back for that. */
+/* Whoever waits while a signal's handler waits for it comes back for that. An access waits for
+ * nothing but its turn. */
 static void call_signalled(void) {
-    for (struct uns_thread *t = uns_rt.threads; t; t = t->next)
-        if (t->signalled && t->state == UNS_READY)
+    for (struct uns_thread *t = uns_rt.threads; t; t = t->next) {
+        const struct uns_pending *p = &t->pending;
+        if (t->signalled && t->state == UNS_READY &&
+            (p->lock || p->ready || p->deadline != UNS_FOREVER))
             uns_gate_call(t);
+    }
 }
 
 /* Blocked on some looks in a row without a step between: stalled. Who waits for the interpreter's

@@ -123,6 +123,7 @@ static void begin(int count, char **arguments, char **environment) {
     uint32_t sites = (uint32_t)((&etext - &__executable_start) / UNS_C_UNIT) + 1;
     if (plan.site_limit != sites)
         refuse("it was built again since its sites were listed");
+    uns_c_watch_signals();
     uns_c_beginning = 1;
     if (uns_run_begin(&plan, &hooks) < 0)
         refuse("its memory is limited too tightly");

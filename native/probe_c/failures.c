@@ -66,22 +66,18 @@ struct type_info {
     const char *name;
 };
 extern const struct type_info *__cxa_current_exception_type(void) __attribute__((weak));
-extern char *__cxa_demangle(const char *name, char *to, size_t *size, int *status)
-    __attribute__((weak));
 
+/* The parent makes a plain name of it: that needs memory, which may be what is broken here. */
 void uns_c_note_exception(void) {
     const struct type_info *type =
         __cxa_current_exception_type ? __cxa_current_exception_type() : NULL;
     if (!type || !uns_self)
         return;
-    int status = -1;
-    const char *name = type->name + (*type->name == '*');
-    const char *plain = __cxa_demangle ? __cxa_demangle(name, NULL, NULL, &status) : NULL;
     char note[512];
     int used = snprintf(note, sizeof note,
-                        "{\"failure\": {\"kind\": \"exception\", \"type\": \"%.256s\", "
+                        "{\"failure\": {\"kind\": \"exception\", \"type\": \"_ZTS%.300s\", "
                         "\"thread\": \"%s\", \"site\": %u}}",
-                        status ? name : plain, uns_self->path, uns_self->last_site);
+                        type->name + (*type->name == '*'), uns_self->path, uns_self->last_site);
     uns_note(note, (uint32_t)used);
 }
 

@@ -144,6 +144,7 @@ void uns_c_fresh(const void *address, uint64_t size);
 void uns_c_verdict(void) __attribute__((noreturn));
 void uns_c_watch_threads(void);
 void uns_c_watch_this_thread(void);
+void uns_c_watch_signals(void);
 void uns_c_hear(void); /* runs the handlers of signals that came while the thread was busy */
 void uns_c_note_failure(const char *kind, const char *type, const char *message, const char *file,
                         unsigned line, const char *function);

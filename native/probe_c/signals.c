@@ -87,6 +87,12 @@ void uns_c_hear(void) {
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
+/* Before the probe's own handlers are set: what the program was started with. */
+void uns_c_watch_signals(void) {
+    for (int number = 1; number < NSIG; number++)
+        UNS_C_REAL(sigaction)(number, NULL, &wanted[number]);
+}
+
 static int is_handler(const struct sigaction *action) {
     return action->sa_flags & SA_SIGINFO ||
            (action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN);

@@ -69,7 +69,7 @@ struct uns_thread {
     _Alignas(64) uint32_t granted; /* futex word: grant + 1 once the token is ours */
     enum uns_state state;
     struct uns_pending pending;
-    uint32_t held;   /* by a rule: not to be chosen */
+    uint32_t held; /* by a rule: not to be chosen */
     enum uns_call called;
     uint64_t passes; /* bit per rule: may enter although a guard is held */
     uint64_t pos_priority;
@@ -177,10 +177,10 @@ struct uns_runtime {
     int noise;
     int tracing; /* keep every event, not only the graph */
     int any_access;
-    int by_object; /* one cell per object, not per attribute or element */
-    int fatal;     /* the signal that ends the process */
+    int by_object;    /* one cell per object, not per attribute or element */
+    int fatal;        /* the signal that ends the process */
     int64_t expected; /* real ns: till then a signal may still come */
-    int paused;    /* somebody is looking at the holder of the token: it is not stalled */
+    int paused;       /* somebody is looking at the holder of the token: it is not stalled */
     uint64_t logical_time;
     int64_t clock_offset; /* virtual ns that waiting threads were spared */
     uint32_t site_limit;

@@ -11,6 +11,7 @@ import re
 import subprocess
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +31,7 @@ WAITS = re.compile(
     r"|msg(?:rcv|snd)$|semop$|flock$|lockf$|system$|pclose$|getaddrinfo$"
 )
 SYSTEM = "/usr/"
+MANGLED = "_ZTS"  # how the name of a C++ type's own name begins
 DATA = tuple("bBdDrRgGsSuV")
 _FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 _CALL = re.compile(r"^\s*([0-9a-f]+):\s.*\b(?:call|jmp|bl?)q?\s.*<([A-Za-z_0-9]+)(?:@plt)?>")
@@ -165,6 +167,18 @@ class Program:
             message = f"{command[0]} is needed to list the sites of a program (package binutils)"
             raise TargetError("tool-missing", message) from None
         return done.stdout.splitlines()
+
+
+@lru_cache(maxsize=256)
+def plain_type(mangled: str) -> str:
+    """The name of a C++ type, from that of the symbol which holds it."""
+    try:
+        done = subprocess.run(
+            ["c++filt", mangled], capture_output=True, text=True, check=False
+        ).stdout
+    except FileNotFoundError:
+        return mangled.removeprefix(MANGLED)
+    return done.strip().removeprefix("typeinfo name for ")
 
 
 def _kind(name: str) -> str:
