@@ -30,6 +30,7 @@ def nm(*options, library):
 # Programs that know their answer: they print ok, whoever runs when.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["c11", "ends", "clocks", "cancel", "pipes", "forks", "signals"])
 def test_a_program_does_the_same_under_every_plan(tmp_path, name):
     made = build(tmp_path, f"{name}.c")
