@@ -68,22 +68,23 @@ static int64_t timeout_of(int fd, int events) {
     return ns ? ns : UNS_FOREVER;
 }
 
-static int await_file(int fd, short events, int flags, uint32_t site) {
-    int before = errno;
-    if (never_blocks(fd, flags))
-        return errno = before, 0;
+int uns_c_await_file(int fd, short events, int flags, uint32_t site) {
     struct pollfd one = {.fd = fd, .events = events};
-    int64_t timeout_ns = timeout_of(fd, events);
-    if (await(site, is_open_for, &one, timeout_ns) < 0)
-        return -1;
-    if (timeout_ns != UNS_FOREVER && !is_open_for(&one))
-        return errno = EAGAIN, -1;
-    return errno = before, 0;
+    int before = errno, outcome = 0;
+    if (!never_blocks(fd, flags)) {
+        int64_t timeout_ns = timeout_of(fd, events);
+        outcome = await(site, is_open_for, &one, timeout_ns);
+        if (!outcome && timeout_ns != UNS_FOREVER && !is_open_for(&one))
+            outcome = -1, errno = EAGAIN;
+    }
+    uns_rt.stirred++; /* the call comes now */
+    errno = outcome ? errno : before;
+    return outcome;
 }
 
 #define ON_FILE(type, name, events, flags, arguments, ...)                                         \
     UNS_C_STANDS_IN type name arguments {                                                          \
-        if (uns_c_waits() && await_file(fd, events, flags, UNS_C_CALLER()) < 0)                    \
+        if (uns_c_waits() && uns_c_await_file(fd, events, flags, UNS_C_CALLER()) < 0)              \
             return -1;                                                                             \
         return UNS_C_REAL(name)(__VA_ARGS__);                                                      \
     }
@@ -134,7 +135,7 @@ static size_t next_part(int fd, size_t size) {
         size_t done = 0;                                                                           \
         do {                                                                                       \
             size_t part = never_blocks(fd, flags) ? size - done : next_part(fd, size - done);      \
-            ssize_t n = await_file(fd, POLLOUT, flags, UNS_C_CALLER());                            \
+            ssize_t n = uns_c_await_file(fd, POLLOUT, flags, UNS_C_CALLER());                      \
             if (n == 0)                                                                            \
                 n = UNS_C_REAL(name)(fd, (const char *)from + done, part, ##__VA_ARGS__);          \
             if (n < 0)                                                                             \
@@ -158,7 +159,7 @@ static int connect_later(int fd, const struct sockaddr *to, socklen_t length, ui
     errno = reason;
     if (outcome == 0 || reason != EINPROGRESS)
         return outcome;
-    if (await_file(fd, POLLOUT, 0, site) < 0)
+    if (uns_c_await_file(fd, POLLOUT, 0, site) < 0)
         return -1;
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
     errno = error ? error : errno;

@@ -108,6 +108,9 @@ static inline int64_t uns_c_ns(const struct timespec *span) {
     return (int64_t)span->tv_sec * 1000000000 + span->tv_nsec;
 }
 
+/* Before a call on a file: waits until it would not block. -1 with errno if it must not be done. */
+int uns_c_await_file(int fd, short events, int flags, uint32_t site);
+
 /* What C11 calls an outcome. */
 int uns_c_thrd(int error);
 

@@ -31,6 +31,7 @@ struct uns_pending {
      * the gate's mutex held. */
     int (*ready)(void *about);
     void *about;
+    uint64_t stirred, ask_again; /* when it was asked last, when it will be again: see choose.c */
 };
 
 enum uns_state {
@@ -180,6 +181,7 @@ struct uns_runtime {
     int by_object;    /* one cell per object, not per attribute or element */
     int fatal;        /* the signal that ends the process */
     int64_t expected; /* real ns: till then a signal may still come */
+    uint64_t stirred; /* calls after which another may no longer block */
     int paused;       /* somebody is looking at the holder of the token: it is not stalled */
     uint64_t logical_time;
     int64_t clock_offset; /* virtual ns that waiting threads were spared */

@@ -123,6 +123,26 @@ static void *count_up(void *argument) {
     return argument;
 }
 
+static void *write_lines(void *argument) {
+    for (int i = 0; i < 5; i++)
+        assert(write(there[1], "line\n", 5) == 5);
+    return argument;
+}
+
+static void lines(void) {
+    pthread_t thread;
+    char line[16], *whole = NULL;
+    size_t size = 0;
+    FILE *stream = fdopen(there[0], "r");
+    pthread_create(&thread, NULL, write_lines, NULL);
+    for (int i = 0; i < 2; i++)
+        assert(fgets(line, sizeof line, stream));
+    assert(getline(&whole, &size, stream) == 5 && fgetc(stream) == 'l' && getc(stream) == 'i');
+    assert(fread(line, 1, 3, stream) == 3 && fread(line, 1, 5, stream) == 5);
+    free(whole);
+    pthread_join(thread, NULL);
+}
+
 static void others(void) {
     pthread_t thread;
     uint64_t count;
@@ -145,6 +165,7 @@ int main(void) {
     many_files();
     sockets();
     others();
+    lines();
     puts("ok");
     return 0;
 }

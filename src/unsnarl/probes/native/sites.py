@@ -29,6 +29,7 @@ WAITS = re.compile(
     # What waits inside the C++ library is told where the program called it.
     r"|_ZNSt(?:18condition_variable|6thread|28__atomic_futex_unsigned_base|11this_thread)"
     r"|msg(?:rcv|snd)$|semop$|flock$|lockf$|system$|pclose$|getaddrinfo$"
+    r"|fgets$|fread$|f?getc$|getchar$|getline$|(?:__)?getdelim$"
 )
 SYSTEM = "/usr/"
 MANGLED = "_ZTS"  # how the name of a C++ type's own name begins
