@@ -193,6 +193,18 @@ static struct started *joinable(pthread_t handle) {
     return one && one != mine && !one->detached ? one : NULL; /* else libc says what is wrong */
 }
 
+/* What is left of a thread that has told its end; it takes as long as the machine is busy, which is
+ * no stall. */
+static int join_ended(pthread_t handle, void **result) {
+    int state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    uns_rt.paused++;
+    int error = UNS_C_REAL(pthread_join)(handle, result);
+    uns_rt.paused--;
+    pthread_setcancelstate(state, NULL);
+    return error;
+}
+
 /* A thread whose start nobody saw: its end cannot be foreseen. */
 static int is_foreign(pthread_t handle) {
     return uns_c_waits() && !started_as(handle);
@@ -212,15 +224,14 @@ static void joined(struct started *one) {
 #define JOINS(name, timeout, arguments, ...)                                                       \
     UNS_C_STANDS_IN int name arguments {                                                           \
         struct started *one = joinable(handle);                                                    \
-        int error = one && uns_rt.gated ? await(one, UNS_C_CALLER(), timeout) : 0;                 \
-        if (error)                                                                                 \
+        int gated = one && uns_rt.gated, error = 0;                                                \
+        if (gated && (error = await(one, UNS_C_CALLER(), timeout)))                                \
             return error;                                                                          \
         __attribute__((cleanup(come_back))) uint32_t outside =                                     \
             is_foreign(handle) ? UNS_C_CALLER() : 0;                                               \
         if (outside)                                                                               \
             uns_gate_go_outside(uns_self);                                                         \
-        error = one && uns_rt.gated ? UNS_C_REAL(pthread_join)(handle, result)                     \
-                                    : UNS_C_REAL(name)(__VA_ARGS__);                               \
+        error = gated ? join_ended(handle, result) : UNS_C_REAL(name)(__VA_ARGS__);                \
         if (one && !error)                                                                         \
             joined(one);                                                                           \
         return error;                                                                              \
@@ -235,12 +246,17 @@ JOINS(pthread_clockjoin_np, uns_c_until(clock, when),
 
 UNS_C_STANDS_IN int thrd_join(thrd_t handle, int *result) {
     struct started *one = joinable(handle);
-    if (one && uns_rt.gated)
+    if (!one)
+        return UNS_C_REAL(thrd_join)(handle, result);
+    void *value = NULL;
+    if (uns_rt.gated)
         await(one, UNS_C_CALLER(), UNS_FOREVER);
-    int error = UNS_C_REAL(thrd_join)(handle, result);
-    if (one && !error)
-        joined(one);
-    return error;
+    if (uns_rt.gated ? join_ended(handle, &value) : UNS_C_REAL(pthread_join)(handle, &value))
+        return thrd_error;
+    joined(one);
+    if (result)
+        *result = (int)(intptr_t)value;
+    return thrd_success;
 }
 
 static void let_go(pthread_t handle) {
