@@ -8,12 +8,27 @@
 static struct uns_thread *enabled[UNS_GATE_THREADS];
 
 static int is_sleep(const struct uns_pending *p) {
-    return !p->lock && p->deadline != UNS_FOREVER;
+    return !p->lock && !p->ready && p->deadline != UNS_FOREVER;
 }
 
-static int can_run(const struct uns_thread *t) {
+/* What happens in the kernel takes real time, and so does asking: only after a call that may have
+ * changed something, now and then in case of others, and if nobody else can run. */
+#define ASK_EVERY 64
+static int asks_all;
+
+static int is_ready(struct uns_pending *p) {
+    if (!p->ready)
+        return 1;
+    if (!asks_all && p->stirred == uns_rt.stirred && uns_gate.steps < p->ask_again)
+        return 0;
+    p->stirred = uns_rt.stirred;
+    p->ask_again = uns_gate.steps + ASK_EVERY;
+    return p->ready(p->about) || p->deadline <= uns_clock_ns();
+}
+
+static int can_run(struct uns_thread *t) {
     return t->state == UNS_READY && !t->held && !is_sleep(&t->pending) &&
-           (!t->pending.lock || !t->pending.lock->word);
+           (!t->pending.lock || !t->pending.lock->word) && is_ready(&t->pending);
 }
 
 static uint32_t add_sleepers(uint32_t count) {
@@ -54,11 +69,19 @@ static struct uns_thread *guard_streak(struct uns_thread *next, uint32_t count,
     return enabled[at] != next ? enabled[at] : enabled[(at + 1) % count];
 }
 
-static struct uns_thread *choose(struct uns_thread *current) {
+static uint32_t find_enabled(int ask_all) {
     uint32_t count = 0;
+    asks_all = ask_all;
     for (uint32_t i = 0; i < uns_gate.live_count; i++)
         if (can_run(uns_gate.live[i]))
             enabled[count++] = uns_gate.live[i];
+    return count;
+}
+
+static struct uns_thread *choose(struct uns_thread *current) {
+    uint32_t count = find_enabled(0);
+    if (!count)
+        count = find_enabled(1);
     if (!count)
         return first_deadline();
     /* A polling loop must not crowd out the thread it waits for: sleepers compete one time in

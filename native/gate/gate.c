@@ -5,11 +5,14 @@
 #include "gate/gate.h"
 #include "gate/rules.h"
 #include "runtime/futex.h"
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct uns_gate uns_gate;
 
 void uns_gate_lock(void) {
+    uns_busy();
     uint32_t free_word = 0;
     if (__atomic_compare_exchange_n(&uns_gate.mutex, &free_word, 1, 0, __ATOMIC_ACQUIRE,
                                     __ATOMIC_RELAXED))
@@ -21,6 +24,7 @@ void uns_gate_lock(void) {
 void uns_gate_unlock(void) {
     if (__atomic_exchange_n(&uns_gate.mutex, 0, __ATOMIC_RELEASE) == 2)
         uns_futex_wake(&uns_gate.mutex, 1);
+    uns_idle();
 }
 
 int uns_gate_begin(const struct uns_plan *plan) {
@@ -35,17 +39,26 @@ int uns_gate_begin(const struct uns_plan *plan) {
     return plan->kind >= UNS_PLAN_CONTROLLED && plan->rules_length ? uns_rules_begin(plan) : 0;
 }
 
+/* Nobody would ever choose one more. The parent reads why. */
+static void too_many(void) {
+    uns_run_abandon();
+    dprintf(STDERR_FILENO, "unsnarl: a gated run can have %d threads at once, not more\n",
+            UNS_GATE_THREADS);
+    _exit(UNS_EXIT_REFUSED);
+}
+
 /* A new thread can be chosen before the operating system has started it: it will find the grant
  * when it arrives. So the order of threads does not depend on how fast they start. */
 void uns_gate_register(struct uns_thread *t) {
     uns_gate_lock();
-    if (uns_gate.live_count < UNS_GATE_THREADS)
-        uns_gate.live[uns_gate.live_count++] = t;
+    if (uns_gate.live_count == UNS_GATE_THREADS)
+        too_many();
+    uns_gate.live[uns_gate.live_count++] = t;
     uns_gate.strategy->enter(t);
     if (t->index == 0) {
         uns_gate.holder = t;
         t->state = UNS_RUNNING;
-    } else if (t->path[0] != '?') {
+    } else if (t->flags & UNS_THREAD_CONTROLLED) {
         t->pending =
             (struct uns_pending){.point = UNS_POINT(0, UNS_BEGIN), .deadline = UNS_FOREVER};
         t->state = UNS_READY;
@@ -56,7 +69,11 @@ void uns_gate_register(struct uns_thread *t) {
 /* What is granted is done at once, inside the gate: nobody can slip in between. */
 static enum uns_grant perform(struct uns_thread *t) {
     struct uns_pending *p = &t->pending;
-    int timed = p->deadline != UNS_FOREVER;
+    int timed = p->deadline != UNS_FOREVER && !p->ready;
+    if (t->called == UNS_CALL_HEARD) {
+        t->called = UNS_NOT_CALLED;
+        return UNS_INTERRUPTED;
+    }
     if (p->lock && !p->lock->word) {
         p->lock->word = 1;
         p->lock->owner = t->index;
@@ -134,11 +151,39 @@ void uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to) {
     }
 }
 
+/* ... or waits for something that may come from there. */
 int uns_gate_anyone_outside(void) {
-    for (uint32_t i = 0; i < uns_gate.live_count; i++)
-        if (uns_gate.live[i]->state == UNS_OUTSIDE)
+    for (uint32_t i = 0; i < uns_gate.live_count; i++) {
+        const struct uns_thread *t = uns_gate.live[i];
+        if (t->state == UNS_OUTSIDE || t->signalled || (t->state == UNS_READY && t->pending.ready))
             return 1;
-    return 0;
+    }
+    return uns_rt.expected && uns_rt.expected > uns_real_ns();
+}
+
+/* What it waited for is forgotten: it may go on at once. An access waits for nothing. */
+static void hear_call(struct uns_thread *t) {
+    struct uns_pending *p = &t->pending;
+    if (t->called != UNS_CALLED || !(p->lock || p->ready || p->deadline != UNS_FOREVER))
+        return;
+    t->called = UNS_CALL_HEARD;
+    p->lock = NULL;
+    p->ready = NULL;
+    p->deadline = UNS_FOREVER;
+}
+
+void uns_gate_call(struct uns_thread *t) {
+    uns_gate_lock();
+    struct uns_thread *next = NULL;
+    if (t->called == UNS_NOT_CALLED)
+        t->called = UNS_CALLED;
+    if (t->state == UNS_READY)
+        hear_call(t);
+    if (!uns_gate.holder && (next = uns_gate_choose(NULL)))
+        uns_gate_hand_over(NULL, next);
+    uns_gate_unlock();
+    if (next)
+        uns_futex_wake(&next->granted, 1);
 }
 
 static int is_access(uint32_t point) {
@@ -146,12 +191,13 @@ static int is_access(uint32_t point) {
     return op == UNS_READ || op == UNS_WRITE || op == UNS_CALL;
 }
 
-enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pending) {
+static enum uns_grant wait_for_turn(struct uns_thread *t, const struct uns_pending *pending) {
     uns_gate_lock();
     struct uns_thread *from = uns_gate.holder == t ? t : NULL;
     t->pending = *pending;
     t->pos_priority = 0;
     t->state = UNS_READY;
+    hear_call(t);
     uns_gate.steps++;
     if (!is_access(pending->point))
         uns_gate_count(t, pending->point);
@@ -169,6 +215,13 @@ enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pen
     uns_gate_hand_over(from, next);
     uns_gate_unlock();
     return next == t ? take_grant(t) : sleep_until_granted(t, next);
+}
+
+enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pending) {
+    uns_busy();
+    enum uns_grant outcome = wait_for_turn(t, pending);
+    uns_idle();
+    return outcome;
 }
 
 void uns_gate_arrive(struct uns_thread *t) {
@@ -205,6 +258,24 @@ void uns_gate_go_outside(struct uns_thread *t) {
     uns_gate_unlock();
     if (next)
         uns_futex_wake(&next->granted, 1);
+}
+
+enum uns_grant uns_gate_await(struct uns_thread *t, uint32_t site, int (*ready)(void *),
+                              void *about, int64_t timeout_ns) {
+    struct uns_pending pending = {
+        .point = UNS_POINT(site, UNS_SLEEP),
+        .deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_clock_ns() + timeout_ns,
+        .ready = ready,
+        .about = about,
+    };
+    enum uns_grant outcome = uns_gate_wait(t, &pending);
+    if (UNS_UNLIKELY(uns_gate.rules) && outcome == UNS_GO)
+        uns_rules_did(t, pending.point);
+    return outcome;
+}
+
+enum uns_grant uns_gate_come_back(struct uns_thread *t, uint32_t site) {
+    return uns_gate_await(t, site, NULL, NULL, UNS_FOREVER);
 }
 
 void uns_gate_forget(struct uns_thread *t) {

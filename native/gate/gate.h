@@ -46,7 +46,6 @@ void uns_gate_unlock(void);
 struct uns_thread *uns_gate_choose(struct uns_thread *current);
 void uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to);
 int uns_gate_anyone_outside(void);
-void uns_gate_go_outside(struct uns_thread *t);
 void uns_gate_close_segment(const struct uns_thread *t);
 void uns_gate_close_schedule(void);
 void uns_gate_count(struct uns_thread *t, uint32_t point);

@@ -191,12 +191,8 @@ enum uns_grant uns_sleep(uint32_t site, int64_t ns, int real) {
     int r = nanosleep(&span, NULL);
     if (uns_rt.hooks.unpark)
         uns_rt.hooks.unpark(parked);
-    if (gated) {
-        struct uns_pending back = {.point = UNS_POINT(site, UNS_SLEEP), .deadline = UNS_FOREVER};
-        uns_gate_wait(t, &back);
-        if (UNS_UNLIKELY(uns_gate.rules))
-            uns_rules_did(t, back.point);
-    }
+    if (gated)
+        uns_gate_come_back(t, site);
     return r ? UNS_INTERRUPTED : UNS_GO;
 }
 

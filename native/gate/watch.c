@@ -59,6 +59,17 @@ static void wake_late(void) {
         uns_futex_wake(&next->granted, 1);
 }
 
+/* Whoever waits while a signal's handler waits for it comes back for that. An access waits for
+ * nothing but its turn. */
+static void call_signalled(void) {
+    for (struct uns_thread *t = uns_rt.threads; t; t = t->next) {
+        const struct uns_pending *p = &t->pending;
+        if (t->signalled && t->state == UNS_READY &&
+            (p->lock || p->ready || p->deadline != UNS_FOREVER))
+            uns_gate_call(t);
+    }
+}
+
 /* Blocked on some looks in a row without a step between: stalled. Who waits for the interpreter's
  * own lock is blocked too, for as long as a busy machine keeps its owner from running: a replay
  * that took that for a stall would leave its track, so it looks longer. */
@@ -70,6 +81,7 @@ static void look(void) {
     static uint64_t suspect_steps;
     static uint32_t looks;
     struct uns_thread *holder = uns_gate.holder;
+    call_signalled();
     if (!holder)
         wake_late();
     if (!holder || holder->granted || !holder->os_id || uns_rt.paused) {
@@ -77,7 +89,7 @@ static void look(void) {
         return;
     }
     char state = thread_state(holder->os_id);
-    if (state != 'S' && state != 'D') {
+    if (!strchr("SDXZ", state)) { /* X and Z: it is gone, and nobody was told */
         suspect = NULL;
         return;
     }

@@ -36,14 +36,14 @@ static void access_shadow(struct uns_thread *t, uint32_t point, uintptr_t addres
                           int write) {
     uintptr_t last = (address + size - 1) & ~(uintptr_t)(UNS_SHADOW_WORD - 1);
     look(t);
-    t->muted++; /* a signal's handler may come in between: its accesses are not seen */
+    uns_busy(); /* a signal's handler must not come in between */
     for (uintptr_t at = address & ~(uintptr_t)(UNS_SHADOW_WORD - 1); at <= last;
          at += UNS_SHADOW_WORD)
         if (write && !uns_sees_write(at) && !repeats(at, point, write))
             uns_shadow_write(&uns_rt.tracker, &uns_c_shadow, &t->tracked, point, at);
         else if (!write && !uns_sees_read(at) && !repeats(at, point, write))
             uns_shadow_read(&uns_rt.tracker, &uns_c_shadow, &t->tracked, point, at);
-    t->muted--;
+    uns_idle();
 }
 
 /* An object of 8 bytes is one cell, at its beginning; smaller ones that share 4 bytes are one. */

@@ -49,9 +49,36 @@ static int inside(uint32_t low, uint32_t high) {
 
 /* A signal strikes right after the probe was told of the access that it is about. */
 static void note_end(void) {
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* the file is to be written */
     if (uns_rt.fatal && uns_rt.fatal != SIGABRT && uns_self)
         uns_c_note_signal(uns_rt.fatal, uns_self->last_site);
+    if (uns_rt.fatal == SIGABRT)
+        uns_c_note_exception();
     uns_c_note_addresses();
+}
+
+__thread int uns_c_inside;
+
+/* The probe's own frames come first, then the library's. */
+#define MOST_FRAMES 24
+struct caller {
+    uint32_t site;
+    int frames, left_us;
+};
+static _Unwind_Reason_Code look_out(struct _Unwind_Context *context, void *data) {
+    struct caller *caller = data;
+    uint32_t site = uns_c_site((const void *)_Unwind_GetIP(context));
+    caller->left_us |= !site;
+    caller->site = caller->left_us ? site : 0;
+    return caller->site || ++caller->frames > MOST_FRAMES ? _URC_END_OF_STACK : _URC_NO_REASON;
+}
+
+uint32_t uns_c_library_site(void) {
+    struct caller caller = {0};
+    uns_self->muted++;
+    _Unwind_Backtrace(look_out, &caller);
+    uns_self->muted--;
+    return caller.site;
 }
 
 static void refuse(const char *why) {
@@ -71,18 +98,35 @@ static const char *take_plan(char **environment) {
     return NULL;
 }
 
+/* In a forked copy. */
+static void go_on_alone(void) {
+    int gated = uns_rt.active && uns_rt.gated;
+    uns_run_abandon();
+    if (gated)
+        uns_c_give_back();
+}
+
+static void finish(void) {
+    if (uns_rt.active)
+        uns_run_finish();
+}
+
 static void begin(int count, char **arguments, char **environment) {
     const char *path = take_plan(environment);
     if (!path)
         return;
     static struct uns_plan plan;
-    static const struct uns_hooks hooks = {.inside = inside, .ending = note_end};
+    static const struct uns_hooks hooks = {.inside = inside,
+                                           .ending = note_end,
+                                           .adopted = uns_c_watch_this_thread,
+                                           .idle = uns_c_hear};
     if (uns_plan_load(path, &plan) < 0)
         refuse("it was built with another version of unsnarl");
     unlink(path);
     uint32_t sites = (uint32_t)((&etext - &__executable_start) / UNS_C_UNIT) + 1;
     if (plan.site_limit != sites)
         refuse("it was built again since its sites were listed");
+    uns_c_watch_signals();
     uns_c_beginning = 1;
     if (uns_run_begin(&plan, &hooks) < 0)
         refuse("its memory is limited too tightly");
@@ -91,22 +135,27 @@ static void begin(int count, char **arguments, char **environment) {
         refuse("its memory is limited too tightly");
     uns_rt.tracker.stale = STALE;
     uns_c_watch_threads();
-    pthread_atfork(NULL, NULL, uns_run_abandon);
+    pthread_atfork(NULL, NULL, go_on_alone);
+    at_quick_exit(finish);
 }
 __attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,
                                                                               char **) = begin;
 
-__attribute__((destructor)) static void finish(void) {
-    if (uns_rt.active)
-        uns_run_finish();
+__attribute__((destructor)) static void finish_last(void) {
+    finish();
 }
 
-void _exit(int status) {
+UNS_C_STANDS_IN void _exit(int status) {
     finish();
     UNS_C_REAL(_exit)(status);
     __builtin_unreachable();
 }
 
-void _Exit(int status) {
+UNS_C_STANDS_IN void _Exit(int status) {
     _exit(status);
+}
+
+/* Its copy would share our memory with us, and our end with its _exit. */
+UNS_C_STANDS_IN pid_t vfork(void) {
+    return fork();
 }

@@ -60,6 +60,27 @@ void uns_c_note_signal(int number, uint32_t site) {
     uns_note(note, (uint32_t)used);
 }
 
+/* Of the C++ library, where there is one. A type's name is behind its table of functions. */
+struct type_info {
+    const void *functions;
+    const char *name;
+};
+extern const struct type_info *__cxa_current_exception_type(void) __attribute__((weak));
+
+/* The parent makes a plain name of it: that needs memory, which may be what is broken here. */
+void uns_c_note_exception(void) {
+    const struct type_info *type =
+        __cxa_current_exception_type ? __cxa_current_exception_type() : NULL;
+    if (!type || !uns_self)
+        return;
+    char note[512];
+    int used = snprintf(note, sizeof note,
+                        "{\"failure\": {\"kind\": \"exception\", \"type\": \"_ZTS%.300s\", "
+                        "\"thread\": \"%s\", \"site\": %u}}",
+                        type->name + (*type->name == '*'), uns_self->path, uns_self->last_site);
+    uns_note(note, (uint32_t)used);
+}
+
 void uns_c_verdict(void) {
     uns_gate_deadlock_edges();
     uns_c_note_failure("deadlock", "Deadlock", "no thread can go on", NULL, 0, NULL);
@@ -67,7 +88,8 @@ void uns_c_verdict(void) {
     _exit(UNS_EXIT_DEADLOCK);
 }
 
-void __assert_fail(const char *expression, const char *file, unsigned line, const char *function) {
+UNS_C_STANDS_IN void __assert_fail(const char *expression, const char *file, unsigned line,
+                                   const char *function) {
     if (uns_rt.active)
         uns_c_note_failure("assertion", "assert", expression, file, line, function);
     void (*real)(const char *, const char *, unsigned, const char *) = uns_c_next("__assert_fail");

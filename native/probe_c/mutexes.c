@@ -1,30 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Mutexes, spin locks, and read-write locks.
+ * Mutexes and spin locks. C11's are POSIX's by another name, but libc does not call the one for
+ * the other: both names are ours.
  */
 #define _GNU_SOURCE
 #include "probe.h"
 #include <errno.h>
+#include <threads.h>
+
+_Static_assert(sizeof(mtx_t) == sizeof(pthread_mutex_t), "one implementation");
 
 /* Where glibc keeps a mutex's type; robustness and protocols are other bits. */
 static int type_of(const pthread_mutex_t *mutex) {
     return mutex->__data.__kind & 3;
 }
 
-static int lock_mutex(pthread_mutex_t *mutex, uint32_t site, int64_t timeout_ns) {
-    struct uns_c_object *object = uns_c_object(mutex, UNS_C_MUTEX);
-    int mine = object->lock.word && object->lock.owner == uns_current()->index;
-    if (mine && type_of(mutex) == PTHREAD_MUTEX_RECURSIVE)
+static int is_mine(const struct uns_c_object *object) {
+    return object->lock.word && object->lock.owner == uns_current()->index;
+}
+
+static int lock_mutex(void *lock, uint32_t site, int64_t timeout_ns) {
+    struct uns_c_object *object = uns_c_object(lock, UNS_C_MUTEX);
+    if (is_mine(object) && type_of(lock) == PTHREAD_MUTEX_RECURSIVE)
         return object->depth++, 0;
-    if (mine && type_of(mutex) == PTHREAD_MUTEX_ERRORCHECK && timeout_ns)
+    if (is_mine(object) && type_of(lock) == PTHREAD_MUTEX_ERRORCHECK && timeout_ns)
         return EDEADLK;
     return uns_c_take(&object->lock, site, timeout_ns);
 }
 
-static int unlock_mutex(pthread_mutex_t *mutex, uint32_t site) {
-    struct uns_c_object *object = uns_c_object(mutex, UNS_C_MUTEX);
-    int mine = object->lock.word && object->lock.owner == uns_current()->index;
-    if (!mine && type_of(mutex) != PTHREAD_MUTEX_NORMAL)
+static int unlock_mutex(void *lock, uint32_t site) {
+    struct uns_c_object *object = uns_c_object(lock, UNS_C_MUTEX);
+    if (!is_mine(object) && type_of(lock) != PTHREAD_MUTEX_NORMAL)
         return EPERM;
     if (object->depth)
         return object->depth--, 0;
@@ -33,129 +39,51 @@ static int unlock_mutex(pthread_mutex_t *mutex, uint32_t site) {
     return 0;
 }
 
-static int told(int outcome, const void *address, uint32_t site, enum uns_op op) {
-    if (!outcome)
-        uns_c_sync(address, site, op);
-    return outcome;
-}
-
-int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attributes) {
+UNS_C_STANDS_IN int pthread_mutex_init(pthread_mutex_t *mutex,
+                                       const pthread_mutexattr_t *attributes) {
     uns_c_forget(mutex);
     return UNS_C_REAL(pthread_mutex_init)(mutex, attributes);
 }
-int pthread_mutex_destroy(pthread_mutex_t *mutex) {
+UNS_C_STANDS_IN int pthread_mutex_destroy(pthread_mutex_t *mutex) {
     uns_c_forget(mutex);
     return UNS_C_REAL(pthread_mutex_destroy)(mutex);
 }
-
-int pthread_mutex_lock(pthread_mutex_t *mutex) {
-    if (uns_c_gated())
-        return lock_mutex(mutex, UNS_C_SITE(), UNS_FOREVER);
-    int outcome = UNS_C_REAL(pthread_mutex_lock)(mutex);
-    return uns_c_on() ? told(outcome, mutex, UNS_C_SITE(), UNS_ACQUIRE) : outcome;
+UNS_C_STANDS_IN int mtx_init(mtx_t *mutex, int type) {
+    uns_c_forget(mutex);
+    return UNS_C_REAL(mtx_init)(mutex, type);
 }
-int pthread_mutex_trylock(pthread_mutex_t *mutex) {
-    if (uns_c_gated())
-        return lock_mutex(mutex, UNS_C_SITE(), 0);
-    int outcome = UNS_C_REAL(pthread_mutex_trylock)(mutex);
-    return uns_c_on() ? told(outcome, mutex, UNS_C_SITE(), UNS_ACQUIRE) : outcome;
-}
-int pthread_mutex_timedlock(pthread_mutex_t *mutex, const struct timespec *when) {
-    if (uns_c_gated())
-        return lock_mutex(mutex, UNS_C_SITE(), uns_c_until(CLOCK_REALTIME, when));
-    int outcome = UNS_C_REAL(pthread_mutex_timedlock)(mutex, when);
-    return uns_c_on() ? told(outcome, mutex, UNS_C_SITE(), UNS_ACQUIRE) : outcome;
-}
-int pthread_mutex_unlock(pthread_mutex_t *mutex) {
-    if (uns_c_gated())
-        return unlock_mutex(mutex, UNS_C_SITE());
-    if (uns_c_on())
-        uns_c_sync(mutex, UNS_C_SITE(), UNS_RELEASE);
-    return UNS_C_REAL(pthread_mutex_unlock)(mutex);
+UNS_C_STANDS_IN void mtx_destroy(mtx_t *mutex) {
+    uns_c_forget(mutex);
+    UNS_C_REAL(mtx_destroy)(mutex);
 }
 
-int pthread_spin_lock(pthread_spinlock_t *lock) {
-    if (uns_c_gated())
-        return uns_c_take(&uns_c_object((void *)lock, UNS_C_MUTEX)->lock, UNS_C_SITE(),
-                          UNS_FOREVER);
-    int outcome = UNS_C_REAL(pthread_spin_lock)(lock);
-    return uns_c_on() ? told(outcome, (void *)lock, UNS_C_SITE(), UNS_ACQUIRE) : outcome;
-}
-int pthread_spin_trylock(pthread_spinlock_t *lock) {
-    if (uns_c_gated())
-        return uns_c_take(&uns_c_object((void *)lock, UNS_C_MUTEX)->lock, UNS_C_SITE(), 0);
-    int outcome = UNS_C_REAL(pthread_spin_trylock)(lock);
-    return uns_c_on() ? told(outcome, (void *)lock, UNS_C_SITE(), UNS_ACQUIRE) : outcome;
-}
-int pthread_spin_unlock(pthread_spinlock_t *lock) {
-    if (uns_c_gated())
-        return uns_lock_release(&uns_c_object((void *)lock, UNS_C_MUTEX)->lock, UNS_C_SITE()), 0;
-    if (uns_c_on())
-        uns_c_sync((void *)lock, UNS_C_SITE(), UNS_RELEASE);
-    return UNS_C_REAL(pthread_spin_unlock)(lock);
+#define LOCK(timeout) lock_mutex(lock, UNS_C_CALLER(), timeout)
+UNS_C_LOCKS(pthread_mutex_lock, LOCK(UNS_FOREVER), (pthread_mutex_t * lock), lock)
+UNS_C_LOCKS(pthread_mutex_trylock, LOCK(0), (pthread_mutex_t * lock), lock)
+UNS_C_LOCKS(pthread_mutex_timedlock, LOCK(uns_c_until(CLOCK_REALTIME, when)),
+            (pthread_mutex_t * lock, const struct timespec *when), lock, when)
+UNS_C_LOCKS(pthread_mutex_clocklock, LOCK(uns_c_until(clock, when)),
+            (pthread_mutex_t * lock, clockid_t clock, const struct timespec *when), lock, clock,
+            when)
+UNS_C_UNLOCKS(pthread_mutex_unlock, unlock_mutex(lock, UNS_C_CALLER()), (pthread_mutex_t * lock))
+
+UNS_C_LOCKS(mtx_lock, uns_c_thrd(LOCK(UNS_FOREVER)), (mtx_t * lock), lock)
+UNS_C_LOCKS(mtx_trylock, uns_c_thrd(LOCK(0)), (mtx_t * lock), lock)
+UNS_C_LOCKS(mtx_timedlock, uns_c_thrd(LOCK(uns_c_until(CLOCK_REALTIME, when))),
+            (mtx_t * lock, const struct timespec *when), lock, when)
+UNS_C_UNLOCKS(mtx_unlock, uns_c_thrd(unlock_mutex(lock, UNS_C_CALLER())), (mtx_t * lock))
+
+static struct uns_lock *spin_of(const volatile void *lock) {
+    return &uns_c_object((const void *)lock, UNS_C_MUTEX)->lock;
 }
 
-/* Read-write locks: who cannot have it queues up, in order. */
-
-static int is_free_for(const struct uns_c_object *object, int wants) {
-    return wants == 1 ? object->value >= 0 : !object->value;
-}
-
-static void enter(struct uns_c_object *object, int wants) {
-    object->value = wants == 1 ? object->value + 1 : -1;
-}
-
-static int lock_rw(pthread_rwlock_t *lock, int wants, uint32_t site, int64_t timeout_ns) {
-    struct uns_c_object *object = uns_c_object(lock, UNS_C_RWLOCK);
-    struct uns_c_waiter me = {.wants = wants};
-    uns_c_take(&object->lock, site, UNS_FOREVER);
-    int waits = object->first != NULL || !is_free_for(object, wants);
-    if (!waits)
-        enter(object, wants);
-    else if (timeout_ns)
-        uns_c_wait_in(object, &me, site);
-    uns_lock_release(&object->lock, site);
-    if (!waits)
-        return 0;
-    return timeout_ns ? uns_c_sleep_in(object, &me, site, timeout_ns) : EBUSY;
-}
-
-static int unlock_rw(pthread_rwlock_t *lock, uint32_t site) {
-    struct uns_c_object *object = uns_c_object(lock, UNS_C_RWLOCK);
-    uns_c_take(&object->lock, site, UNS_FOREVER);
-    object->value = object->value > 0 ? object->value - 1 : 0;
-    while (object->first && is_free_for(object, object->first->wants)) {
-        enter(object, object->first->wants);
-        uns_c_wake_first(object, site);
-    }
-    uns_lock_release(&object->lock, site);
-    return 0;
-}
-
-#define RWLOCK(name, wants, timeout, arguments, ...)                                               \
-    int name arguments {                                                                           \
-        if (uns_c_gated())                                                                         \
-            return lock_rw(lock, wants, UNS_C_SITE(), timeout);                                    \
-        int outcome = UNS_C_REAL(name)(__VA_ARGS__);                                               \
-        return uns_c_on() ? told(outcome, lock, UNS_C_SITE(), UNS_ACQUIRE) : outcome;              \
-    }
-RWLOCK(pthread_rwlock_rdlock, 1, UNS_FOREVER, (pthread_rwlock_t * lock), lock)
-RWLOCK(pthread_rwlock_wrlock, 2, UNS_FOREVER, (pthread_rwlock_t * lock), lock)
-RWLOCK(pthread_rwlock_tryrdlock, 1, 0, (pthread_rwlock_t * lock), lock)
-RWLOCK(pthread_rwlock_trywrlock, 2, 0, (pthread_rwlock_t * lock), lock)
-RWLOCK(pthread_rwlock_timedrdlock, 1, uns_c_until(CLOCK_REALTIME, when),
-       (pthread_rwlock_t * lock, const struct timespec *when), lock, when)
-RWLOCK(pthread_rwlock_timedwrlock, 2, uns_c_until(CLOCK_REALTIME, when),
-       (pthread_rwlock_t * lock, const struct timespec *when), lock, when)
-
-int pthread_rwlock_unlock(pthread_rwlock_t *lock) {
-    if (uns_c_gated())
-        return unlock_rw(lock, UNS_C_SITE());
-    if (uns_c_on())
-        uns_c_sync(lock, UNS_C_SITE(), UNS_RELEASE);
-    return UNS_C_REAL(pthread_rwlock_unlock)(lock);
-}
-int pthread_rwlock_init(pthread_rwlock_t *lock, const pthread_rwlockattr_t *attributes) {
-    uns_c_forget(lock);
-    return UNS_C_REAL(pthread_rwlock_init)(lock, attributes);
+UNS_C_LOCKS(pthread_spin_lock, uns_c_take(spin_of(lock), UNS_C_CALLER(), UNS_FOREVER),
+            (pthread_spinlock_t * lock), lock)
+UNS_C_LOCKS(pthread_spin_trylock, uns_c_take(spin_of(lock), UNS_C_CALLER(), 0),
+            (pthread_spinlock_t * lock), lock)
+UNS_C_UNLOCKS(pthread_spin_unlock, (uns_lock_release(spin_of(lock), UNS_C_CALLER()), 0),
+              (pthread_spinlock_t * lock))
+UNS_C_STANDS_IN int pthread_spin_init(pthread_spinlock_t *lock, int shared) {
+    uns_c_forget((const void *)lock);
+    return UNS_C_REAL(pthread_spin_init)(lock, shared);
 }

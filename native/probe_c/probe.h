@@ -29,8 +29,27 @@ static inline int uns_c_on(void) {
 static inline int uns_c_gated(void) {
     return uns_c_on() && uns_rt.gated;
 }
+/* ... and it is one that the gate knows: not one of the probe's own, and none that is adopted by
+ * what it calls. */
+static inline int uns_c_waits(void) {
+    return uns_c_gated() && uns_self;
+}
 #define UNS_C_HERE   __builtin_return_address(0)
 #define UNS_C_SITE() uns_c_site(UNS_C_HERE)
+
+/* Where the program called a function that waits; or where it called the library that does, such as
+ * std::condition_variable. Then `uns_c_inside` is set: one such call is one switch point. */
+extern __thread int uns_c_inside;
+uint32_t uns_c_library_site(void);
+static inline uint32_t uns_c_caller(const void *pc) {
+    uint32_t site = uns_c_site(pc);
+    uns_c_inside = !site;
+    return site || !uns_c_waits() ? site : uns_c_library_site();
+}
+#define UNS_C_CALLER() uns_c_caller(__builtin_return_address(0))
+
+/* A program may have a function of its own called `wait`: then that is the one. */
+#define UNS_C_STANDS_IN __attribute__((weak))
 
 /* The next definition of a function: libc's. */
 #define UNS_C_REAL(name)                                                                           \
@@ -43,7 +62,15 @@ static inline int uns_c_gated(void) {
 void *uns_c_next(const char *name);
 
 /* A thing of libc's that threads wait for, by its address. */
-enum uns_c_kind { UNS_C_MUTEX = 1, UNS_C_COND, UNS_C_SEM, UNS_C_RWLOCK, UNS_C_BARRIER, UNS_C_ONCE };
+enum uns_c_kind {
+    UNS_C_MUTEX = 1,
+    UNS_C_COND,
+    UNS_C_SEM,
+    UNS_C_RWLOCK,
+    UNS_C_BARRIER,
+    UNS_C_ONCE,
+    UNS_C_FUTEX
+};
 struct uns_c_waiter {
     struct uns_lock lock;
     struct uns_c_waiter *next;
@@ -51,6 +78,7 @@ struct uns_c_waiter {
 };
 struct uns_c_object {
     const void *address;
+    struct uns_c_object *next; /* of the same bucket */
     enum uns_c_kind kind;
     struct uns_lock lock; /* the mutex itself, or what guards the fields below */
     struct uns_c_waiter *first;
@@ -61,16 +89,56 @@ struct uns_c_object {
 struct uns_c_object *uns_c_object(const void *address, enum uns_c_kind kind);
 void uns_c_forget(const void *address);
 
-/* Gated: take and give a lock for the code at a site; does not return from a deadlock. */
+/* Gated: take a lock for the code at a site; does not return from a deadlock. 0, EBUSY, ETIMEDOUT;
+ * the second one also EINTR: a handler ran, or the thread is cancelled. */
 int uns_c_take(struct uns_lock *lock, uint32_t site, int64_t timeout_ns);
+int uns_c_take_or_hear(struct uns_lock *lock, uint32_t site, int64_t timeout_ns);
+/* What is done to an object's fields is one operation of the program's: no handler comes between.
+ */
+void uns_c_enter(struct uns_c_object *object, uint32_t site);
+void uns_c_exit(struct uns_c_object *object, uint32_t site);
 void uns_c_wait_in(struct uns_c_object *object, struct uns_c_waiter *me, uint32_t site);
+/* `hears`: returns EINTR if it was called back before anybody woke it. */
 int uns_c_sleep_in(struct uns_c_object *object, struct uns_c_waiter *me, uint32_t site,
-                   int64_t timeout_ns);
+                   int64_t timeout_ns, int hears);
 struct uns_c_waiter *uns_c_wake_first(struct uns_c_object *object, uint32_t site);
+
+/* Time as the program sees it: the run's own (docs/adr/0005). */
+int64_t uns_c_now(clockid_t clock);
 int64_t uns_c_until(clockid_t clock, const struct timespec *when);
+static inline int64_t uns_c_ns(const struct timespec *span) {
+    return (int64_t)span->tv_sec * 1000000000 + span->tv_nsec;
+}
+
+/* Before a call on a file: waits until it would not block. -1 with errno if it must not be done. */
+int uns_c_await_file(int fd, short events, int flags, uint32_t site);
+
+/* What C11 calls an outcome. */
+int uns_c_thrd(int error);
+
+/* A forked copy goes on with libc's own objects, in the state that the gate has kept. */
+void uns_c_give_back(void);
 
 /* Free runs: a lock operation that libc did. */
 void uns_c_sync(const void *address, uint32_t site, enum uns_op op);
+int uns_c_told(int outcome, const void *address, uint32_t site);
+
+/* Functions that take, or give, a `lock`: under the gate as given, else libc's. */
+#define UNS_C_LOCKS(name, gated, arguments, ...)                                                   \
+    UNS_C_STANDS_IN int name arguments {                                                           \
+        if (uns_c_gated())                                                                         \
+            return gated;                                                                          \
+        int outcome = UNS_C_REAL(name)(__VA_ARGS__);                                               \
+        return uns_c_on() ? uns_c_told(outcome, (const void *)lock, UNS_C_CALLER()) : outcome;     \
+    }
+#define UNS_C_UNLOCKS(name, gated, arguments)                                                      \
+    UNS_C_STANDS_IN int name arguments {                                                           \
+        if (uns_c_gated())                                                                         \
+            return gated;                                                                          \
+        if (uns_c_on())                                                                            \
+            uns_c_sync((const void *)lock, UNS_C_CALLER(), UNS_RELEASE);                           \
+        return UNS_C_REAL(name)(lock);                                                             \
+    }
 
 /* What a site touched last, for its name (names.c). */
 void uns_c_remember(uint32_t site, const volatile void *address);
@@ -92,8 +160,16 @@ static inline void uns_c_write(const volatile void *address, uint64_t size, cons
 }
 void uns_c_verdict(void) __attribute__((noreturn));
 void uns_c_watch_threads(void);
+void uns_c_watch_this_thread(void);
+void uns_c_watch_signals(void);
+void uns_c_hear(void); /* runs the handlers of signals that came while the thread was busy */
 void uns_c_note_failure(const char *kind, const char *type, const char *message, const char *file,
                         unsigned line, const char *function);
 void uns_c_note_signal(int number, uint32_t site);
-extern int uns_c_beginning; /* the runtime makes a thread of its own */
+void uns_c_note_exception(void); /* if one of C++ is why the program gives up */
+extern int uns_c_beginning;      /* the runtime makes a thread of its own */
+/* Handlers that ran in the last wait: of signals that restart system calls, or of others. */
+enum { UNS_C_RESTARTS = 1, UNS_C_BREAKS_OFF = 2 };
+extern __thread int uns_c_handled;
+int uns_c_is_cancelled(void);
 #endif

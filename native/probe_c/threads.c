@@ -1,37 +1,88 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Threads: made, ended, joined. And sleeping, which under the gate takes no time.
+ * Threads: made, ended, joined, let go, cancelled; POSIX's and C11's.
  */
 #define _GNU_SOURCE
 #include "probe.h"
 #include <errno.h>
 #include <limits.h>
-#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
-
-#define THREADS 4096u
+#include <threads.h>
 
 /* What a thread is joined by: its lock is let go when it ends. */
 struct started {
     void *(*routine)(void *);
+    int (*c11_routine)(void *);
     void *argument;
     struct uns_thread *thread;
     struct uns_lock ended;
     pthread_t handle;
+    int detached, cancelled;
+    sigset_t signals; /* that are blocked: a thread that is not known yet can handle none */
+    struct started *next;
 };
-static struct started *all[THREADS];
+static struct started *all; /* newest first: a handle may be given again */
+static char busy;
 static pthread_key_t ending;
 static __thread struct started *mine;
 
+static void lock_all(void) {
+    uns_busy();
+    while (__atomic_test_and_set(&busy, __ATOMIC_ACQUIRE))
+        ;
+}
+
+static void unlock_all(void) {
+    __atomic_clear(&busy, __ATOMIC_RELEASE);
+    uns_idle();
+}
+
+static struct started *started_as(pthread_t handle) {
+    lock_all();
+    struct started *one = all;
+    while (one && one->handle != handle)
+        one = one->next;
+    unlock_all();
+    return one;
+}
+
+/* Nobody will ask for it again. */
+static void drop(struct started *one) {
+    lock_all();
+    struct started **at = &all;
+    while (*at && *at != one)
+        at = &(*at)->next;
+    if (*at)
+        *at = one->next;
+    unlock_all();
+    munmap(one, sizeof *one);
+}
+
+/* libc ends the process with its last thread, but counts the watch as one. */
+static void end_with_last(void) {
+    static char ends;
+    for (const struct uns_thread *t = uns_rt.threads; t; t = t->next)
+        if (t->state != UNS_ENDED)
+            return;
+    if (!__atomic_test_and_set(&ends, __ATOMIC_SEQ_CST))
+        exit(0);
+}
+
 static void leave_thread(void) {
-    if (!mine || !uns_c_on())
+    struct started *me = mine;
+    if (!uns_self || !uns_c_on())
         return;
-    uns_lock_release(&mine->ended, 0);
-    if (uns_thread_end(mine->thread) == UNS_DEADLOCKED)
+    if (me)
+        uns_lock_release(&me->ended, 0);
+    mine = NULL;
+    if (me && me->detached)
+        drop(me);
+    if (uns_thread_end(uns_self) == UNS_DEADLOCKED)
         uns_c_verdict();
+    end_with_last();
 }
 
 /* A thread may end in many ways; all of them come by its destructors. Those of the program come
@@ -43,86 +94,221 @@ static void leave(void *rounds) {
         leave_thread();
 }
 
+void uns_c_watch_this_thread(void) {
+    pthread_setspecific(ending, (void *)1);
+}
+
+static struct started *new_started(struct uns_thread *thread) {
+    struct started *one = uns_pages(sizeof *one);
+    if (!one)
+        return NULL;
+    one->thread = thread;
+    uns_lock_made(&one->ended, UNS_LOCK_IS_THREAD);
+    one->ended.word = 1;
+    one->ended.owner = thread->index;
+    lock_all();
+    one->next = all;
+    all = one;
+    unlock_all();
+    return one;
+}
+
+/* The first thread can be joined, too. */
 void uns_c_watch_threads(void) {
     pthread_key_create(&ending, leave);
+    mine = new_started(uns_self);
+    mine->handle = pthread_self();
+    uns_c_watch_this_thread();
 }
 
 static void *run(void *argument) {
     mine = argument;
+    mine->handle = pthread_self();
     uns_thread_begin(mine->thread);
-    pthread_setspecific(ending, (void *)1);
+    uns_c_watch_this_thread();
+    pthread_sigmask(SIG_SETMASK, &mine->signals, NULL);
+    if (mine->c11_routine)
+        return (void *)(intptr_t)mine->c11_routine(mine->argument);
     return mine->routine(mine->argument);
 }
 
-static struct started *new_thread(void *(*routine)(void *), void *argument) {
-    struct started *one = uns_pages(sizeof *one);
-    if (!one)
-        return NULL;
-    one->routine = routine;
-    one->argument = argument;
-    one->thread = uns_thread_new(uns_current(), "thread", 0);
-    uns_lock_made(&one->ended, UNS_LOCK_IS_THREAD);
-    one->ended.word = 1;
-    one->ended.owner = one->thread->index;
-    if (one->thread->index < THREADS)
-        all[one->thread->index] = one;
-    return one;
+static int is_detached(const pthread_attr_t *attributes) {
+    int state = PTHREAD_CREATE_JOINABLE;
+    if (attributes)
+        pthread_attr_getdetachstate(attributes, &state);
+    return state == PTHREAD_CREATE_DETACHED;
 }
 
-int pthread_create(pthread_t *handle, const pthread_attr_t *attributes, void *(*routine)(void *),
-                   void *argument) {
-    if (uns_c_beginning || !uns_c_on())
-        return UNS_C_REAL(pthread_create)(handle, attributes, routine, argument);
-    struct started *one = new_thread(routine, argument);
+static int start(pthread_t *handle, const pthread_attr_t *attributes, const struct started *as) {
+    struct uns_thread *thread = uns_thread_new(uns_current(), "thread", 0);
+    struct started *one = thread ? new_started(thread) : NULL;
     if (!one)
         return EAGAIN;
+    one->routine = as->routine;
+    one->c11_routine = as->c11_routine;
+    one->argument = as->argument;
+    one->detached = is_detached(attributes);
+    sigset_t every, before;
+    sigfillset(&every);
+    pthread_sigmask(SIG_SETMASK, &every, &before);
+    one->signals = before;
     int error = UNS_C_REAL(pthread_create)(handle, attributes, run, one);
-    if (error)
-        uns_thread_discard(one->thread);
-    else
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error) {
+        uns_thread_discard(thread);
+        drop(one);
+    } else if (uns_rt.gated) { /* else it may be over, and dropped */
         one->handle = *handle;
+    }
     return error;
 }
 
-static struct started *started_as(pthread_t handle) {
-    for (uint32_t i = uns_rt.thread_count < THREADS ? uns_rt.thread_count : THREADS; i-- > 1;)
-        if (all[i] && all[i]->handle == handle)
-            return all[i];
-    return NULL;
+UNS_C_STANDS_IN int pthread_create(pthread_t *handle, const pthread_attr_t *attributes,
+                                   void *(*routine)(void *), void *argument) {
+    if (uns_c_beginning || !uns_c_on())
+        return UNS_C_REAL(pthread_create)(handle, attributes, routine, argument);
+    return start(handle, attributes, &(struct started){.routine = routine, .argument = argument});
+}
+UNS_C_STANDS_IN int thrd_create(thrd_t *handle, thrd_start_t routine, void *argument) {
+    if (!uns_c_on())
+        return UNS_C_REAL(thrd_create)(handle, routine, argument);
+    struct started as = {.c11_routine = routine, .argument = argument};
+    return uns_c_thrd(start(handle, NULL, &as));
 }
 
-int pthread_join(pthread_t handle, void **result) {
-    struct started *one = uns_c_on() ? started_as(handle) : NULL;
-    if (one && uns_rt.gated) {
-        uint32_t site = UNS_C_SITE();
-        uns_c_take(&one->ended, site, UNS_FOREVER);
+static int await(struct started *one, uint32_t site, int64_t timeout_ns) {
+    int outcome;
+    do {
+        if (timeout_ns)
+            pthread_testcancel();
+        outcome = uns_c_take_or_hear(&one->ended, site, timeout_ns);
+    } while (outcome == EINTR);
+    if (!outcome)
         uns_lock_release(&one->ended, site);
-    }
+    return outcome;
+}
+
+static struct started *joinable(pthread_t handle) {
+    struct started *one = uns_c_on() ? started_as(handle) : NULL;
+    return one && one != mine && !one->detached ? one : NULL; /* else libc says what is wrong */
+}
+
+/* What is left of a thread that has told its end; it takes as long as the machine is busy, which is
+ * no stall. */
+static int join_ended(pthread_t handle, void **result) {
+    int state;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+    uns_rt.paused++;
     int error = UNS_C_REAL(pthread_join)(handle, result);
+    uns_rt.paused--;
+    pthread_setcancelstate(state, NULL);
+    return error;
+}
+
+/* A thread whose start nobody saw: its end cannot be foreseen. */
+static int is_foreign(pthread_t handle) {
+    return uns_c_waits() && !started_as(handle);
+}
+static void come_back(uint32_t *site) {
+    if (*site)
+        uns_gate_come_back(uns_self, *site);
+}
+
+static void joined(struct started *one) {
+    if (!uns_rt.gated)
+        uns_order(uns_current()->index, one->thread->index);
+    drop(one);
+}
+
+/* Once the thread is at its end, all that is left to libc is a plain join. */
+#define JOINS(name, timeout, arguments, ...)                                                       \
+    UNS_C_STANDS_IN int name arguments {                                                           \
+        struct started *one = joinable(handle);                                                    \
+        int gated = one && uns_rt.gated, error = 0;                                                \
+        if (gated && (error = await(one, UNS_C_CALLER(), timeout)))                                \
+            return error;                                                                          \
+        __attribute__((cleanup(come_back))) uint32_t outside =                                     \
+            is_foreign(handle) ? UNS_C_CALLER() : 0;                                               \
+        if (outside)                                                                               \
+            uns_gate_go_outside(uns_self);                                                         \
+        error = gated ? join_ended(handle, result) : UNS_C_REAL(name)(__VA_ARGS__);                \
+        if (one && !error)                                                                         \
+            joined(one);                                                                           \
+        return error;                                                                              \
+    }
+JOINS(pthread_join, UNS_FOREVER, (pthread_t handle, void **result), handle, result)
+JOINS(pthread_tryjoin_np, 0, (pthread_t handle, void **result), handle, result)
+JOINS(pthread_timedjoin_np, uns_c_until(CLOCK_REALTIME, when),
+      (pthread_t handle, void **result, const struct timespec *when), handle, result, when)
+JOINS(pthread_clockjoin_np, uns_c_until(clock, when),
+      (pthread_t handle, void **result, clockid_t clock, const struct timespec *when), handle,
+      result, clock, when)
+
+UNS_C_STANDS_IN int thrd_join(thrd_t handle, int *result) {
+    struct started *one = joinable(handle);
+    if (!one)
+        return UNS_C_REAL(thrd_join)(handle, result);
+    void *value = NULL;
+    if (uns_rt.gated)
+        await(one, UNS_C_CALLER(), UNS_FOREVER);
+    if (uns_rt.gated ? join_ended(handle, &value) : UNS_C_REAL(pthread_join)(handle, &value))
+        return thrd_error;
+    joined(one);
+    if (result)
+        *result = (int)(intptr_t)value;
+    return thrd_success;
+}
+
+static void let_go(pthread_t handle) {
+    struct started *one = uns_c_on() ? started_as(handle) : NULL;
+    if (!one)
+        return;
+    one->detached = 1;
+    if (one->thread->state == UNS_ENDED)
+        drop(one);
+}
+
+UNS_C_STANDS_IN int pthread_detach(pthread_t handle) {
+    let_go(handle);
+    return UNS_C_REAL(pthread_detach)(handle);
+}
+UNS_C_STANDS_IN int thrd_detach(thrd_t handle) {
+    let_go(handle);
+    return UNS_C_REAL(thrd_detach)(handle);
+}
+
+/* A thread that waits in the gate would not hear of it. */
+UNS_C_STANDS_IN int pthread_cancel(pthread_t handle) {
+    struct started *one = uns_c_gated() ? started_as(handle) : NULL;
+    int error = UNS_C_REAL(pthread_cancel)(handle);
     if (one && !error) {
-        one->handle = 0;
-        if (!uns_rt.gated)
-            uns_order(uns_current()->index, one->thread->index);
+        one->cancelled = 1;
+        uns_gate_call(one->thread);
     }
     return error;
 }
 
-static int sleep_for(uint32_t site, int64_t ns) {
-    if (uns_sleep(site, ns, 0) == UNS_DEADLOCKED)
-        uns_c_verdict();
+int uns_c_is_cancelled(void) {
+    return mine && mine->cancelled;
+}
+
+/* At any time is at some time: in the middle of the gate would be too early. */
+UNS_C_STANDS_IN int pthread_setcanceltype(int type, int *old) {
+    static __thread int wanted;
+    if (!uns_c_gated())
+        return UNS_C_REAL(pthread_setcanceltype)(type, old);
+    if (type != PTHREAD_CANCEL_DEFERRED && type != PTHREAD_CANCEL_ASYNCHRONOUS)
+        return EINVAL;
+    if (old)
+        *old = wanted;
+    wanted = type;
     return 0;
 }
 
-unsigned sleep(unsigned seconds) {
-    if (uns_c_gated())
-        return (unsigned)sleep_for(UNS_C_SITE(), (int64_t)seconds * 1000000000);
-    return UNS_C_REAL(sleep)(seconds);
-}
-int usleep(useconds_t microseconds) {
-    if (uns_c_gated())
-        return sleep_for(UNS_C_SITE(), (int64_t)microseconds * 1000);
-    return UNS_C_REAL(usleep)(microseconds);
-}
-int sched_yield(void) {
-    return uns_c_gated() ? sleep_for(UNS_C_SITE(), 0) : UNS_C_REAL(sched_yield)();
+UNS_C_STANDS_IN int pthread_setname_np(pthread_t handle, const char *name) {
+    int error = UNS_C_REAL(pthread_setname_np)(handle, name);
+    struct started *one = error || !uns_c_on() ? NULL : started_as(handle);
+    if (one)
+        snprintf(one->thread->name, sizeof one->thread->name, "%s", name);
+    return error;
 }

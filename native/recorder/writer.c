@@ -27,12 +27,14 @@ void uns_recorder_reset(const char *file) {
 }
 
 static void lock_arrays(void) {
+    uns_busy();
     while (__atomic_exchange_n(&array_lock, 1, __ATOMIC_ACQUIRE))
         ;
 }
 
 static void unlock_arrays(void) {
     __atomic_store_n(&array_lock, 0, __ATOMIC_RELEASE);
+    uns_idle();
 }
 
 void uns_note(const char *text, uint32_t bytes) {

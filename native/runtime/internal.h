@@ -31,6 +31,8 @@ void uns_gate_noise(struct uns_thread *t);
 enum uns_grant uns_gate_leave(struct uns_thread *t);
 
 int uns_watch_begin(double time_limit);
+int uns_watches_signal(int number); /* a crash by it must still leave its run file */
+void uns_watch_signal(int number);
 
 uint64_t uns_random(uint64_t *state);
 int64_t uns_real_ns(void);

@@ -58,16 +58,27 @@ static void on_fatal(int number) {
     raise(number);
 }
 
+static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM};
+#define FATAL (sizeof fatal / sizeof *fatal)
+
+int uns_watches_signal(int number) {
+    for (unsigned i = 0; i < FATAL; i++)
+        if (fatal[i] == number)
+            return 1;
+    return 0;
+}
+
+void uns_watch_signal(int number) {
+    struct sigaction ours = {.sa_handler = on_fatal, .sa_flags = SA_NODEFER};
+    sigaction(number, &ours, NULL);
+}
+
 /* A crash still leaves its run file; handlers that the target set itself are respected. */
 static void watch_signals(void) {
-    static const int fatal[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM};
-    for (unsigned i = 0; i < sizeof fatal / sizeof *fatal; i++) {
-        struct sigaction now;
-        if (sigaction(fatal[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
-            struct sigaction ours = {.sa_handler = on_fatal, .sa_flags = SA_NODEFER};
-            sigaction(fatal[i], &ours, NULL);
-        }
-    }
+    struct sigaction now;
+    for (unsigned i = 0; i < FATAL; i++)
+        if (sigaction(fatal[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            uns_watch_signal(fatal[i]);
 }
 
 static void pin(int core) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The registry of threads. A thread's path ("0.1.2") says which child of which parent it is, so it
- * names the same thread in every run.
+ * names the same thread in every run. Those whose parents are not known are roots: "1", "2".
  */
 #define _GNU_SOURCE
 #include "runtime/internal.h"
@@ -15,12 +15,14 @@ __thread struct uns_thread *uns_self __attribute__((tls_model("initial-exec")));
 static uint32_t registry_lock;
 
 static void lock_registry(void) {
+    uns_busy();
     while (__atomic_exchange_n(&registry_lock, 1, __ATOMIC_ACQUIRE))
         ;
 }
 
 static void unlock_registry(void) {
     __atomic_store_n(&registry_lock, 0, __ATOMIC_RELEASE);
+    uns_idle();
 }
 
 /* Fresh ids first: an id given again while old records still carry it would hide communication
@@ -37,7 +39,7 @@ static uint32_t live_id(uint32_t index) {
 
 static void name_thread(struct uns_thread *t, struct uns_thread *parent, const char *name) {
     if (!parent)
-        strcpy(t->path, t->index ? "?" : "0");
+        snprintf(t->path, sizeof t->path, "%u", t->index ? ++uns_rt.roots : 0);
     else
         snprintf(t->path, sizeof t->path, "%.40s.%u", parent->path, ++parent->children);
     snprintf(t->name, sizeof t->name, "%s", name);
@@ -52,7 +54,7 @@ struct uns_thread *uns_thread_new(struct uns_thread *parent, const char *name, u
     uns_tracked_init(&uns_rt.tracker, &t->tracked, live_id(index), index);
     t->index = index;
     t->parent = parent ? parent->index : 0;
-    t->flags = flags | (uns_rt.gated ? UNS_THREAD_CONTROLLED : 0);
+    t->flags = flags | (uns_rt.gated && (parent || !index) ? UNS_THREAD_CONTROLLED : 0);
     t->state = UNS_OUTSIDE;
     name_thread(t, parent, name);
     t->next = uns_rt.threads;
@@ -103,9 +105,10 @@ void uns_thread_discard(struct uns_thread *t) {
 struct uns_thread *uns_thread_adopt(void) {
     struct uns_thread *t = uns_thread_new(NULL, "foreign", 0);
     uns_rt.counters[UNS_COUNT_UNCONTROLLED] += uns_rt.gated != 0;
-    t->flags &= ~UNS_THREAD_CONTROLLED;
     t->os_id = (int32_t)gettid();
     uns_self = t;
+    if (uns_rt.hooks.adopted)
+        uns_rt.hooks.adopted();
     if (uns_rt.gated)
         uns_gate_arrive(t);
     return t;

@@ -95,14 +95,17 @@ static struct uns_access_record last_write(const struct uns_shadow *shadow, uint
 
 static char *lock_word(struct uns_tracker *tracker, struct uns_shadow *shadow, uintptr_t address) {
     char *lock = &shadow->locks[(address / UNS_SHADOW_WORD) % UNS_LOCK_STRIPES];
-    while (!tracker->racy_lookup && __atomic_test_and_set(lock, __ATOMIC_ACQUIRE))
+    if (tracker->racy_lookup)
+        return lock;
+    while (__atomic_test_and_set(lock, __ATOMIC_ACQUIRE))
         ;
     return lock;
 }
 
 static void unlock_word(struct uns_tracker *tracker, char *lock) {
-    if (!tracker->racy_lookup)
-        __atomic_clear(lock, __ATOMIC_RELEASE);
+    if (tracker->racy_lookup)
+        return;
+    __atomic_clear(lock, __ATOMIC_RELEASE);
 }
 
 static uint64_t time_now(struct uns_tracker *tracker, struct uns_tracked *t, int tells) {

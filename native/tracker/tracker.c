@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracker/edges.h"
+#include "unsnarl/rt.h"
 #include <string.h>
 
 int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_options *options,
@@ -59,12 +60,14 @@ void uns_tracked_init(struct uns_tracker *tracker, struct uns_tracked *t, uint32
 }
 
 static void lock_cell(struct uns_tracker *tracker, uint64_t key) {
+    uns_busy();
     while (__atomic_test_and_set(&tracker->locks[key % UNS_LOCK_STRIPES], __ATOMIC_ACQUIRE))
         ;
 }
 
 static void unlock_cell(struct uns_tracker *tracker, uint64_t key) {
     __atomic_clear(&tracker->locks[key % UNS_LOCK_STRIPES], __ATOMIC_RELEASE);
+    uns_idle();
 }
 
 /* The home slot is tried first (the fast path looks only there), then its neighbours; a full

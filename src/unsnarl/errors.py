@@ -134,6 +134,11 @@ ERRORS: dict[str, str] = {
         "This run fails with the same signature as the explained one, but in another way: it does "
         "not pass the step asked for. Replay the run that the report names."
     ),
+    "run-refused": (
+        "A run could not be done as planned, and said why: the program was built again since its "
+        "sites were listed, or with another version of unsnarl, its memory is limited too tightly, "
+        "or it has more threads at once than the gate can hold."
+    ),
     "server-failed": (
         "The process that imports the target and forks the runs could not start, or died "
         "repeatedly. The end of its output is shown; the whole is in `server.log` in the "

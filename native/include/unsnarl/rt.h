@@ -27,6 +27,11 @@ struct uns_pending {
     uint64_t cell;         /* data cell, or the lock's */
     struct uns_lock *lock; /* an acquire: enabled while the lock is free */
     int64_t deadline;      /* virtual ns: sleeps and timed acquires; else UNS_FOREVER */
+    /* A call that would block in the kernel: enabled while it would not. Asked by any thread, with
+     * the gate's mutex held. */
+    int (*ready)(void *about);
+    void *about;
+    uint64_t stirred, ask_again; /* when it was asked last, when it will be again: see choose.c */
 };
 
 enum uns_state {
@@ -36,6 +41,9 @@ enum uns_state {
     UNS_ENDED,
 };
 enum uns_grant { UNS_GO, UNS_TIMED_OUT, UNS_INTERRUPTED, UNS_DEADLOCKED };
+
+/* A thread that waits can be called back (UNS_INTERRUPTED): a signal came, or it is cancelled. */
+enum uns_call { UNS_NOT_CALLED, UNS_CALLED, UNS_CALL_HEARD };
 
 struct uns_site_count {
     uint32_t count, head, remote;
@@ -48,6 +56,8 @@ struct uns_thread {
     uint32_t may_switch;        /* the interpreter could have switched since its last event */
     uint32_t last_site;         /* of its latest access */
     uint32_t muted;             /* our own code runs, or a probe is under way */
+    uint32_t busy;              /* ... that holds a lock of ours: a signal's handler must wait */
+    uint32_t signalled;         /* one does */
     uint32_t call_point;        /* of its latest call into a library, */
     uint64_t call_cell;         /* ... and the object */
     uint32_t index, parent, children, flags;
@@ -60,7 +70,8 @@ struct uns_thread {
     _Alignas(64) uint32_t granted; /* futex word: grant + 1 once the token is ours */
     enum uns_state state;
     struct uns_pending pending;
-    uint32_t held;   /* by a rule: not to be chosen */
+    uint32_t held; /* by a rule: not to be chosen */
+    enum uns_call called;
     uint64_t passes; /* bit per rule: may enter although a guard is held */
     uint64_t pos_priority;
     int64_t pct_priority;
@@ -88,6 +99,8 @@ struct uns_hooks {
     int (*inside)(uint32_t low, uint32_t high);
     /* The run is over: the last chance for notes. It may be in a signal handler. */
     void (*ending)(void);
+    void (*adopted)(void); /* the calling thread was not known so far */
+    void (*idle)(void);    /* it is no longer busy, and was signalled meanwhile */
 };
 
 enum uns_plan_kind { UNS_PLAN_FREE, UNS_PLAN_NOISE, UNS_PLAN_CONTROLLED, UNS_PLAN_REPLAY };
@@ -165,16 +178,18 @@ struct uns_runtime {
     int noise;
     int tracing; /* keep every event, not only the graph */
     int any_access;
-    int by_object; /* one cell per object, not per attribute or element */
-    int fatal;     /* the signal that ends the process */
-    int paused;    /* somebody is looking at the holder of the token: it is not stalled */
+    int by_object;    /* one cell per object, not per attribute or element */
+    int fatal;        /* the signal that ends the process */
+    int64_t expected; /* real ns: till then a signal may still come */
+    uint64_t stirred; /* calls after which another may no longer block */
+    int paused;       /* somebody is looking at the holder of the token: it is not stalled */
     uint64_t logical_time;
     int64_t clock_offset; /* virtual ns that waiting threads were spared */
     uint32_t site_limit;
     uint8_t *shared_sites;
     const uint8_t *switch_sites;
     struct uns_thread *threads;
-    uint32_t thread_count;
+    uint32_t thread_count, roots; /* roots: threads that were adopted */
     struct uns_hooks hooks;
     uint64_t counters[UNS_COUNTERS];
 };
@@ -204,6 +219,15 @@ UNS_API int64_t uns_clock_ns(void); /* monotonic + what waiting was spared */
 UNS_API enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pending);
 UNS_API void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int write,
                              int may_switch);
+/* The thread is about to block where the gate cannot see, and is back (at a site). */
+UNS_API void uns_gate_go_outside(struct uns_thread *t);
+UNS_API enum uns_grant uns_gate_come_back(struct uns_thread *t, uint32_t site);
+/* Waits until `ready` says so, or for so long; UNS_GO in either case. */
+UNS_API enum uns_grant uns_gate_await(struct uns_thread *t, uint32_t site, int (*ready)(void *),
+                                      void *about, int64_t timeout_ns);
+/* Calls a thread back from whatever it waits for; one that does not wait, from what it waits for
+ * next. */
+UNS_API void uns_gate_call(struct uns_thread *t);
 /* Which sites are one place, to the eye of a person: the first of them, by site. Kept, not copied.
  */
 UNS_API void uns_use_places(const uint32_t *places, uint32_t length);
@@ -225,6 +249,16 @@ UNS_API uint32_t uns_gate_waits(struct uns_wait_record *out, uint32_t room);
 static inline struct uns_thread *uns_current(void) {
     struct uns_thread *t = uns_self;
     return UNS_LIKELY(t != 0) ? t : uns_thread_adopt();
+}
+
+/* In between the thread may hold locks of the runtime's. */
+static inline void uns_busy(void) {
+    if (uns_self)
+        uns_self->busy++;
+}
+static inline void uns_idle(void) {
+    if (uns_self && !--uns_self->busy && UNS_UNLIKELY(uns_self->signalled))
+        uns_rt.hooks.idle();
 }
 
 /* An access by the current thread, just before it is done. */

@@ -13,6 +13,7 @@ from unsnarl.campaigns.engine import Done
 from unsnarl.campaigns.labels import Labeller, Verdict
 from unsnarl.campaigns.profile import waiting_frames
 from unsnarl.model.run import Failure, Frame
+from unsnarl.probes.native.sites import MANGLED, plain_type
 from unsnarl.runfile import RunFile, RunFileError, SiteTable
 
 
@@ -39,13 +40,16 @@ class Judge:
         return self._labeller.label(done, failures, waiting, output)
 
     def _placed(self, failure: Failure) -> Failure:
-        """With whole paths, and with the frame of the site at which a signal struck."""
+        """With whole paths and names, and with the frame of the site at which a signal struck."""
         frames = tuple(self._whole(frame) for frame in failure.frames)
+        type_ = failure.type
+        if type_.startswith(MANGLED):
+            type_ = plain_type(type_)
         if failure.site and not frames:
             site = self._table.site(failure.site)
             file = str(self._root / site.file)
             frames = (Frame(file, site.line, site.function),) if site.line else ()
-        return msgspec.structs.replace(failure, frames=frames)
+        return msgspec.structs.replace(failure, type=type_, frames=frames)
 
     def _whole(self, frame: Frame) -> Frame:
         """An assertion of C names its file as the compiler was told, from where that was called."""

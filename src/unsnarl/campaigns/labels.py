@@ -21,6 +21,7 @@ from unsnarl.model.run import Failure, Frame, Label
 
 STATUS_DEADLOCK = 96
 STATUS_TIME_OUT = 97
+STATUS_REFUSED = 98  # and no run file: the target cannot do what its plan says
 OUTPUT_LIMIT = 4 << 20
 
 
@@ -56,8 +57,9 @@ class Labeller:
         # A target may use the status itself; then it noted that it did.
         if done.status == STATUS_DEADLOCK and (first is None or first.kind != "exit"):
             return self._deadlock(failures, waiting)
-        asserted = first is not None and first.kind == "assertion"
-        if done.signal and not (asserted and done.signal == signal.SIGABRT):
+        # Of C and C++: a failed assert and an uncaught exception end by SIGABRT.
+        explained = first is not None and first.kind in ("assertion", "exception")
+        if done.signal and not (explained and done.signal == signal.SIGABRT):
             return self._signal(done.signal, first)
         if first is not None and first.kind != "exit":
             signature = signatures.of_exception(first, self._root)

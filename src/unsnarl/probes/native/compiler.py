@@ -18,6 +18,15 @@ from unsnarl.errors import ToolError, UsageError
 DEFAULTS = {"cc": ("gcc", "cc", "clang"), "c++": ("g++", "c++", "clang++")}
 VARIABLES = {"cc": "UNSNARL_CC", "c++": "UNSNARL_CXX"}
 LIBRARY = "libtsan.a"
+# What compilers leave as calls of libc: the linker shows them to native/probe_c/memory.c.
+MEMORY = ("memcpy", "memmove", "memset", "memcmp")
+TEXTS = ("strlen", "strcpy", "strncpy", "strcat", "strcmp", "strncmp")
+FORTIFIED = ("__memcpy_chk", "__memmove_chk", "__memset_chk", "__strcpy_chk")
+WRAPS = [f"-Wl,--wrap={name}" for name in (*MEMORY, *TEXTS, *FORTIFIED)]
+# gcc makes instructions of those whose size it knows, and tells nobody. (clang leaves the calls.)
+LEFT_AS_CALLS = [f"-fno-builtin-{name}" for name in MEMORY]
+# A call that is a jump returns to its caller's caller: that would be its site.
+NO_JUMPS = "-fno-optimize-sibling-calls"
 
 
 def folder() -> Path:
@@ -56,16 +65,17 @@ def _compiler(language: str) -> str:
 
 def _gcc_flags(arguments: Sequence[str]) -> list[str]:
     flags = ["-g", "-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"]
+    flags += [NO_JUMPS, *LEFT_AS_CALLS]
     if "-c" in arguments or "-S" in arguments or "-E" in arguments:
         return flags
-    return [*flags, "-static-libtsan", f"-B{folder()}", f"-L{folder()}"]
+    return [*flags, *WRAPS, "-static-libtsan", f"-B{folder()}", f"-L{folder()}"]
 
 
 def _clang_flags(arguments: Sequence[str]) -> list[str]:
     # Without the last one the read of `n++` is not told of.
-    flags = ["-g", "-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0"]
+    flags = ["-g", "-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0", NO_JUMPS]
     flags += ["-mllvm", "-tsan-instrument-read-before-write=1"]
     if "-c" in arguments or "-S" in arguments or "-E" in arguments:
         return flags
     whole = f"-Wl,--whole-archive,{folder() / LIBRARY},--no-whole-archive"
-    return [*flags, "-fno-sanitize-link-runtime", whole, "-ldl", "-lpthread"]
+    return [*flags, *WRAPS, "-fno-sanitize-link-runtime", whole, "-ldl", "-lpthread"]

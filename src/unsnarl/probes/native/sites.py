@@ -11,6 +11,7 @@ import re
 import subprocess
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,9 +21,18 @@ UNIT = 4
 START, END = "__executable_start", "etext"
 READS = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:read|vptr_read)")
 WRITES = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:write|vptr_update)")
-ATOMICS = re.compile(r"__tsan_(?:atomic|mem|read_write|unaligned_read_write)")
-WAITS = re.compile(r"(?:pthread|sem|mtx|cnd|thrd)_|sleep$|usleep$|sched_yield$")
+ATOMICS = re.compile(r"__tsan_(?:atomic|mem|read_write|unaligned_read_write)|__wrap_")
+WAITS = re.compile(
+    r"(?:pthread|sem|mtx|cnd|thrd)_|call_once$|__cxa_guard_|(?:clock_nano|nano|u|)sleep$|sched_yield$"
+    r"|(?:read|write)v?$|(?:recv|send)(?:from|to|msg|)$|accept4?$|connect$|p?poll$|p?select$"
+    r"|epoll_p?wait$|wait(?:pid|id|4|)$|pause$|sig(?:wait|waitinfo|timedwait|suspend)$|syscall$"
+    # What waits inside the C++ library is told where the program called it.
+    r"|_ZNSt(?:18condition_variable|6thread|28__atomic_futex_unsigned_base|11this_thread)"
+    r"|msg(?:rcv|snd)$|semop$|flock$|lockf$|system$|pclose$|getaddrinfo$"
+    r"|fgets$|fread$|f?getc$|getchar$|getline$|(?:__)?getdelim$"
+)
 SYSTEM = "/usr/"
+MANGLED = "_ZTS"  # how the name of a C++ type's own name begins
 DATA = tuple("bBdDrRgGsSuV")
 _FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 _CALL = re.compile(r"^\s*([0-9a-f]+):\s.*\b(?:call|jmp|bl?)q?\s.*<([A-Za-z_0-9]+)(?:@plt)?>")
@@ -160,9 +170,21 @@ class Program:
         return done.stdout.splitlines()
 
 
+@lru_cache(maxsize=256)
+def plain_type(mangled: str) -> str:
+    """The name of a C++ type, from that of the symbol which holds it."""
+    try:
+        done = subprocess.run(
+            ["c++filt", mangled], capture_output=True, text=True, check=False
+        ).stdout
+    except FileNotFoundError:
+        return mangled.removeprefix(MANGLED)
+    return done.strip().removeprefix("typeinfo name for ")
+
+
 def _kind(name: str) -> str:
     for kind, pattern in (("read", READS), ("write", WRITES), ("atomic", ATOMICS), ("sync", WAITS)):
-        if pattern.match(name) or (kind == "sync" and pattern.search(name)):
+        if pattern.match(name):
             return kind
     return ""
 
