@@ -16,6 +16,7 @@
 #define PLAN "UNSNARL_PLAN="
 
 int uns_c_beginning;
+struct uns_plan uns_c_plan;
 
 void *uns_c_next(const char *name) {
     /* Old versions of these do not know clocks; dlsym may answer with them. */
@@ -48,6 +49,7 @@ static int inside(uint32_t low, uint32_t high) {
 static void note_end(void) {
     if (uns_rt.fatal && uns_rt.fatal != SIGABRT && uns_self)
         uns_c_note_signal(uns_rt.fatal, uns_self->last_site);
+    uns_c_note_captured();
     uns_c_note_addresses();
 }
 
@@ -72,16 +74,16 @@ static void begin(int count, char **arguments, char **environment) {
     const char *path = take_plan(environment);
     if (!path)
         return;
-    static struct uns_plan plan;
-    static const struct uns_hooks hooks = {.inside = inside, .ending = note_end};
-    if (uns_plan_load(path, &plan) < 0)
+    struct uns_hooks hooks = {.inside = inside, .ending = note_end};
+    if (uns_plan_load(path, &uns_c_plan) < 0)
         refuse("it was built with another version of unsnarl");
     unlink(path);
     uint32_t sites = (uint32_t)((&etext - &__executable_start) / UNS_C_UNIT) + 1;
-    if (plan.site_limit != sites)
+    if (uns_c_plan.site_limit != sites)
         refuse("it was built again since its sites were listed");
+    uns_c_capture_begin(&hooks);
     uns_c_beginning = 1;
-    if (uns_run_begin(&plan, &hooks) < 0)
+    if (uns_run_begin(&uns_c_plan, &hooks) < 0)
         refuse("its memory is limited too tightly");
     uns_c_beginning = 0;
     uns_c_watch_threads();
@@ -96,6 +98,7 @@ __attribute__((destructor)) static void finish(void) {
 }
 
 void _exit(int status) {
+    uns_c_note_status(status);
     finish();
     UNS_C_REAL(_exit)(status);
     __builtin_unreachable();

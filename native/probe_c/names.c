@@ -12,6 +12,7 @@ static uint32_t *offsets; /* by site: from the program's start, 0: elsewhere */
 
 void uns_c_remember(uint32_t site, const volatile void *address) {
     uintptr_t offset = (uintptr_t)address - (uintptr_t)&__executable_start;
+    uns_c_about_to_touch(address);
     if (!offsets)
         offsets = uns_pages((size_t)(uns_rt.site_limit + 1) * sizeof *offsets);
     if (offsets && site < uns_rt.site_limit)

@@ -45,6 +45,14 @@ void uns_c_forget(const void *address) {
         slot_of(address)->kind = 0;
 }
 
+const void *uns_c_mutex_of(const struct uns_lock *lock) {
+    const char *at = (const char *)lock, *first = (const char *)objects;
+    if (!objects || at < first || at >= first + OBJECTS * sizeof *objects)
+        return NULL;
+    const struct uns_c_object *object = &objects[(size_t)(at - first) / sizeof *objects];
+    return object->kind == UNS_C_MUTEX ? object->address : NULL;
+}
+
 int uns_c_take(struct uns_lock *lock, uint32_t site, int64_t timeout_ns) {
     for (;;) {
         enum uns_grant outcome = uns_lock_acquire(lock, site, timeout_ns, !site);

@@ -88,6 +88,10 @@ struct uns_hooks {
     int (*inside)(uint32_t low, uint32_t high);
     /* The run is over: the last chance for notes. It may be in a signal handler. */
     void (*ending)(void);
+    /* Gated runs: t has the token and is about to do this. An acquire may have to wait first. */
+    void (*about)(struct uns_thread *t, uint32_t point);
+    /* ... t has taken this lock, or is about to let it go. */
+    void (*locked)(struct uns_thread *t, const struct uns_lock *lock, int acquired);
 };
 
 enum uns_plan_kind { UNS_PLAN_FREE, UNS_PLAN_NOISE, UNS_PLAN_CONTROLLED, UNS_PLAN_REPLAY };
@@ -153,6 +157,10 @@ struct uns_plan {
     uint32_t segments_length;
     const struct uns_rule *rules;
     uint32_t rules_length;
+    const uint32_t *capture; /* points whose values are wanted, for a probe that takes them */
+    uint32_t capture_length;
+    struct uns_match stop; /* where a debugger is to stop; its points are those of places */
+    int debugged;
     const char *file; /* the run file to write */
 };
 

@@ -22,6 +22,7 @@ class Notes(msgspec.Struct, frozen=True):
     codes: tuple[Code, ...]
     values: tuple[Any, ...]
     addresses: dict[int, int] = {}  # by site, in the data of a C program
+    captured: tuple[Any, ...] = ()  # by a C program: values that still lack names
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -33,6 +34,7 @@ class _Line(msgspec.Struct, frozen=True):
     codes: tuple[Code, ...] = ()
     values: tuple[Any, ...] = ()
     addresses: dict[int, int] | None = None
+    captured: tuple[Any, ...] = ()
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -46,6 +48,7 @@ def parse_notes(text: bytes) -> Notes:
     addresses: dict[int, int] = {}
     codes: list[Code] = []
     values: list[Any] = []
+    captured: list[Any] = []
     for line in _lines(text):
         plan.update(line.run or {})
         failures.extend([line.failure] if line.failure else [])
@@ -53,7 +56,9 @@ def parse_notes(text: bytes) -> Notes:
         addresses.update(line.addresses or {})
         codes.extend(line.codes)
         values.extend(line.values)
-    return Notes(plan, tuple(failures), variables, tuple(codes), tuple(values), addresses)
+        captured.extend(line.captured)
+    lists = tuple(codes), tuple(values), addresses, tuple(captured)
+    return Notes(plan, tuple(failures), variables, *lists)
 
 
 def _lines(text: bytes) -> Iterator[_Line]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path, PurePath
 
 import msgspec
@@ -90,13 +90,33 @@ class SiteTable:
         if position < 0:
             return UNKNOWN_SITE
         code = self._codes[position]
-        offset = site_id - code.base
-        if offset >= code.size:
+        if site_id - code.base >= code.size:
             return UNKNOWN_SITE
+        entry = self._entry(site_id)
+        return self._site(code, entry) if entry else self._unlisted(code, site_id - code.base)
+
+    def _entry(self, site_id: int) -> SiteEntry | None:
+        position = bisect_right(self._bases, site_id) - 1
+        if position < 0:
+            return None
+        code = self._codes[position]
         if position not in self._entries:
             self._entries[position] = {entry.offset: entry for entry in code.sites}
-        entry = self._entries[position].get(offset)
-        return self._site(code, entry) if entry else self._unlisted(code, offset)
+        return self._entries[position].get(site_id - code.base)
+
+    def size(self, site_id: int) -> int:
+        """How many bytes a C program touches at a site; 0 if that is not known."""
+        entry = self._entry(site_id)
+        return entry.size if entry is not None else 0
+
+    def of_kinds(self, kinds: Collection[str]) -> list[int]:
+        """All sites of some kinds."""
+        return [
+            code.base + entry.offset
+            for code in self._codes
+            for entry in code.sites
+            if entry.kind in kinds
+        ]
 
     def range_of(self, site_id: int) -> tuple[int, int]:
         """The ids of the function that has a site: the first one, and the first one after it."""

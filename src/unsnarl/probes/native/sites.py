@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from unsnarl.probes.native.spelling import plain
 from unsnarl.probes.python.launcher import TargetError
 
 UNIT = 4
@@ -22,6 +23,17 @@ READS = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:read|vptr_read)")
 WRITES = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:write|vptr_update)")
 ATOMICS = re.compile(r"__tsan_(?:atomic|mem|read_write|unaligned_read_write)")
 WAITS = re.compile(r"(?:pthread|sem|mtx|cnd|thrd)_|sleep$|usleep$|sched_yield$")
+FREES = re.compile(r"(?:free|realloc|reallocarray|_Zd[la]Pv\w*)$")
+ALLOCATES = re.compile(r"(?:[mc]alloc|memalign|aligned_alloc|posix_memalign|_Zn[wa]m\w*)$")
+BYTES = re.compile(r"__tsan_(?:\w*_)?(?:read|write)(\d+)$")
+BITS = re.compile(r"__tsan_atomic(\d+)_")
+KINDS = (
+    ("read", READS),
+    ("write", WRITES),
+    ("atomic", ATOMICS),
+    ("free", FREES),
+    ("allocate", ALLOCATES),
+)
 SYSTEM = "/usr/"
 DATA = tuple("bBdDrRgGsSuV")
 _FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
@@ -36,6 +48,7 @@ class Call(NamedTuple):
     back: int
     function: int
     kind: str
+    size: int = 0  # of what it touches, where that is always the same
 
 
 class Source(NamedTuple):
@@ -77,7 +90,7 @@ class Program:
             "modules": len({one.file for one in sources if one.line and _is_source(one.file)}),
             "probes": sum(len(found) for found in blocks.values()),
             "codes": codes,
-            "symbols": list(self._variables()),
+            "symbols": list(self.variables()),
         }
 
     def places(self, dump: dict[str, Any]) -> array[int]:
@@ -91,67 +104,87 @@ class Program:
         return found
 
     def _code(self, start: int, end: int, found: Sequence[tuple[Call, Source]]) -> dict[str, Any]:
-        base = self._site(start)
+        base = self.site(start)
         outer = found[0][1]
         entries = [
-            (self._site(call.back) - base, call.kind, None, line, line, 0, 0, function, file)
+            (self.site(call.back) - base, call.kind, None, line, line, 0, 0, function, file)
+            + (call.size,)
             for call, (function, file, line) in found
         ]
         return {
             "base": base,
-            "size": self._site(end) - base + 1,
+            "size": self.site(end) - base + 1,
             "file": outer.file,
             "function": outer.function,
             "line": min(source.line for _, source in found),
             "sites": entries,
         }
 
-    def _site(self, address: int) -> int:
+    def site(self, address: int) -> int:
+        """The site whose call returns to an address."""
         return (address - self.start) // UNIT
 
-    def _variables(self) -> Iterator[tuple[int, int, str]]:
+    def variables(self) -> Iterator[tuple[int, int, str]]:
         """The global and static variables: where they begin, their size, their name."""
-        for line in self._tool("nm", "-S", "-C", str(self._path)):
+        for line in self.tool("nm", "-S", "-C", str(self._path)):
             row = line.split(maxsplit=3)
             if len(row) == 4 and row[2] in DATA:
                 yield int(row[0], 16) - self.start, int(row[1], 16), row[3]
 
     def _symbols(self) -> dict[str, int]:
-        rows = (line.split() for line in self._tool("nm", str(self._path)))
+        rows = (line.split() for line in self.tool("nm", str(self._path)))
         return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
 
     def _calls(self) -> tuple[list[Call], dict[int, int]]:
         """The calls, and the functions that have some: their starts and ends."""
         calls: list[Call] = []
         ends: dict[int, int] = {}
-        start, pending = 0, ""
-        for line in self._tool("objdump", "-d", "--no-show-raw-insn", str(self._path)):
+        start, called = 0, ""
+        for line in self.tool("objdump", "-d", "--no-show-raw-insn", str(self._path)):
             header = _FUNCTION.match(line)
             if header:
-                start, pending = int(header[1], 16), ""
+                start, called = int(header[1], 16), ""
                 continue
             instruction = _INSTRUCTION.match(line)
             if not instruction:
                 continue
             at = int(instruction[1], 16)
             ends[start] = at
-            if pending:
-                calls.append(Call(at, start, pending))
+            if kind := _kind(called):
+                calls.append(Call(at, start, kind, _size(called)))
             found = _CALL.match(line)
-            pending = _kind(found[2]) if found else ""
+            called = found[2] if found else ""
         return calls, ends
 
     def _sources(self, addresses: Sequence[int]) -> list[Source]:
         """The source line of each address: the innermost one that is not a system header's."""
-        text = "\n".join(map(hex, addresses))
-        lines = self._tool("addr2line", "-e", str(self._path), "-f", "-i", "-C", "-a", text=text)
-        found = [[_source(*pair) for pair in batched(block)] for block in _blocks(lines)]
         return [
             next((one for one in frames if not one.file.startswith(SYSTEM)), frames[0])
-            for frames in found
+            for frames in self.frames(addresses)
         ]
 
-    def _tool(self, *command: str, text: str = "") -> list[str]:
+    def frames(self, addresses: Iterable[int]) -> list[list[Source]]:
+        """The source lines of each address: those of inlined functions first."""
+        text = "\n".join(map(hex, addresses))
+        lines = self.tool("addr2line", "-e", str(self._path), "-f", "-i", "-C", "-a", text=text)
+        return [[_source(*pair) for pair in batched(block)] for block in _blocks(lines)]
+
+    def debug_information(self) -> list[str]:
+        """What readelf says of types, variables and functions."""
+        return self.tool("readelf", "--debug-dump=info", str(self._path))
+
+    @property
+    def tls_bytes(self) -> int:
+        """How far below the thread pointer the program's thread-local variables begin."""
+        for line in self.tool("readelf", "--program-headers", "--wide", str(self._path)):
+            row = line.split()
+            if row[:1] == ["TLS"]:
+                size, alignment = int(row[5], 16), int(row[-1], 16)
+                return size + -size % alignment
+        return 0
+
+    def tool(self, *command: str, text: str = "") -> list[str]:
+        """The output of one of the binutils."""
         try:
             done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
         except FileNotFoundError:
@@ -161,10 +194,16 @@ class Program:
 
 
 def _kind(name: str) -> str:
-    for kind, pattern in (("read", READS), ("write", WRITES), ("atomic", ATOMICS), ("sync", WAITS)):
-        if pattern.match(name) or (kind == "sync" and pattern.search(name)):
+    for kind, pattern in KINDS:
+        if pattern.match(name):
             return kind
-    return ""
+    return "sync" if WAITS.search(name) else ""
+
+
+def _size(name: str) -> int:
+    if found := BYTES.match(name):
+        return int(found[1])
+    return int(found[1]) // 8 if (found := BITS.match(name)) else 0
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
@@ -193,9 +232,4 @@ def batched(block: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _source(function: str, place: str) -> Source:
     file, _, line = place.partition(_INLINED)[0].rpartition(":")
-    return Source(_plain(function), file, int(line) if line.isdigit() else 0)
-
-
-def _plain(function: str) -> str:
-    """Without arguments: `Account::deposit(int)` is Account::deposit."""
-    return function.partition("(")[0]
+    return Source(plain(function), file, int(line) if line.isdigit() else 0)

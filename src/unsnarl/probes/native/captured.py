@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a replay of a C program captured, told in the program's own words.
+
+The probe notes addresses and bytes (native/probe_c/capture.c); here they become the `values` note
+that a replay of a Python program has (probes/python/capture.py). It is done once, in the parent,
+when the replay is over, and kept in its run file: the program may be built again tomorrow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from unsnarl.model.site import Site
+from unsnarl.probes.native import dwarf
+from unsnarl.probes.native.blocks import Blocks
+from unsnarl.probes.native.sites import SYSTEM, Program, Source
+from unsnarl.probes.native.types import value_text
+from unsnarl.probes.native.variables import Named, Variables
+from unsnarl.runfile import RunFileError, SiteTable, read_run
+from unsnarl.runfile.amend import add_note
+from unsnarl.runfile.notes import Notes
+
+UNNAMED = "a lock"
+# What is at these sites has no value: all of the block is meant.
+WITHOUT_VALUE = ("free", "allocate")
+Place = list[Any] | None
+
+
+class Captured(msgspec.Struct, frozen=True, array_like=True):
+    """One entry of a `captured` note."""
+
+    event: int
+    point: int
+    path: str
+    address: int
+    place: Place
+    locks: tuple[tuple[int, int, Place], ...]
+    calls: tuple[int, ...]
+    bits: int | None = None
+
+
+class Teller:
+    """Tells what runs of one program captured."""
+
+    def __init__(self, path: Path, codes: Path, root: Path) -> None:
+        self._program = Program(path)
+        self._table = SiteTable.load(codes, root)
+        self._root = root
+
+    def complete(self, path: Path) -> None:
+        """Add to a run file what its captured values mean. Values are an extra: never raises."""
+        with contextlib.suppress(RunFileError, OSError, msgspec.ValidationError):
+            notes = read_run(path).notes
+            if values := self.values(notes):
+                add_note(path, {"values": values})
+
+    def values(self, notes: Notes) -> list[list[Any]]:
+        """The entries of a `values` note."""
+        seen = msgspec.convert(notes.captured, type=list[Captured])
+        frames = self._frames({call for one in seen for call in one.calls})
+        numbers = _Numbers()
+        return [self._value(one, numbers, frames) for one in seen]
+
+    def _value(
+        self, one: Captured, numbers: _Numbers, frames: dict[int, list[Source]]
+    ) -> list[Any]:
+        named = self._named(one.place)
+        locks = [self._lock(place) for _, _, place in one.locks]
+        held = [[numbers.of(("lock", address)), section] for address, section, _ in one.locks]
+        thing: tuple[object, ...] = ("?", one.address)
+        variable, element, owner = "", "", 0
+        if named is not None:
+            thing, variable, element = named.thing, named.variable, named.element
+            owner = numbers.of(named.owner) if named.owner else 0
+        stack = [
+            [source.file, source.line, source.function]
+            for call in one.calls
+            for source in frames[call]
+        ]
+        identity = [numbers.of(thing), element, owner]
+        value = self._text(one, named)
+        return [one.event, one.point, one.path, value, locks, variable, held, identity, stack]
+
+    def _text(self, one: Captured, named: Named | None) -> str:
+        site = self._table.site(one.point >> 4)
+        size = self._table.size(one.point >> 4)
+        if one.bits is None or not 0 < size <= 8 or site.kind in WITHOUT_VALUE:
+            return ""
+        types = self._variables.types
+        return value_text(one.bits, size, types.scalar(named.type, named.rest) if named else None)
+
+    def _lock(self, place: Place) -> str:
+        named = self._named(place)
+        return named.variable + named.element if named is not None else UNNAMED
+
+    def _named(self, place: Place) -> Named | None:
+        match place:
+            case ["data", int(offset)]:
+                return self._variables.data(self._program.start + offset)
+            case ["stack", str(thread), int(code), int(from_cfa), int(from_sp)]:
+                at = self._program.start + code - 1
+                return self._variables.stack(thread, at, from_cfa, from_sp)
+            case ["heap", int(offset), int(size), int(site), int(number), _]:
+                return self._variables.heap(offset, size, site, number)
+            case ["tls", int(offset)]:
+                return self._variables.thread_local(offset + self._program.tls_bytes)
+        return None
+
+    def _frames(self, calls: set[int]) -> dict[int, list[Source]]:
+        """The program's own lines behind return addresses: not libraries', not the probe's."""
+        order = sorted(calls)
+        start = self._program.start
+        found = self._program.frames(start + call - 1 for call in order) if order else []
+        return {
+            call: [one for one in frames if one.line and not one.file.startswith(SYSTEM)]
+            for call, frames in zip(order, found, strict=True)
+        }
+
+    @cached_property
+    def _variables(self) -> Variables:
+        entries = dwarf.parse(self._program.debug_information())
+        start = self._program.start
+        symbols = [(start + at, size, name) for at, size, name in self._program.variables()]
+        return Variables(entries, symbols, Blocks(dict(self._sites()), self._root))
+
+    def _sites(self) -> Iterator[tuple[int, tuple[int, Site]]]:
+        """The calls that make blocks: their addresses, and where they are in the source."""
+        for site in self._table.of_kinds(WITHOUT_VALUE):
+            yield site, (self._program.start + site * 4 - 1, self._table.site(site))
+
+
+class _Numbers:
+    """Numbers things from 1 on, as they are met."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, int] = {}
+
+    def of(self, thing: object) -> int:
+        return self._known.setdefault(thing, len(self._known) + 1)
+
+
