@@ -2,7 +2,8 @@
 """What a replay of a C program captured, told in the program's own words.
 
 The probe notes addresses and bytes (native/probe_c/capture.c); here they become the `values` note
-that a replay of a Python program has (probes/python/capture.py). It is done once, in the parent,
+that a replay of a Python program has (probes/python/capture.py), with one more field: whether the
+compiler has put functions of the stack into others. It is done once, in the parent,
 when the replay is over, and kept in its run file: the program may be built again tomorrow.
 """
 
@@ -84,8 +85,9 @@ class Teller:
             for source in frames[call]
         ]
         identity = [numbers.of(thing), element, owner]
-        value = self._text(one, named)
-        return [one.event, one.point, one.path, value, locks, variable, held, identity, stack]
+        inlined = any(len(frames[call]) > 1 for call in one.calls)
+        told = [one.event, one.point, one.path, self._text(one, named), locks, variable]
+        return [*told, held, identity, stack, inlined]
 
     def _text(self, one: Captured, named: Named | None) -> str:
         site = self._table.site(one.point >> 4)
