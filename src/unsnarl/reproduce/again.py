@@ -16,6 +16,7 @@ from unsnarl.campaigns import target
 from unsnarl.campaigns.engine import Engine
 from unsnarl.campaigns.judging import Judge
 from unsnarl.campaigns.store import Store, storing
+from unsnarl.campaigns.target import Target
 from unsnarl.errors import UsageError
 from unsnarl.experiments.trials import Trial, Trials
 from unsnarl.reproduce.anchors import AnchoredSchedule
@@ -52,15 +53,16 @@ def _number(word: str) -> int:
 class Again:
     """A new process of a campaign's target, in which its runs can be replayed."""
 
-    def __init__(self, store: Store, trials: Trials, codes: Path) -> None:
+    def __init__(self, store: Store, found: Target, trials: Trials, codes: Path) -> None:
+        self.target = found
+        self.codes = codes
         self._store = store
         self._trials = trials
-        self._codes = codes
 
     def replayer(self, schedule: AnchoredSchedule) -> Replayer:
         """What follows this schedule."""
         root = Path(self._store.description.root)
-        return Replayer(schedule, self._trials, self._codes, root)
+        return Replayer(schedule, self._trials, self.codes, root)
 
     def repeat(self, schedule: AnchoredSchedule, times: int) -> tuple[Replayed, list[Trial]]:
         """Replay a run so many times; where that leads nowhere, try its minimised constraints."""
@@ -97,6 +99,6 @@ def again(store: Store, seconds: float | None = None) -> Iterator[Again]:
             judge = Judge(found.root, codes, settings.fail_if)
             # The mode is part of every schedule.
             trials = Trials(engine, judge, folder, "gil", seconds or settings.timeout)
-            yield Again(store, trials, codes)
+            yield Again(store, found, trials, codes)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from unsnarl.model.evidence import COUNT, Counts, Evidence, Places
 from unsnarl.model.graph import Edges, Graph
 from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
+from unsnarl.model.run import Failure, Frame
 from unsnarl.model.site import UNKNOWN_SITE, Op, Point, Site
 from unsnarl.runfile.codes import Code, CodesFile, SiteEntry, Symbol
 from unsnarl.runfile.errors import RunFileError
@@ -177,6 +178,14 @@ class Interner:
     def raw_points(self, index: int) -> tuple[int, ...]:
         """The raw points behind an index that every run knows (below the watermark), sorted."""
         return tuple(sorted(self._raws[index]))
+
+    def placed(self, failure: Failure) -> Failure:
+        """With the frame of the site at which a signal struck."""
+        site = self._table.site(failure.site) if failure.site and not failure.frames else None
+        if site is None or not site.line:
+            return failure
+        frame = Frame(site.file, site.line, site.function)
+        return msgspec.structs.replace(failure, frames=(frame,))
 
     def sync_mask(self) -> npt.NDArray[np.bool_]:
         """Which indexes are operations on locks and threads.

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from unsnarl.model.site import C_SOURCES
 from unsnarl.probes.native.spelling import plain
 from unsnarl.probes.python.launcher import TargetError
 
@@ -222,7 +223,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
 
 def _is_source(file: str) -> bool:
     """Not a header: what is in those is compiled into others."""
-    return file.endswith((".c", ".cc", ".cpp", ".cxx", ".c++", ".C"))
+    return file.endswith(C_SOURCES)
 
 
 def batched(block: Sequence[str]) -> Iterator[tuple[str, str]]:
