@@ -50,7 +50,7 @@ static void note_end(void) {
     if (uns_rt.fatal && uns_rt.fatal != SIGABRT && uns_self)
         uns_c_note_signal(uns_rt.fatal, uns_self->last_site);
     uns_c_note_captured();
-    uns_c_note_addresses();
+    uns_c_note_places();
 }
 
 static void refuse(const char *why) {

@@ -69,9 +69,9 @@ void uns_c_block_freed(const void *start) {
     leave_table();
 }
 
-struct uns_c_block uns_c_block_at(const volatile void *address) {
+struct uns_c_block uns_c_block_at(uintptr_t at) {
     struct uns_c_block found = {0};
-    uintptr_t at = (uintptr_t)address, key = at / GRAIN;
+    uintptr_t key = at / GRAIN;
     if (!enter_table())
         return found;
     for (uintptr_t back = 0; back <= STRIDE / GRAIN && back < key; back++) {

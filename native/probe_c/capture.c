@@ -6,14 +6,11 @@
  * (src/unsnarl/probes/native/):
  *
  *   {"captured": [[event, point, thread, address, place, locks, calls, value], ...]}
- *   place: ["data", offset] | ["tls", offset] | ["stack", thread, code offset, from its CFA, from
- * its SP] | ["heap", offset, size, site that asked, number of the block, freed] | null locks:
- * [[address, number of the acquisition, place], ...]     calls: code offsets
+ *   locks: [[address, number of the acquisition, place], ...]; calls: code offsets
+ *   place: see names.c
  */
 #define _GNU_SOURCE
 #include "probe.h"
-#include <stdarg.h>
-#include <stdio.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -22,9 +19,6 @@
 #define MOST_NOTED 100000u
 #define MOST_VIEWS 20000u /* of stacks at plain accesses: a look takes microseconds */
 #define PAGE       4096u
-#define TLS_BYTES  65536
-
-extern char end; /* of the program's data */
 
 struct held {
     const void *address;
@@ -41,24 +35,15 @@ static uint64_t sections;
 static uint32_t noted, views;
 static char busy;
 
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...) {
-    char text[192];
-    va_list arguments;
-    va_start(arguments, format);
-    int length = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    uns_array_append(&note, text, (uint64_t)length);
-}
-
 /* Whatever it points to: the access may be the one that crashes. */
 static void say_value(const volatile void *address) {
     uint64_t bits = 0;
     size_t room = PAGE - (uintptr_t)address % PAGE;
     struct iovec to = {&bits, sizeof bits}, from = {(void *)address, room < 8 ? room : 8};
     if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) > 0)
-        say(", %llu]", (unsigned long long)bits);
+        uns_c_say(&note, ", %llu]", (unsigned long long)bits);
     else
-        say(", null]");
+        uns_c_say(&note, ", null]");
 }
 
 static void settle(void) {
@@ -67,55 +52,32 @@ static void settle(void) {
     written = NULL;
 }
 
-static void say_stack(const struct uns_c_stack *stack, uint32_t frame, uintptr_t address) {
-    const struct uns_c_frame *here = &stack->frames[frame];
-    say("[\"stack\", \"%s\", %u, %lld, %lld]", stack->thread->path, here->pc,
-        (long long)(address - here[1].low), (long long)(address - here->low));
-}
-
-static void say_place(const volatile void *address) {
-    uintptr_t at = (uintptr_t)address;
-    intptr_t local = (intptr_t)(at - (uintptr_t)__builtin_thread_pointer());
-    struct uns_c_block block = uns_c_block_at(address);
-    uint32_t frame;
-    const struct uns_c_stack *stack = uns_c_stack_with(at, &frame);
-    if (at >= (uintptr_t)&__executable_start && at < (uintptr_t)&end)
-        say("[\"data\", %llu]", (unsigned long long)(at - (uintptr_t)&__executable_start));
-    else if (block.number)
-        say("[\"heap\", %llu, %llu, %u, %u, %d]", (unsigned long long)(at - block.start),
-            (unsigned long long)block.size, block.site, block.number, block.freed);
-    else if (local < 0 && local > -TLS_BYTES)
-        say("[\"tls\", %lld]", (long long)local);
-    else if (stack)
-        say_stack(stack, frame, at);
-    else
-        say("null");
-}
-
 static void say_locks(void) {
-    say(", [");
+    uns_c_say(&note, ", [");
     for (uint32_t i = 0; i < held_count; i++) {
-        say("%s[%llu, %llu, ", i ? ", " : "", (unsigned long long)(uintptr_t)held[i].address,
-            (unsigned long long)held[i].section);
-        say_place(held[i].address);
-        say("]");
+        uns_c_say(&note, "%s[%llu, %llu, ", i ? ", " : "",
+                  (unsigned long long)(uintptr_t)held[i].address,
+                  (unsigned long long)held[i].section);
+        uns_c_say_place(&note, (uintptr_t)held[i].address);
+        uns_c_say(&note, "]");
     }
-    say("], ");
+    uns_c_say(&note, "], ");
 }
 
 static void say_calls(const struct uns_c_stack *stack) {
     uint32_t said = 0;
-    say("[");
+    uns_c_say(&note, "[");
     for (uint32_t i = 0; i < stack->count && said < MOST_CALLS; i++)
         if (stack->frames[i].pc)
-            say("%s%u", said++ ? ", " : "", stack->frames[i].pc);
-    say("]");
+            uns_c_say(&note, "%s%u", said++ ? ", " : "", stack->frames[i].pc);
+    uns_c_say(&note, "]");
 }
 
 static void capture(struct uns_thread *t, uint32_t point, const struct uns_c_stack *stack) {
-    say("%s[%llu, %u, \"%s\", %llu, ", noted++ ? ", " : "{\"captured\": [",
-        (unsigned long long)t->events - 1, point, t->path, (unsigned long long)(uintptr_t)touching);
-    say_place(touching);
+    uns_c_say(&note, "%s[%llu, %u, \"%s\", %llu, ", noted++ ? ", " : "{\"captured\": [",
+              (unsigned long long)t->events - 1, point, t->path,
+              (unsigned long long)(uintptr_t)touching);
+    uns_c_say_place(&note, (uintptr_t)touching);
     say_locks();
     say_calls(stack);
     if (UNS_POINT_OP(point) == UNS_WRITE)
@@ -194,6 +156,6 @@ void uns_c_note_captured(void) {
     if (!noted || !enter_note())
         return;
     settle();
-    say("]}");
+    uns_c_say(&note, "]}");
     uns_note(note.data, (uint32_t)note.used);
 }

@@ -54,6 +54,8 @@ const void *uns_c_mutex_of(const struct uns_lock *lock) {
 }
 
 int uns_c_take(struct uns_lock *lock, uint32_t site, int64_t timeout_ns) {
+    if (uns_rt.gated)
+        uns_c_remember_lock(site, uns_c_mutex_of(lock));
     for (;;) {
         enum uns_grant outcome = uns_lock_acquire(lock, site, timeout_ns, !site);
         if (outcome == UNS_DEADLOCKED)

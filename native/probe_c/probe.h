@@ -81,11 +81,15 @@ struct uns_c_block {
 };
 void uns_c_block_made(const void *start, uint64_t size, uint32_t site);
 void uns_c_block_freed(const void *start);
-struct uns_c_block uns_c_block_at(const volatile void *address);
+struct uns_c_block uns_c_block_at(uintptr_t address);
 
 /* What a site touched last, for its name (names.c). */
 void uns_c_remember(uint32_t site, const volatile void *address);
-void uns_c_note_addresses(void);
+void uns_c_remember_lock(uint32_t site, const void *address);
+void uns_c_note_places(void);
+void uns_c_say(struct uns_array *note, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void uns_c_say_place(struct uns_array *note, uintptr_t address);
 
 /* Where a thread is: its program counters, from the program's start (0: in a library), and stack
  * pointers, innermost first (stacks.c). */

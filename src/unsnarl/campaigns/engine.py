@@ -222,9 +222,11 @@ class Engine:
     @cached_property
     def _teller(self) -> Teller:
         from unsnarl.probes.native.captured import Teller  # noqa: PLC0415  only where wanted
+        from unsnarl.probes.native.sites import Program  # noqa: PLC0415
+        from unsnarl.runfile import SiteTable  # noqa: PLC0415
 
-        program = Path(self._target.cwd, self._target.args[0])
-        return Teller(program, self._folder / "codes.json", self._target.root)
+        table = SiteTable.load(self._folder / "codes.json", self._target.root)
+        return Teller(Program(Path(self._target.cwd, self._target.args[0])), table)
 
     def _overdue(self) -> list[Done]:
         """Runs past the hard limit: the server is killed for them."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from unsnarl.campaigns.engine import Done
+from unsnarl.campaigns.labels import STATUS_DEADLOCK
 from unsnarl.errors import EXIT_INCONCLUSIVE, UnsnarlError, UsageError
 from unsnarl.model.finding import FindingPoint, Report
 from unsnarl.model.site import Op
@@ -136,4 +137,5 @@ def _done(run: RunFile, number: int) -> Done:
     struck = {"signal": failure.type, "assertion": "SIGABRT"}.get(failure.kind) if failure else None
     if struck in signal.Signals.__members__:
         return Done(number, 128 + signal.Signals[struck], signal.Signals[struck])
-    return Done(number, int(run.notes.plan.get("status", 0)))
+    stuck = failure is not None and failure.kind == "deadlock"
+    return Done(number, STATUS_DEADLOCK if stuck else int(run.notes.plan.get("status", 0)))

@@ -53,3 +53,5 @@ class CodesFile(msgspec.Struct, frozen=True):
     modules: int = 0
     probes: int = 0
     symbols: tuple[Symbol, ...] = ()
+    program: str = ""  # of C: its file
+    built: str = ""  # ... and what tells one build of it from another

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path, PurePath
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -40,16 +41,23 @@ class SiteTable:
         last = max((code.base + code.size for code in self._codes), default=0)
         self.watermark = last if watermark is None else watermark
         self.symbols: list[Symbol] = []
+        self.program = self.built = ""
+        # What a C program calls the places of a note, by site; "" for what it does not know.
+        self.namer: Callable[[int, Any], str] = lambda site, place: ""
 
     def variables(self, run: RunFile) -> Mapping[int, str]:
         """The names of what sites touched in a run, as far as they are known."""
-        addresses = run.notes.addresses
-        if not addresses:
+        places = run.notes.places
+        if not places:
             return run.variables
-        named = {site: self._symbol(offset) for site, offset in addresses.items()}
+        named = {
+            site: self.namer(site, place) or self._symbol(place) for site, place in places.items()
+        }
         return {**named, **run.variables}
 
-    def _symbol(self, offset: int) -> str:
+    def _symbol(self, place: Any) -> str:
+        """All that is known without the program: which of its variables it is."""
+        offset = place[1] if place and place[0] == "data" else -1
         at = bisect_right(self.symbols, offset, key=lambda symbol: symbol.offset) - 1
         if at < 0:
             return ""
@@ -69,6 +77,7 @@ class SiteTable:
             raise RunFileError(path, f"has version {content.version}, expected {CODES_VERSION}")
         table = cls(content.codes, root, content.watermark)
         table.symbols = sorted(content.symbols, key=lambda symbol: symbol.offset)
+        table.program, table.built = content.program, content.built
         return table
 
     def files(self) -> list[str]:
@@ -82,7 +91,7 @@ class SiteTable:
         if not late:
             return self
         table = SiteTable([*self._codes, *late], self.root, self.watermark)
-        table.symbols = self.symbols
+        table.symbols, table.namer = self.symbols, self.namer
         return table
 
     def site(self, site_id: int) -> Site:

@@ -23,6 +23,7 @@ from unsnarl.probes.native.blocks import Blocks
 from unsnarl.probes.native.sites import SYSTEM, Program, Source
 from unsnarl.probes.native.types import value_text
 from unsnarl.probes.native.variables import Named, Variables
+from unsnarl.probes.python.launcher import TargetError
 from unsnarl.runfile import RunFileError, SiteTable, read_run
 from unsnarl.runfile.amend import add_note
 from unsnarl.runfile.notes import Notes
@@ -49,10 +50,9 @@ class Captured(msgspec.Struct, frozen=True, array_like=True):
 class Teller:
     """Tells what runs of one program captured."""
 
-    def __init__(self, path: Path, codes: Path, root: Path) -> None:
-        self._program = Program(path)
-        self._table = SiteTable.load(codes, root)
-        self._root = root
+    def __init__(self, program: Program, table: SiteTable) -> None:
+        self._program = program
+        self._table = table
 
     def complete(self, path: Path) -> None:
         """Add to a run file what its captured values mean. Values are an extra: never raises."""
@@ -71,7 +71,7 @@ class Teller:
     def _value(
         self, one: Captured, numbers: _Numbers, frames: dict[int, list[Source]]
     ) -> list[Any]:
-        named = self._named(one.place)
+        named = self._touched(one.point >> 4, one.place)
         locks = [self._lock(place) for _, _, place in one.locks]
         held = [[numbers.of(("lock", address)), section] for address, section, _ in one.locks]
         thing: tuple[object, ...] = ("?", one.address)
@@ -101,6 +101,19 @@ class Teller:
         named = self._named(place)
         return named.variable + named.element if named is not None else UNNAMED
 
+    def name(self, site: int, place: Place) -> str:
+        """What the program calls a place, without the element; "" if it does not say."""
+        named = self._touched(site, place)
+        return named.variable if named is not None else ""
+
+    def _touched(self, site: int, place: Place) -> Named | None:
+        """Who frees a block touches all of it."""
+        match place:
+            case ["heap", int(), int(size), int(asked), int(number), _]:
+                if self._table.site(site).kind in WITHOUT_VALUE:
+                    return self._variables.block(size, asked, number)
+        return self._named(place)
+
     def _named(self, place: Place) -> Named | None:
         match place:
             case ["data", int(offset)]:
@@ -129,12 +142,20 @@ class Teller:
         entries = dwarf.parse(self._program.debug_information())
         start = self._program.start
         symbols = [(start + at, size, name) for at, size, name in self._program.variables()]
-        return Variables(entries, symbols, Blocks(dict(self._sites()), self._root))
+        return Variables(entries, symbols, Blocks(dict(self._sites()), Path(self._table.root)))
 
     def _sites(self) -> Iterator[tuple[int, tuple[int, Site]]]:
         """The calls that make blocks: their addresses, and where they are in the source."""
         for site in self._table.of_kinds(WITHOUT_VALUE):
             yield site, (self._program.start + site * 4 - 1, self._table.site(site))
+
+
+def name_places(table: SiteTable) -> None:
+    """Let a table name what a program touches, if it is still the build that the table is of."""
+    with contextlib.suppress(TargetError, OSError):
+        program = Program(Path(table.program))
+        if program.built == table.built:
+            table.namer = Teller(program, table).name
 
 
 class _Numbers:

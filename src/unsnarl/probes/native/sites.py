@@ -71,6 +71,12 @@ class Program:
         self.start = symbols.get(START, 0)
         self.limit = (symbols[END] - self.start) // UNIT + 1
 
+    @property
+    def built(self) -> str:
+        """Tells one build from another."""
+        found = self._path.stat()
+        return f"{found.st_size}/{found.st_mtime_ns}"
+
     def codes(self) -> dict[str, Any]:
         """The content of codes.json."""
         calls, functions = self._calls()
@@ -92,6 +98,8 @@ class Program:
             "probes": sum(len(found) for found in blocks.values()),
             "codes": codes,
             "symbols": list(self.variables()),
+            "program": str(self._path.absolute()),
+            "built": self.built,
         }
 
     def places(self, dump: dict[str, Any]) -> array[int]:

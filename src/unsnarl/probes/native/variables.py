@@ -14,7 +14,7 @@ from unsnarl.probes.native.dwarf import Entry
 from unsnarl.probes.native.types import Types
 
 _ADDRESS = re.compile(r"\(DW_OP_addr: ([0-9a-f]+)\)")
-_LOCAL = re.compile(r"\(DW_OP_(?:const\w+: (\d+)|addrx?)\b.*push_tls_address")
+_LOCAL = re.compile(r"\(DW_OP_const\w+: (\d+).*(?:push|form)_tls_address")
 _FRAME = re.compile(r"\(DW_OP_fbreg: (-?\d+)\)")
 _ORIGINS = ("abstract_origin", "specification")
 # Where a frame begins for its variables: as the unwinder counts, or for clang its registers.
@@ -102,6 +102,12 @@ class Variables:
         if index:
             return Named(made.name, index + part.path + part.element, thing, thing, *part[2:])
         return Named(made.name + part.path, part.element, (*thing, part.path), thing, *part[2:])
+
+    def block(self, size: int, site: int, number: int) -> Named | None:
+        """All of a block."""
+        made = self._blocks.made(site, size, self)
+        thing = ("heap", number)
+        return None if made is None else Named(made.name, "", thing, thing)
 
     def thread_local(self, offset: int) -> Named | None:
         """A variable of which every thread has its own; `offset` from the start of all of them."""
