@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reports about C programs: values, and names of fields, elements, blocks and variables on stacks."""
+"""Reports about C programs: values; names of fields, elements, blocks, variables on stacks."""
 
 import json
 import shutil

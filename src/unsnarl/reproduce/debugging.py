@@ -134,8 +134,10 @@ def gdb_run(program: Native, kind: str) -> Callable[[dict[str, Any]], Done]:
 def _done(run: RunFile, number: int) -> Done:
     """How a run ended that was a debugger's child, from what it noted itself."""
     failure = run.failures[0] if run.failures else None
-    struck = {"signal": failure.type, "assertion": "SIGABRT"}.get(failure.kind) if failure else None
-    if struck in signal.Signals.__members__:
-        return Done(number, 128 + signal.Signals[struck], signal.Signals[struck])
-    stuck = failure is not None and failure.kind == "deadlock"
-    return Done(number, STATUS_DEADLOCK if stuck else int(run.notes.plan.get("status", 0)))
+    kind = failure.kind if failure is not None else ""
+    if failure is not None and kind in ("signal", "assertion"):
+        name = failure.type if kind == "signal" else "SIGABRT"
+        struck = signal.Signals[name] if name in signal.Signals.__members__ else signal.SIGKILL
+        return Done(number, 128 + struck, struck)
+    noted = int(run.notes.plan.get("status", 0))
+    return Done(number, STATUS_DEADLOCK if kind == "deadlock" else noted)

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ def add_note(path: Path, note: dict[str, Any]) -> None:
     header = layout.FILE_HEADER.pack(magic, version, sections, size, reserved)
     temporary = path.with_suffix(".amended")
     temporary.write_bytes(header + body)
-    os.replace(temporary, path)
+    temporary.replace(path)
 
 
 def _sections(data: bytes, count: int) -> list[tuple[int, int, bytes]]:

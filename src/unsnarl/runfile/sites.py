@@ -11,12 +11,14 @@ from typing import Any
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from unsnarl.model.evidence import COUNT, Counts, Evidence, Places
 from unsnarl.model.graph import Edges, Graph
 from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
 from unsnarl.model.run import Failure, Frame
 from unsnarl.model.site import UNKNOWN_SITE, Op, Point, Site
+from unsnarl.model.spelling import bare
 from unsnarl.runfile.codes import Code, CodesFile, SiteEntry, Symbol
 from unsnarl.runfile.errors import RunFileError
 from unsnarl.runfile.reader import RunFile
@@ -189,12 +191,14 @@ class Interner:
         return tuple(sorted(self._raws[index]))
 
     def placed(self, failure: Failure) -> Failure:
-        """With the frame of the site at which a signal struck."""
+        """With the frame of the site at which a signal struck, and bare names of functions."""
+        named = (replace(frame, function=bare(frame.function)) for frame in failure.frames)
+        failure = replace(failure, frames=tuple(named))
         site = self._table.site(failure.site) if failure.site and not failure.frames else None
         if site is None or not site.line:
             return failure
         frame = Frame(site.file, site.line, site.function)
-        return msgspec.structs.replace(failure, frames=(frame,))
+        return replace(failure, frames=(frame,))
 
     def sync_mask(self) -> npt.NDArray[np.bool_]:
         """Which indexes are operations on locks and threads.
@@ -284,7 +288,7 @@ class Interner:
             known = self._learn(raw, table.site(raw >> 4))
         if variable and not self._points[known].site.variable:
             point = self._points[known]
-            site = msgspec.structs.replace(point.site, variable=variable)
+            site = replace(point.site, variable=variable)
             self._points[known] = Point(site, point.op)
         return known
 

@@ -166,5 +166,3 @@ class _Numbers:
 
     def of(self, thing: object) -> int:
         return self._known.setdefault(thing, len(self._known) + 1)
-
-

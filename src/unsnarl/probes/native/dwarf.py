@@ -10,17 +10,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-TAGS = frozenset(
-    "array_type atomic_type base_type class_type compile_unit const_type enumeration_type "
-    "enumerator formal_parameter inheritance inlined_subroutine lexical_block member namespace "
-    "pointer_type reference_type restrict_type rvalue_reference_type structure_type subprogram "
-    "subrange_type template_type_param typedef union_type variable volatile_type".split()
-)
-ATTRIBUTES = frozenset(
-    "abstract_origin byte_size const_value count data_bit_offset data_member_location decl_line "
-    "declaration encoding frame_base high_pc location low_pc name specification type "
-    "upper_bound".split()
-)
+_TAGS = """
+    array_type atomic_type base_type class_type compile_unit const_type enumeration_type enumerator
+    formal_parameter inheritance inlined_subroutine lexical_block member namespace pointer_type
+    reference_type restrict_type rvalue_reference_type structure_type subprogram subrange_type
+    typedef union_type variable volatile_type
+"""
+_ATTRIBUTES = """
+    abstract_origin byte_size const_value count data_bit_offset data_member_location declaration
+    encoding frame_base high_pc location low_pc name specification type upper_bound
+"""
+TAGS, ATTRIBUTES = frozenset(_TAGS.split()), frozenset(_ATTRIBUTES.split())
 _ENTRY = re.compile(r" <([0-9a-f]+)><([0-9a-f]+)>: Abbrev Number: \d+ \(DW_TAG_(\w+)\)")
 _ATTRIBUTE = re.compile(r"    <[0-9a-f]+>\s+DW_AT_(\w+)\s*: (.*)")
 _REFERENCE = re.compile(r"<0x([0-9a-f]+)>")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unsnarl.model.site import C_SOURCES
-from unsnarl.probes.native.spelling import plain
+from unsnarl.model.spelling import plain
 from unsnarl.probes.python.launcher import TargetError
 
 UNIT = 4
@@ -115,11 +115,7 @@ class Program:
     def _code(self, start: int, end: int, found: Sequence[tuple[Call, Source]]) -> dict[str, Any]:
         base = self.site(start)
         outer = found[0][1]
-        entries = [
-            (self.site(call.back) - base, call.kind, None, line, line, 0, 0, function, file)
-            + (call.size,)
-            for call, (function, file, line) in found
-        ]
+        entries = [self._entry(base, call, source) for call, source in found]
         return {
             "base": base,
             "size": self.site(end) - base + 1,
@@ -128,6 +124,12 @@ class Program:
             "line": min(source.line for _, source in found),
             "sites": entries,
         }
+
+    def _entry(self, base: int, call: Call, source: Source) -> tuple[object, ...]:
+        """As runfile.codes.SiteEntry has it."""
+        function, file, line = source
+        offset = self.site(call.back) - base
+        return offset, call.kind, None, line, line, 0, 0, function, file, call.size
 
     def site(self, address: int) -> int:
         """The site whose call returns to an address."""

@@ -13,6 +13,11 @@ _MASKS = str.maketrans("<>()", "\x01\x02\x03\x04")
 _UNMASKED = str.maketrans("\x01\x02\x03\x04", "<>()")
 
 
+def bare(function: str) -> str:
+    """What may be a name with arguments, `int main()`, without them; others stay as they are."""
+    return plain(function) if "(" in function else function
+
+
 def plain(function: str) -> str:
     """`void work<int>(Queue<int>&)` is work<…>, `Account::deposit(int) const` Account::deposit."""
     text = _LAMBDA.sub(r"{lambda#\1}", function.replace(_ANONYMOUS, ""))
