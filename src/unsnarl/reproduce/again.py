@@ -53,11 +53,15 @@ def _number(word: str) -> int:
 class Again:
     """A new process of a campaign's target, in which its runs can be replayed."""
 
-    def __init__(self, store: Store, found: Target, trials: Trials, codes: Path) -> None:
-        self.target = found
+    def __init__(self, store: Store, trials: Trials, codes: Path) -> None:
         self.codes = codes
         self._store = store
         self._trials = trials
+
+    @property
+    def target(self) -> Target:
+        """What is run."""
+        return _target_of(self._store)
 
     def replayer(self, schedule: AnchoredSchedule) -> Replayer:
         """What follows this schedule."""
@@ -84,12 +88,16 @@ class Again:
         return None
 
 
+def _target_of(store: Store) -> Target:
+    return target.parse(store.description.command, Path(store.description.cwd))
+
+
 @contextlib.contextmanager
 def again(store: Store, seconds: float | None = None) -> Iterator[Again]:
     """Start the target of a campaign once more; `seconds` replaces the time limit of a run."""
     description = store.description
     settings = config.override(description.options, {})
-    found = target.parse(description.command, Path(description.cwd))
+    found = _target_of(store)
     folder = store.folder / SCRATCH
     codes = folder / "codes.json"
     with storing(store.folder):
@@ -99,6 +107,6 @@ def again(store: Store, seconds: float | None = None) -> Iterator[Again]:
             judge = Judge(found.root, codes, settings.fail_if)
             # The mode is part of every schedule.
             trials = Trials(engine, judge, folder, "gil", seconds or settings.timeout)
-            yield Again(store, found, trials, codes)
+            yield Again(store, trials, codes)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from unsnarl.model.site import C_SOURCES
 from unsnarl.model.spelling import plain
+from unsnarl.probes.native.columns import Columns
 from unsnarl.probes.python.launcher import TargetError
 
 UNIT = 4
@@ -53,11 +54,12 @@ class Call(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where an address comes from."""
+    """Where an address comes from; the column is 0 if it is not known."""
 
     function: str
     file: str
     line: int
+    column: int = 0
 
 
 class Program:
@@ -127,9 +129,9 @@ class Program:
 
     def _entry(self, base: int, call: Call, source: Source) -> tuple[object, ...]:
         """As runfile.codes.SiteEntry has it."""
-        function, file, line = source
-        offset = self.site(call.back) - base
-        return offset, call.kind, None, line, line, 0, 0, function, file, call.size
+        function, file, line, column = source
+        place = (line, line, column, column)
+        return self.site(call.back) - base, call.kind, None, *place, function, file, call.size
 
     def site(self, address: int) -> int:
         """The site whose call returns to an address."""
@@ -169,10 +171,14 @@ class Program:
 
     def _sources(self, addresses: Sequence[int]) -> list[Source]:
         """The source line of each address: the innermost one that is not a system header's."""
-        return [
-            next((one for one in frames if not one.file.startswith(SYSTEM)), frames[0])
-            for frames in self.frames(addresses)
-        ]
+        columns = Columns(self.tool("readelf", "--debug-dump=rawline", str(self._path)))
+        found = []
+        for address, frames in zip(addresses, self.frames(addresses), strict=True):
+            one = next((one for one in frames if not one.file.startswith(SYSTEM)), frames[0])
+            # Columns are those of the innermost line.
+            column = columns.of(address, one.line) if one is frames[0] else 0
+            found.append(one._replace(column=column))
+        return found
 
     def frames(self, addresses: Iterable[int]) -> list[list[Source]]:
         """The source lines of each address: those of inlined functions first."""
