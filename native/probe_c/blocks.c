@@ -51,10 +51,23 @@ static void enter_block(struct uns_c_block block) {
     }
 }
 
+/* What asks is often a template of a library: then the line is further up. */
+static void note_calls(struct uns_c_block *block) {
+    const struct uns_c_stack *stack = uns_c_look_at_stack(uns_current());
+    uint32_t used_calls = 0;
+    for (uint32_t i = 0; i < stack->count && used_calls < UNS_C_CALLS; i++)
+        if (stack->frames[i].pc)
+            block->calls[used_calls++] = stack->frames[i].pc;
+}
+
 void uns_c_block_made(const void *start, uint64_t size, uint32_t site) {
+    struct uns_c_block block = {.start = (uintptr_t)start, .size = size, .site = site};
+    if (uns_c_plan.capture_length)
+        note_calls(&block);
     if (!enter_table())
         return;
-    enter_block((struct uns_c_block){(uintptr_t)start, size, site, ++count, 0});
+    block.number = ++count;
+    enter_block(block);
     leave_table();
 }
 

@@ -15,7 +15,6 @@
 #include <unistd.h>
 
 #define MOST_HELD  32u
-#define MOST_CALLS 12u
 #define MOST_NOTED 100000u
 #define MOST_VIEWS 20000u /* of stacks at plain accesses: a look takes microseconds */
 #define PAGE       4096u
@@ -67,7 +66,7 @@ static void say_locks(void) {
 static void say_calls(const struct uns_c_stack *stack) {
     uint32_t said = 0;
     uns_c_say(&note, "[");
-    for (uint32_t i = 0; i < stack->count && said < MOST_CALLS; i++)
+    for (uint32_t i = 0; i < stack->count && said < UNS_C_CALLS; i++)
         if (stack->frames[i].pc)
             uns_c_say(&note, "%s%u", said++ ? ", " : "", stack->frames[i].pc);
     uns_c_say(&note, "]");

@@ -4,8 +4,9 @@
  * is noted where a site has been last.
  *
  *   {"places": {"site": place, ...}}
- *   place: ["data", offset] | ["tls", offset] | ["stack", thread, code offset, from its CFA, from
- *          its SP] | ["heap", offset, size, site that asked, number of the block, freed] | null
+ *   place: ["data", offset] | ["tls", offset] | null
+ *        | ["stack", thread, code offset, offset from its CFA, from its SP]
+ *        | ["heap", offset, size, site that asked, number of the block, calls that led there]
  */
 #include "probe.h"
 #include <stdarg.h>
@@ -51,6 +52,15 @@ static void say_stack(struct uns_array *note, const struct uns_c_stack *stack, u
               (long long)(address - here[1].low), (long long)(address - here->low));
 }
 
+static void say_block(struct uns_array *note, const struct uns_c_block *block, uintptr_t address) {
+    uns_c_say(note, "[\"heap\", %llu, %llu, %u, %u, [",
+              (unsigned long long)(address - block->start), (unsigned long long)block->size,
+              block->site, block->number);
+    for (uint32_t i = 0; i < UNS_C_CALLS && block->calls[i]; i++)
+        uns_c_say(note, "%s%u", i ? ", " : "", block->calls[i]);
+    uns_c_say(note, "]]");
+}
+
 void uns_c_say_place(struct uns_array *note, uintptr_t address) {
     intptr_t local = (intptr_t)(address - (uintptr_t)__builtin_thread_pointer());
     uintptr_t start = (uintptr_t)&__executable_start;
@@ -60,9 +70,7 @@ void uns_c_say_place(struct uns_array *note, uintptr_t address) {
     if (address >= start && address < (uintptr_t)&end)
         uns_c_say(note, "[\"data\", %llu]", (unsigned long long)(address - start));
     else if (block.number)
-        uns_c_say(note, "[\"heap\", %llu, %llu, %u, %u, %d]",
-                  (unsigned long long)(address - block.start), (unsigned long long)block.size,
-                  block.site, block.number, block.freed);
+        say_block(note, &block, address);
     else if (local < 0 && local > -TLS_BYTES)
         uns_c_say(note, "[\"tls\", %lld]", (long long)local);
     else if (stack)

@@ -72,12 +72,14 @@ int64_t uns_c_until(clockid_t clock, const struct timespec *when);
 void uns_c_sync(const void *address, uint32_t site, enum uns_op op);
 
 /* Blocks of the heap in gated runs, live and freed (blocks.c). */
+#define UNS_C_CALLS 12u
 struct uns_c_block {
     uintptr_t start;
     uint64_t size;
     uint32_t site;   /* that asked for it, 0: a library */
     uint32_t number; /* in the order of being made, from 1 on; 0: no block */
     int freed;
+    uint32_t calls[UNS_C_CALLS]; /* that led to it, where values are captured; 0: no more */
 };
 void uns_c_block_made(const void *start, uint64_t size, uint32_t site);
 void uns_c_block_freed(const void *start);

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from tests.integration.test_native import HUNT, built, needs_cxx, specimen, unsnarl
 
-from unsnarl.campaigns.store import Store
+from unsnarl.campaigns.store import Store, find
 from unsnarl.probes.native import dwarf
 from unsnarl.probes.native.blocks import Blocks
 from unsnarl.probes.native.types import value_text
 from unsnarl.probes.native.variables import Variables
 from unsnarl.reproduce.again import again, find_run
 from unsnarl.reproduce.replay import load_schedule
+from unsnarl.runfile import SiteTable
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc")
 
@@ -162,6 +163,47 @@ int main() {
 }
 """
 
+BLOCKS = r"""
+#include <memory>
+#include <string>
+#include <thread>
+
+struct Item {
+    std::string name;
+    int count = 0;
+};
+struct Base { long id = 7; };
+template <class T> struct Box : Base { T history[4] = {}; };
+
+static Item *items;
+static int *rows[2];
+static std::shared_ptr<Box<long>> box;
+static Box<long> *plain;
+static thread_local int mine;
+
+static void work() {
+    items[2].count++;
+    rows[1][3]++;
+    box->history[2]++;
+    plain->id++;
+    mine++;
+}
+
+int main() {
+    items = new Item[5];
+    for (int i = 0; i < 2; i++)
+        rows[i] = static_cast<int *>(calloc(8, sizeof(int)));
+    box = std::make_shared<Box<long>>();
+    plain = new Box<long>;
+    std::thread one(work), other(work);
+    one.join();
+    other.join();
+    delete[] items;
+    if (rows[1][3] < 0)
+        return 1;
+}
+"""
+
 TYPES = r"""
 enum color { RED, GREEN = 5 };
 struct inner { char letter; double weight; };
@@ -257,6 +299,29 @@ def test_new_and_delete_work_as_always(tmp_path):
     assert (done.returncode, done.stdout) == (0, "101 1\n"), done.stderr
     done = unsnarl(tmp_path, "hunt", "--max-runs", "5", "--", "./fresh")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@needs_cxx
+def test_blocks_are_called_by_their_types_or_by_who_asked_for_them(tmp_path):
+    (tmp_path / "blocks.cpp").write_text(BLOCKS)
+    built(tmp_path, "blocks.cpp", "-o", "blocks", verb="c++")
+    unsnarl(tmp_path, "hunt", "--max-runs", "10", "--", "./blocks")
+    store = Store.open(find(tmp_path, ""))
+    with again(store) as process:
+        table = SiteTable.load(process.codes, tmp_path)
+        sites = [(site, op) for op in ("read", "write", "free") for site in table.of_kinds([op])]
+        points = [site << 4 | (op != "read") for site, op in sites]
+        (trial,) = process.trials.run([{"capture": points, "seed": 1}])
+    store.close()
+    noted = [(value[2], value[5] + value[7][1], value[3]) for value in trial.run.notes.values]
+    names = {name for path, name, _ in noted if path != "0"}
+    shared = BLOCKS[: BLOCKS.index("make_shared")].count("\n") + 1
+    assert {"items[2].count", "rows[][3]", "Box<…>.id", "mine"} <= names
+    assert any(name.startswith(f"block from blocks.cpp:{shared}") for name in names), names
+    for thread in ("0.1", "0.2"):
+        found = [one[2] for one in noted if one[:2] == (thread, "items[2].count")]
+        assert [int(value) - int(found[0]) for value in found] == [0, 1]  # read, written
+    assert ("0", "items", "") in noted  # freed as a whole
 
 
 @pytest.fixture(params=["gcc", "clang"])

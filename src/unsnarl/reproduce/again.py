@@ -56,7 +56,7 @@ class Again:
     def __init__(self, store: Store, trials: Trials, codes: Path) -> None:
         self.codes = codes
         self._store = store
-        self._trials = trials
+        self.trials = trials
 
     @property
     def target(self) -> Target:
@@ -66,7 +66,7 @@ class Again:
     def replayer(self, schedule: AnchoredSchedule) -> Replayer:
         """What follows this schedule."""
         root = Path(self._store.description.root)
-        return Replayer(schedule, self._trials, self.codes, root)
+        return Replayer(schedule, self.trials, self.codes, root)
 
     def repeat(self, schedule: AnchoredSchedule, times: int) -> tuple[Replayed, list[Trial]]:
         """Replay a run so many times; where that leads nowhere, try its minimised constraints."""

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _NEW = re.compile(r"\bnew\s+(?:\([^()]*\)\s*)?((?:\w+::)*\w+)")
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*(?:struct\s+|union\s+|enum\s+)?(\w+)\s*\)")
 _CAST = re.compile(r"\(\s*(?:struct\s+|union\s+)?(\w+)\s*\*\s*\)\s*\w*alloc")
-_GIVEN = re.compile(r"(\w+)\s*=[^=]")
+_GIVEN = re.compile(r"(\w+)((?:\[[^\]]*\])*)\s*=[^=]")
+# `new T[n]` of a type that has to be destroyed keeps n before the first element.
+_COOKIE = 8
 # Of a statement that is longer than a line.
 _MOST_LINES = 3
 
@@ -29,6 +31,12 @@ class Made(NamedTuple):
     name: str
     type: int = 0
     several: bool = False
+    start: int = 0
+
+
+def made_at(file: str, line: int) -> Made:
+    """A block of which no more is known than who asked for it."""
+    return Made(f"block from {Path(file).name}:{line}")
 
 
 class Blocks:
@@ -50,11 +58,13 @@ class Blocks:
         type_ = self._type(text, name, code, variables)
         each = variables.types.size(type_)
         if not each or size < each:
-            return Made(f"block from {Path(place.file).name}:{place.line}")
-        several = size >= 2 * each and not size % each
+            return made_at(place.file, place.line)
+        name += "[]" if given and given[2] else ""
+        start = _COOKIE if _NEW.search(text) and size % each == _COOKIE else 0
+        several = size - start >= 2 * each and not (size - start) % each
         single = variables.types.name(type_) if variables.types.is_record(type_) else name
         called = name or variables.types.name(type_)
-        return Made(called if several else single or called, type_, several)
+        return Made(called if several else single or called, type_, several, start)
 
     def _type(self, text: str, name: str, code: int, variables: Variables) -> int:
         types = variables.types

@@ -10,8 +10,8 @@ when the replay is over, and kept in its run file: the program may be built agai
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from functools import cached_property
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,8 @@ import msgspec
 
 from unsnarl.model.site import Site
 from unsnarl.probes.native import dwarf
-from unsnarl.probes.native.blocks import Blocks
+from unsnarl.probes.native.blocks import Blocks, Made, made_at
+from unsnarl.probes.native.dwarf import Entry
 from unsnarl.probes.native.sites import SYSTEM, Program, Source
 from unsnarl.probes.native.types import value_text
 from unsnarl.probes.native.variables import Named, Variables
@@ -53,6 +54,7 @@ class Teller:
     def __init__(self, program: Program, table: SiteTable) -> None:
         self._program = program
         self._table = table
+        self._known: dict[int, list[Source]] = {}  # by return address
 
     def complete(self, path: Path) -> None:
         """Add to a run file what its captured values mean. Values are an extra: never raises."""
@@ -64,13 +66,11 @@ class Teller:
     def values(self, notes: Notes) -> list[list[Any]]:
         """The entries of a `values` note."""
         seen = msgspec.convert(notes.captured, type=list[Captured])
-        frames = self._frames({call for one in seen for call in one.calls})
+        self._learn(call for one in seen for call in (*one.calls, *_asking(one.place)))
         numbers = _Numbers()
-        return [self._value(one, numbers, frames) for one in seen]
+        return [self._value(one, numbers) for one in seen]
 
-    def _value(
-        self, one: Captured, numbers: _Numbers, frames: dict[int, list[Source]]
-    ) -> list[Any]:
+    def _value(self, one: Captured, numbers: _Numbers) -> list[Any]:
         named = self._touched(one.point >> 4, one.place)
         locks = [self._lock(place) for _, _, place in one.locks]
         held = [[numbers.of(("lock", address)), section] for address, section, _ in one.locks]
@@ -82,10 +82,10 @@ class Teller:
         stack = [
             [source.file, source.line, source.function]
             for call in one.calls
-            for source in frames[call]
+            for source in self._known[call]
         ]
         identity = [numbers.of(thing), element, owner]
-        inlined = any(len(frames[call]) > 1 for call in one.calls)
+        inlined = any(len(self._known[call]) > 1 for call in one.calls)
         told = [one.event, one.point, one.path, self._text(one, named), locks, variable]
         return [*told, held, identity, stack, inlined]
 
@@ -108,11 +108,13 @@ class Teller:
 
     def _touched(self, site: int, place: Place) -> Named | None:
         """Who frees a block touches all of it."""
+        if self._table.site(site).kind not in WITHOUT_VALUE:
+            return self._named(place)
         match place:
-            case ["heap", int(), int(size), int(asked), int(number), _]:
-                if self._table.site(site).kind in WITHOUT_VALUE:
-                    return self._variables.block(size, asked, number)
-        return self._named(place)
+            case ["heap", _, int(size), int(asked), int(number), list(calls)]:
+                made, thing = self._made(asked, size, calls), ("heap", number)
+                return Named(made.name, "", thing, thing) if made is not None else None
+        return None
 
     def _named(self, place: Place) -> Named | None:
         match place:
@@ -121,25 +123,34 @@ class Teller:
             case ["stack", str(thread), int(code), int(from_cfa), int(from_sp)]:
                 at = self._program.start + code - 1
                 return self._variables.stack(thread, at, from_cfa, from_sp)
-            case ["heap", int(offset), int(size), int(site), int(number), _]:
-                return self._variables.heap(offset, size, site, number)
+            case ["heap", int(offset), int(size), int(site), int(number), list(calls)]:
+                made = self._made(site, size, calls)
+                return self._variables.heap(made, offset, number) if made is not None else None
             case ["tls", int(offset)]:
                 return self._variables.thread_local(offset + self._program.tls_bytes)
         return None
 
-    def _frames(self, calls: set[int]) -> dict[int, list[Source]]:
+    def _made(self, site: int, size: int, calls: list[int]) -> Made | None:
+        """What a block is; one that a library asked for is told by the program's line."""
+        own = self._table.site(site).file
+        if site and not own.startswith(SYSTEM):
+            return self._variables.made(site, size)
+        self._learn(calls)
+        first = next((one for call in calls for one in self._known[call]), None)
+        return made_at(first.file, first.line) if first is not None else None
+
+    def _learn(self, calls: Iterable[int]) -> None:
         """The program's own lines behind return addresses: not libraries', not the probe's."""
-        order = sorted(calls)
+        order = sorted(set(calls) - self._known.keys())
         start = self._program.start
         found = self._program.frames(start + call - 1 for call in order) if order else []
-        return {
-            call: [one for one in frames if one.line and not one.file.startswith(SYSTEM)]
-            for call, frames in zip(order, found, strict=True)
-        }
+        for call, frames in zip(order, found, strict=True):
+            lines = (one for one in frames if one.line and not one.file.startswith(SYSTEM))
+            self._known[call] = [*lines]
 
     @cached_property
     def _variables(self) -> Variables:
-        entries = dwarf.parse(self._program.debug_information())
+        entries = _entries(self._program.path, self._program.built)
         start = self._program.start
         symbols = [(start + at, size, name) for at, size, name in self._program.variables()]
         return Variables(entries, symbols, Blocks(dict(self._sites()), Path(self._table.root)))
@@ -148,6 +159,17 @@ class Teller:
         """The calls that make blocks: their addresses, and where they are in the source."""
         for site in self._table.of_kinds(WITHOUT_VALUE):
             yield site, (self._program.start + site * 4 - 1, self._table.site(site))
+
+
+@lru_cache(maxsize=1)
+def _entries(path: Path, built: str) -> dict[int, Entry]:
+    """The debug information of one build: it is asked for by several."""
+    return dwarf.parse(Program(path).debug_information())
+
+
+def _asking(place: Place) -> list[int]:
+    """The calls that led to a block."""
+    return place[5] if place and place[0] == "heap" else []
 
 
 def name_places(table: SiteTable) -> None:

@@ -38,6 +38,9 @@ KINDS = (
 )
 SYSTEM = "/usr/"
 DATA = tuple("bBdDrRgGsSuV")
+# Bytes of debug information: more would take minutes to read, and names are an extra.
+MOST_INFORMATION = 8 << 20
+_INFORMATION = re.compile(r" \.debug_info +PROGBITS +\w+ +\w+ (\w+) ")
 _FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 _CALL = re.compile(r"^\s*([0-9a-f]+):\s.*\b(?:call|jmp|bl?)q?\s.*<([A-Za-z_0-9]+)(?:@plt)?>")
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s")
@@ -66,7 +69,7 @@ class Program:
     """What binutils say of an executable."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         symbols = self._symbols()
         if END not in symbols or "uns_rt" not in symbols:
             raise TargetError("nothing-instrumented", f"{path} is stripped: its symbols are needed")
@@ -76,7 +79,7 @@ class Program:
     @property
     def built(self) -> str:
         """Tells one build from another."""
-        found = self._path.stat()
+        found = self.path.stat()
         return f"{found.st_size}/{found.st_mtime_ns}"
 
     def codes(self) -> dict[str, Any]:
@@ -85,7 +88,7 @@ class Program:
         sources = self._sources([call.back - 1 for call in calls])
         if not any(source.line for source in sources):
             raise TargetError(
-                "nothing-instrumented", f"{self._path} has no debug information: build it with -g"
+                "nothing-instrumented", f"{self.path} has no debug information: build it with -g"
             )
         blocks: dict[int, list[tuple[Call, Source]]] = {}
         for call, source in zip(calls, sources, strict=True):
@@ -100,7 +103,7 @@ class Program:
             "probes": sum(len(found) for found in blocks.values()),
             "codes": codes,
             "symbols": list(self.variables()),
-            "program": str(self._path.absolute()),
+            "program": str(self.path.absolute()),
             "built": self.built,
         }
 
@@ -139,13 +142,13 @@ class Program:
 
     def variables(self) -> Iterator[tuple[int, int, str]]:
         """The global and static variables: where they begin, their size, their name."""
-        for line in self.tool("nm", "-S", "-C", str(self._path)):
+        for line in self.tool("nm", "-S", "-C", str(self.path)):
             row = line.split(maxsplit=3)
             if len(row) == 4 and row[2] in DATA:
                 yield int(row[0], 16) - self.start, int(row[1], 16), row[3]
 
     def _symbols(self) -> dict[str, int]:
-        rows = (line.split() for line in self.tool("nm", str(self._path)))
+        rows = (line.split() for line in self.tool("nm", str(self.path)))
         return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
 
     def _calls(self) -> tuple[list[Call], dict[int, int]]:
@@ -153,7 +156,7 @@ class Program:
         calls: list[Call] = []
         ends: dict[int, int] = {}
         start, called = 0, ""
-        for line in self.tool("objdump", "-d", "--no-show-raw-insn", str(self._path)):
+        for line in self.tool("objdump", "-d", "--no-show-raw-insn", str(self.path)):
             header = _FUNCTION.match(line)
             if header:
                 start, called = int(header[1], 16), ""
@@ -171,7 +174,7 @@ class Program:
 
     def _sources(self, addresses: Sequence[int]) -> list[Source]:
         """The source line of each address: the innermost one that is not a system header's."""
-        columns = Columns(self.tool("readelf", "--debug-dump=rawline", str(self._path)))
+        columns = Columns(self.tool("readelf", "--debug-dump=rawline", str(self.path)))
         found = []
         for address, frames in zip(addresses, self.frames(addresses), strict=True):
             one = next((one for one in frames if not one.file.startswith(SYSTEM)), frames[0])
@@ -183,17 +186,21 @@ class Program:
     def frames(self, addresses: Iterable[int]) -> list[list[Source]]:
         """The source lines of each address: those of inlined functions first."""
         text = "\n".join(map(hex, addresses))
-        lines = self.tool("addr2line", "-e", str(self._path), "-f", "-i", "-C", "-a", text=text)
+        lines = self.tool("addr2line", "-e", str(self.path), "-f", "-i", "-C", "-a", text=text)
         return [[_source(*pair) for pair in batched(block)] for block in _blocks(lines)]
 
     def debug_information(self) -> list[str]:
-        """What readelf says of types, variables and functions."""
-        return self.tool("readelf", "--debug-dump=info", str(self._path))
+        """What readelf says of types, variables and functions; nothing if that is very much."""
+        for line in self.tool("readelf", "--sections", "--wide", str(self.path)):
+            found = _INFORMATION.search(line)
+            if found and int(found[1], 16) > MOST_INFORMATION:
+                return []
+        return self.tool("readelf", "--debug-dump=info", str(self.path))
 
     @property
     def tls_bytes(self) -> int:
         """How far below the thread pointer the program's thread-local variables begin."""
-        for line in self.tool("readelf", "--program-headers", "--wide", str(self._path)):
+        for line in self.tool("readelf", "--program-headers", "--wide", str(self.path)):
             row = line.split()
             if row[:1] == ["TLS"]:
                 size, alignment = int(row[5], 16), int(row[-1], 16)

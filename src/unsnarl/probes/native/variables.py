@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from unsnarl.probes.native.blocks import Blocks
+from unsnarl.probes.native.blocks import Blocks, Made
 from unsnarl.probes.native.dwarf import Entry
 from unsnarl.probes.native.types import Types
 
@@ -67,6 +67,7 @@ class Variables:
         self._entries = entries
         self._symbols = {name: (at, size) for at, size, name in symbols}
         self._blocks = blocks
+        self._made: dict[tuple[int, int], Made | None] = {}  # to find out takes a while
 
     def data(self, address: int) -> Named | None:
         """A global or static variable."""
@@ -87,27 +88,25 @@ class Variables:
                 return self._part(one, at, f"{function.name}::{one.name}", (thread, function.low))
         return None
 
-    def heap(self, offset: int, size: int, site: int, number: int) -> Named | None:
-        """A part of a block that the code at a site asked for."""
-        made = self._blocks.made(site, size, self)
-        if made is None:
-            return None
+    def made(self, site: int, size: int) -> Made | None:
+        """What the block is that the code at a site asked for; None for a library's."""
+        if (site, size) not in self._made:
+            self._made[site, size] = self._blocks.made(site, size, self)
+        return self._made[site, size]
+
+    def heap(self, made: Made, offset: int, number: int) -> Named:
+        """A part of a block."""
         thing = ("heap", number)
-        if not made.type:
+        if not made.type or offset < made.start:
             return Named(made.name, f" +{offset}" if offset else "", thing, thing)
         each = self.types.size(made.type)
+        offset -= made.start
         at, inside = divmod(offset, each) if made.several else (0, offset)
         part = self.types.part(made.type, inside)
         index = f"[{at}]" if made.several else ""
         if index:
             return Named(made.name, index + part.path + part.element, thing, thing, *part[2:])
         return Named(made.name + part.path, part.element, (*thing, part.path), thing, *part[2:])
-
-    def block(self, size: int, site: int, number: int) -> Named | None:
-        """All of a block."""
-        made = self._blocks.made(site, size, self)
-        thing = ("heap", number)
-        return None if made is None else Named(made.name, "", thing, thing)
 
     def thread_local(self, offset: int) -> Named | None:
         """A variable of which every thread has its own; `offset` from the start of all of them."""
