@@ -20,8 +20,9 @@ extern void *__libc_realloc(void *block, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 extern void __libc_free(void *block);
 
-/* Of the operator that is under way: malloc and free are called by a library then. */
-static __thread uint32_t asking;
+/* The site of the operator of C++ that is under way, + 1: malloc and free are called by us or by a
+ * library then. (Volatile: the compiler knows free, and that it reads nothing of ours.) */
+static __thread volatile uint32_t asking;
 
 /* A thread that the run does not know yet (the runtime's own, one that is just being made) is none
  * of its events. */
@@ -30,7 +31,7 @@ static int counts(void) {
 }
 
 static uint32_t site_of(const void *caller) {
-    uint32_t site = asking ? asking : uns_c_site(caller);
+    uint32_t site = asking ? asking - 1 : uns_c_site(caller);
     asking = 0;
     return site;
 }
@@ -120,13 +121,13 @@ static void *without_library(size_t size, ...) {
         static new_function *real;                                                                 \
         if (!real)                                                                                 \
             real = (new_function *)uns_c_next(#name);                                              \
-        asking = uns_c_site(CALLER);                                                               \
+        asking = uns_c_site(CALLER) + 1;                                                           \
         return (real ? real : without_library)(__VA_ARGS__);                                       \
     }
 #define DELETE(name, ...)                                                                          \
     void name(void *block, ##__VA_ARGS__);                                                         \
     OURS void name(void *block, ##__VA_ARGS__) {                                                   \
-        asking = uns_c_site(CALLER);                                                               \
+        asking = uns_c_site(CALLER) + 1;                                                           \
         free(block);                                                                               \
         asking = 0;                                                                                \
     }
