@@ -122,7 +122,9 @@ static void *without_library(size_t size, ...) {
         if (!real)                                                                                 \
             real = (new_function *)uns_c_next(#name);                                              \
         asking = uns_c_site(CALLER) + 1;                                                           \
-        return (real ? real : without_library)(__VA_ARGS__);                                       \
+        void *block = (real ? real : without_library)(__VA_ARGS__);                                \
+        asking = 0;                                                                                \
+        return block;                                                                              \
     }
 #define DELETE(name, ...)                                                                          \
     void name(void *block, ##__VA_ARGS__);                                                         \
