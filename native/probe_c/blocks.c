@@ -16,6 +16,7 @@ struct entry {
 };
 static struct entry *entries;
 static uint32_t used, count;
+static uintptr_t lowest = UINTPTR_MAX, highest; /* where blocks have been */
 static char busy;
 
 static struct entry *slot_of(uintptr_t key) {
@@ -67,6 +68,8 @@ void uns_c_block_made(const void *start, uint64_t size, uint32_t site) {
     if (!enter_table())
         return;
     block.number = ++count;
+    lowest = block.start < lowest ? block.start : lowest;
+    highest = block.start + size > highest ? block.start + size : highest;
     enter_block(block);
     leave_table();
 }
@@ -85,16 +88,16 @@ void uns_c_block_freed(const void *start) {
 struct uns_c_block uns_c_block_at(uintptr_t at) {
     struct uns_c_block found = {0};
     uintptr_t key = at / GRAIN;
-    if (!enter_table())
+    if (at < lowest || at >= highest || !enter_table())
         return found;
     for (uintptr_t back = 0; back <= STRIDE / GRAIN && back < key; back++) {
         const struct entry *entry = slot_of(key - back);
-        if (!entry->key || at - entry->block.start >= entry->block.size)
+        if (!entry->key)
             continue;
-        if (!found.number || !entry->block.freed)
+        if (at - entry->block.start < entry->block.size && !(found.number && entry->block.freed))
             found = entry->block;
         if (!entry->block.freed)
-            break;
+            break; /* live blocks do not overlap */
     }
     leave_table();
     return found;

@@ -121,7 +121,8 @@ static void *without_library(size_t size, ...) {
         static new_function *real;                                                                 \
         if (!real)                                                                                 \
             real = (new_function *)uns_c_next(#name);                                              \
-        asking = uns_c_site(CALLER) + 1;                                                           \
+        if (!asking) /* one operator calls another */                                              \
+            asking = uns_c_site(CALLER) + 1;                                                       \
         void *block = (real ? real : without_library)(__VA_ARGS__);                                \
         asking = 0;                                                                                \
         return block;                                                                              \

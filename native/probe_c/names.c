@@ -64,12 +64,14 @@ static void say_block(struct uns_array *note, const struct uns_c_block *block, u
 void uns_c_say_place(struct uns_array *note, uintptr_t address) {
     intptr_t local = (intptr_t)(address - (uintptr_t)__builtin_thread_pointer());
     uintptr_t start = (uintptr_t)&__executable_start;
+    if (address >= start && address < (uintptr_t)&end) {
+        uns_c_say(note, "[\"data\", %llu]", (unsigned long long)(address - start));
+        return;
+    }
     struct uns_c_block block = uns_c_block_at(address);
     uint32_t frame;
     const struct uns_c_stack *stack = uns_c_stack_with(address, &frame);
-    if (address >= start && address < (uintptr_t)&end)
-        uns_c_say(note, "[\"data\", %llu]", (unsigned long long)(address - start));
-    else if (block.number)
+    if (block.number)
         say_block(note, &block, address);
     else if (local < 0 && local > -TLS_BYTES)
         uns_c_say(note, "[\"tls\", %lld]", (long long)local);

@@ -21,7 +21,7 @@ from unsnarl.model.site import Site
 from unsnarl.probes.native import dwarf
 from unsnarl.probes.native.blocks import Blocks, Made, made_at
 from unsnarl.probes.native.dwarf import Entry
-from unsnarl.probes.native.sites import SYSTEM, Program, Source
+from unsnarl.probes.native.sites import SYSTEM, UNIT, Program, Source
 from unsnarl.probes.native.types import value_text
 from unsnarl.probes.native.variables import Named, Variables
 from unsnarl.probes.python.launcher import TargetError
@@ -58,7 +58,7 @@ class Teller:
 
     def complete(self, path: Path) -> None:
         """Add to a run file what its captured values mean. Values are an extra: never raises."""
-        with contextlib.suppress(RunFileError, OSError, msgspec.ValidationError):
+        with contextlib.suppress(RunFileError, TargetError, OSError, ValueError):
             notes = read_run(path).notes
             if values := self.values(notes):
                 add_note(path, {"values": values})
@@ -158,7 +158,7 @@ class Teller:
     def _sites(self) -> Iterator[tuple[int, tuple[int, Site]]]:
         """The calls that make blocks: their addresses, and where they are in the source."""
         for site in self._table.of_kinds(WITHOUT_VALUE):
-            yield site, (self._program.start + site * 4 - 1, self._table.site(site))
+            yield site, (self._program.start + site * UNIT - 1, self._table.site(site))
 
 
 @lru_cache(maxsize=1)

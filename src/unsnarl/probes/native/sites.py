@@ -11,6 +11,7 @@ import re
 import subprocess
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -197,7 +198,7 @@ class Program:
                 return []
         return self.tool("readelf", "--debug-dump=info", str(self.path))
 
-    @property
+    @cached_property
     def tls_bytes(self) -> int:
         """How far below the thread pointer the program's thread-local variables begin."""
         for line in self.tool("readelf", "--program-headers", "--wide", str(self.path)):
