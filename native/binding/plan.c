@@ -73,6 +73,19 @@ static int parse_counted(PyObject *row, struct uns_path_segment *segment) {
     return 0;
 }
 
+static int parse_points(PyObject *list, const uint32_t **found, uint32_t *length) {
+    if (!list)
+        return 0;
+    *length = (uint32_t)PyList_GET_SIZE(list);
+    uint32_t *points = PyMem_RawCalloc(*length + 1, sizeof *points);
+    if (!points)
+        return PyErr_NoMemory(), -1;
+    for (uint32_t i = 0; i < *length; i++)
+        points[i] = (uint32_t)PyLong_AsUnsignedLong(PyList_GET_ITEM(list, i));
+    *found = points;
+    return PyErr_Occurred() ? -1 : 0;
+}
+
 /* [path, [raw points], occurrence]: see struct uns_path_segment. */
 static int parse_anchored(PyObject *row, struct uns_path_segment *segment) {
     PyObject *path, *list;
@@ -80,14 +93,18 @@ static int parse_anchored(PyObject *row, struct uns_path_segment *segment) {
         return -1;
     copy_path(segment->path, path);
     segment->anchored = 1;
-    segment->length = (uint32_t)PyList_GET_SIZE(list);
-    uint32_t *points = PyMem_RawCalloc(segment->length + 1, sizeof *points);
-    if (!points)
-        return PyErr_NoMemory(), -1;
-    for (uint32_t i = 0; i < segment->length; i++)
-        points[i] = (uint32_t)PyLong_AsUnsignedLong(PyList_GET_ITEM(list, i));
-    segment->points = points;
-    return PyErr_Occurred() ? -1 : 0;
+    return parse_points(list, &segment->points, &segment->length);
+}
+
+/* {"path": "0.1", "points": [raw points], "occurrence": 2, ...}: reproduce/debugging.py. */
+static int parse_stop(PyObject *debug, struct uns_plan *plan) {
+    PyObject *path = debug ? get(debug, "path") : NULL;
+    plan->debugged = debug != NULL;
+    if (!path)
+        return 0;
+    copy_path(plan->stop.path, path);
+    plan->stop.occurrence = (uint32_t)number(debug, "occurrence", 1);
+    return parse_points(get(debug, "points"), &plan->stop.points, &plan->stop.length);
 }
 
 static int parse_segments(PyObject *list, segment_parser *parse, struct uns_plan *plan) {
@@ -174,7 +191,8 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
     if (parse_counts(get(run, "counts"), plan) < 0 ||
         parse_segments(get(run, "schedule"), parse_counted, plan) < 0 ||
         parse_segments(get(run, "anchors"), parse_anchored, plan) < 0 ||
-        uns_parse_rules(get(run, "rules"), plan) < 0)
+        parse_points(get(run, "capture"), &plan->capture, &plan->capture_length) < 0 ||
+        parse_stop(get(run, "debug"), plan) < 0 || uns_parse_rules(get(run, "rules"), plan) < 0)
         return -1;
     return PyErr_Occurred() ? -1 : 0;
 }

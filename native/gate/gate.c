@@ -342,6 +342,8 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
         uns_rules_did(t, point);
     if (UNS_UNLIKELY(uns_rt.tracing))
         uns_trace_event(t, point, cell);
+    if (UNS_UNLIKELY(uns_rt.hooks.about != NULL))
+        uns_rt.hooks.about(t, point);
 }
 
 void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {

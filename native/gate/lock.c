@@ -32,7 +32,8 @@ static uint32_t lock_point(const struct uns_lock *lock, uint32_t site, int acqui
 }
 
 /* Site 0: no code of the target is on the stack (a thread is being started or cleaned up). */
-static void record(struct uns_thread *t, uint32_t point, uint64_t cell) {
+static void record(struct uns_thread *t, const struct uns_lock *lock, uint32_t point) {
+    uint64_t cell = lock_cell(lock);
     /* The end of a thread and the wait for it order nothing that a reader of the graph looks for.
      */
     if (UNS_POINT_OP(point) <= UNS_RELEASE && UNS_POINT_SITE(point))
@@ -45,6 +46,8 @@ static void record(struct uns_thread *t, uint32_t point, uint64_t cell) {
         t->counts[site].count++;
         t->counts[site].head = site;
     }
+    if (UNS_UNLIKELY(uns_rt.hooks.locked != NULL) && uns_rt.gated && !t->muted)
+        uns_rt.hooks.locked(t, lock, UNS_POINT_OP(point) == UNS_ACQUIRE);
 }
 
 /* That a thread is at its end is told by the gate, once. */
@@ -113,6 +116,8 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         .deadline =
             timeout_ns == UNS_FOREVER || !timeout_ns ? UNS_FOREVER : uns_clock_ns() + timeout_ns,
     };
+    if (UNS_UNLIKELY(uns_rt.hooks.about != NULL))
+        uns_rt.hooks.about(t, pending.point);
     enum uns_grant outcome = uns_gate_wait(t, &pending);
     if (outcome == UNS_GO && !timeout_ns)
         outcome = take_if_free(lock) ? UNS_GO : UNS_TIMED_OUT;
@@ -149,7 +154,7 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
         lock->owner = t->index;
         lock->taken = lock_point(lock, site, 1);
         lock->taken_time = uns_rt.tracker.now();
-        record(t, lock->taken, lock_cell(lock));
+        record(t, lock, lock->taken);
         if (UNS_UNLIKELY(uns_gate.rules) && uns_rt.gated)
             tell_rules(t, lock, lock->taken);
     }
@@ -159,7 +164,7 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
 void uns_lock_release(struct uns_lock *lock, uint32_t site) {
     if (uns_rt.active) {
         struct uns_thread *t = uns_current();
-        record(t, lock_point(lock, site, 0), lock_cell(lock));
+        record(t, lock, lock_point(lock, site, 0));
         if (UNS_UNLIKELY(uns_gate.rules) && uns_rt.gated)
             tell_rules(t, lock, lock_point(lock, site, 0));
         t->events++;

@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define PERIOD_NS 2000000
@@ -118,6 +119,7 @@ static void time_is_up(double limit) {
 static void *watch(void *argument) {
     double limit;
     memcpy(&limit, argument, sizeof limit);
+    prctl(PR_SET_NAME, "unsnarl"); /* for who looks at the threads with a debugger */
     struct timespec period = uns_span(PERIOD_NS);
     while (uns_rt.active) {
         nanosleep(&period, NULL);

@@ -19,6 +19,7 @@
 #define STALE 16u
 
 int uns_c_beginning;
+struct uns_plan uns_c_plan;
 
 void *uns_c_next(const char *name) {
     /* Old versions of these do not know clocks; dlsym may answer with them. */
@@ -54,7 +55,8 @@ static void note_end(void) {
         uns_c_note_signal(uns_rt.fatal, uns_self->last_site);
     if (uns_rt.fatal == SIGABRT)
         uns_c_note_exception();
-    uns_c_note_addresses();
+    uns_c_note_captured();
+    uns_c_note_places();
 }
 
 __thread int uns_c_inside;
@@ -115,20 +117,20 @@ static void begin(int count, char **arguments, char **environment) {
     const char *path = take_plan(environment);
     if (!path)
         return;
-    static struct uns_plan plan;
-    static const struct uns_hooks hooks = {.inside = inside,
-                                           .ending = note_end,
-                                           .adopted = uns_c_watch_this_thread,
-                                           .idle = uns_c_hear};
-    if (uns_plan_load(path, &plan) < 0)
+    struct uns_hooks hooks = {.inside = inside,
+                              .ending = note_end,
+                              .adopted = uns_c_watch_this_thread,
+                              .idle = uns_c_hear};
+    if (uns_plan_load(path, &uns_c_plan) < 0)
         refuse("it was built with another version of unsnarl");
     unlink(path);
     uint32_t sites = (uint32_t)((&etext - &__executable_start) / UNS_C_UNIT) + 1;
-    if (plan.site_limit != sites)
+    if (uns_c_plan.site_limit != sites)
         refuse("it was built again since its sites were listed");
     uns_c_watch_signals();
+    uns_c_capture_begin(&hooks);
     uns_c_beginning = 1;
-    if (uns_run_begin(&plan, &hooks) < 0)
+    if (uns_run_begin(&uns_c_plan, &hooks) < 0)
         refuse("its memory is limited too tightly");
     uns_c_beginning = 0;
     if (!uns_rt.held && uns_shadow_init(&uns_c_shadow) < 0)
@@ -146,6 +148,7 @@ __attribute__((destructor)) static void finish_last(void) {
 }
 
 UNS_C_STANDS_IN void _exit(int status) {
+    uns_c_note_status(status);
     finish();
     UNS_C_REAL(_exit)(status);
     __builtin_unreachable();

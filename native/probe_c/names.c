@@ -1,33 +1,93 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which variables sites touch. The names are in the program's symbols, which the parent reads: here
- * is noted where in the program's data a site has been.
+ * Which variables sites touch. Names are for the parent to find (src/unsnarl/probes/native/): here
+ * is noted where a site has been last.
+ *
+ *   {"places": {"site": place, ...}}
+ *   place: ["data", offset] | ["tls", offset] | null
+ *        | ["stack", thread, code offset, offset from its CFA, from its SP]
+ *        | ["heap", offset, size, site that asked, number of the block, calls that led there]
  */
 #include "probe.h"
+#include <stdarg.h>
 #include <stdio.h>
+
+#define TLS_BYTES 65536
+#define IS_LOCK   (1ull << 63)
 
 extern char end; /* of the program's data */
 
-static uint32_t *offsets; /* by site: from the program's start, 0: elsewhere */
+static uint64_t *touched; /* by site: an address, 0: nothing */
 
-void uns_c_remember(uint32_t site, const volatile void *address) {
-    uintptr_t offset = (uintptr_t)address - (uintptr_t)&__executable_start;
-    if (!offsets)
-        offsets = uns_pages((size_t)(uns_rt.site_limit + 1) * sizeof *offsets);
-    if (offsets && site < uns_rt.site_limit)
-        offsets[site] = address < (const volatile void *)&end ? (uint32_t)offset : 0;
+static void remember(uint32_t site, uint64_t address) {
+    if (!touched)
+        touched = uns_pages((size_t)(uns_rt.site_limit + 1) * sizeof *touched);
+    if (touched && site < uns_rt.site_limit)
+        touched[site] = address;
 }
 
-void uns_c_note_addresses(void) {
+void uns_c_remember(uint32_t site, const volatile void *address) {
+    uns_c_about_to_touch(address);
+    remember(site, (uintptr_t)address);
+}
+
+void uns_c_remember_lock(uint32_t site, const void *address) {
+    if (address)
+        remember(site, (uintptr_t)address | IS_LOCK);
+}
+
+void uns_c_say(struct uns_array *note, const char *format, ...) {
+    char text[192];
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    uns_array_append(note, text, (uint64_t)length);
+}
+
+static void say_stack(struct uns_array *note, const struct uns_c_stack *stack, uint32_t frame,
+                      uintptr_t address) {
+    const struct uns_c_frame *here = &stack->frames[frame];
+    uns_c_say(note, "[\"stack\", \"%s\", %u, %lld, %lld]", stack->thread->path, here->pc,
+              (long long)(address - here[1].low), (long long)(address - here->low));
+}
+
+static void say_block(struct uns_array *note, const struct uns_c_block *block, uintptr_t address) {
+    uns_c_say(note, "[\"heap\", %llu, %llu, %u, %u, [",
+              (unsigned long long)(address - block->start), (unsigned long long)block->size,
+              block->site, block->number);
+    for (uint32_t i = 0; i < UNS_C_CALLS && block->calls[i]; i++)
+        uns_c_say(note, "%s%u", i ? ", " : "", block->calls[i]);
+    uns_c_say(note, "]]");
+}
+
+void uns_c_say_place(struct uns_array *note, uintptr_t address) {
+    intptr_t local = (intptr_t)(address - (uintptr_t)__builtin_thread_pointer());
+    uintptr_t start = (uintptr_t)&__executable_start;
+    if (address >= start && address < (uintptr_t)&end) {
+        uns_c_say(note, "[\"data\", %llu]", (unsigned long long)(address - start));
+        return;
+    }
+    struct uns_c_block block = uns_c_block_at(address);
+    uint32_t frame;
+    const struct uns_c_stack *stack = uns_c_stack_with(address, &frame);
+    if (block.number)
+        say_block(note, &block, address);
+    else if (local < 0 && local > -TLS_BYTES)
+        uns_c_say(note, "[\"tls\", %lld]", (long long)local);
+    else if (stack)
+        say_stack(note, stack, frame, address);
+    else
+        uns_c_say(note, "null");
+}
+
+void uns_c_note_places(void) {
     struct uns_array note = {0};
-    char text[48];
-    const char *before = "{\"addresses\": {";
-    for (uint32_t site = 0; offsets && site < uns_rt.site_limit; site++) {
-        if (!uns_rt.shared_sites[site] || !offsets[site])
+    for (uint32_t site = 0; touched && site < uns_rt.site_limit; site++) {
+        if (!touched[site] || !(uns_rt.shared_sites[site] || touched[site] & IS_LOCK))
             continue;
-        int length = snprintf(text, sizeof text, "%s\"%u\": %u", before, site, offsets[site]);
-        uns_array_append(&note, text, (uint64_t)length);
-        before = ", ";
+        uns_c_say(&note, "%s\"%u\": ", note.used ? ", " : "{\"places\": {", site);
+        uns_c_say_place(&note, touched[site] & ~IS_LOCK);
     }
     if (note.used && uns_array_append(&note, "}}", 2) == 0)
         uns_note(note.data, (uint32_t)note.used);

@@ -47,7 +47,7 @@ struct uns_c_object *uns_c_object(const void *address, enum uns_c_kind kind) {
         found = add(address);
     if (found->kind != kind) {
         *found = (struct uns_c_object){.address = address, .next = found->next, .kind = kind};
-        uns_lock_made(&found->lock, 0);
+        uns_lock_made(&found->lock, UNS_LOCK_IS_OBJECT);
     }
     __atomic_clear(&busy, __ATOMIC_RELEASE);
     uns_idle();
@@ -90,7 +90,15 @@ int uns_c_take_or_hear(struct uns_lock *lock, uint32_t site, int64_t timeout_ns)
     return outcome == UNS_GO ? 0 : timeout_ns ? ETIMEDOUT : EBUSY;
 }
 
+const void *uns_c_mutex_of(const struct uns_lock *lock) {
+    const struct uns_c_object *object =
+        (const void *)((const char *)lock - offsetof(struct uns_c_object, lock));
+    return lock->flags & UNS_LOCK_IS_OBJECT && object->kind == UNS_C_MUTEX ? object->address : NULL;
+}
+
 int uns_c_take(struct uns_lock *lock, uint32_t site, int64_t timeout_ns) {
+    if (uns_rt.gated)
+        uns_c_remember_lock(site, uns_c_mutex_of(lock));
     int outcome, called = 0;
     while ((outcome = uns_c_take_or_hear(lock, site, timeout_ns)) == EINTR)
         called = 1;

@@ -88,6 +88,7 @@ struct uns_c_object {
 };
 struct uns_c_object *uns_c_object(const void *address, enum uns_c_kind kind);
 void uns_c_forget(const void *address);
+const void *uns_c_mutex_of(const struct uns_lock *lock); /* NULL: it is none */
 
 /* Gated: take a lock for the code at a site; does not return from a deadlock. 0, EBUSY, ETIMEDOUT;
  * the second one also EINTR: a handler ran, or the thread is cancelled. */
@@ -140,9 +141,51 @@ int uns_c_told(int outcome, const void *address, uint32_t site);
         return UNS_C_REAL(name)(lock);                                                             \
     }
 
+/* Blocks of the heap in gated runs, live and freed (blocks.c). */
+#define UNS_C_CALLS 12u
+struct uns_c_block {
+    uintptr_t start;
+    uint64_t size;
+    uint32_t site;   /* that asked for it, 0: a library */
+    uint32_t number; /* in the order of being made, from 1 on; 0: no block */
+    int freed;
+    uint32_t calls[UNS_C_CALLS]; /* that led to it, where values are captured; 0: no more */
+};
+void uns_c_block_made(const void *start, uint64_t size, uint32_t site);
+void uns_c_block_freed(const void *start);
+struct uns_c_block uns_c_block_at(uintptr_t address);
+
 /* What a site touched last, for its name (names.c). */
 void uns_c_remember(uint32_t site, const volatile void *address);
-void uns_c_note_addresses(void);
+void uns_c_remember_lock(uint32_t site, const void *address);
+void uns_c_note_places(void);
+void uns_c_say(struct uns_array *note, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+void uns_c_say_place(struct uns_array *note, uintptr_t address);
+
+/* Where a thread is: its program counters, from the program's start (0: in a library), and stack
+ * pointers, innermost first (stacks.c). */
+#define UNS_C_FRAMES 24u
+struct uns_c_frame {
+    uint32_t pc;
+    uintptr_t low;
+};
+struct uns_c_stack {
+    const struct uns_thread *thread;
+    uint32_t count;
+    struct uns_c_frame frames[UNS_C_FRAMES];
+};
+const struct uns_c_stack *uns_c_look_at_stack(struct uns_thread *t); /* the calling thread's */
+const struct uns_c_stack *uns_c_stack_with(uintptr_t address, uint32_t *frame);
+
+/* Replays in which somebody looks at values, or with a debugger (capture.c, debug.c). */
+extern struct uns_plan uns_c_plan;
+void uns_c_capture_begin(struct uns_hooks *hooks);
+void uns_c_about_to_touch(const volatile void *address);
+void uns_c_note_captured(void);
+void uns_c_stop(uint32_t site);
+void uns_c_stop_if_there(const struct uns_thread *t, uint32_t point);
+void uns_c_note_status(int status);
 
 void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write);
 extern struct uns_shadow uns_c_shadow; /* of a free run */

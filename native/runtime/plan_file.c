@@ -5,7 +5,8 @@
  *
  *   magic | version | size of struct uns_plan | the struct, its pointers void
  *   strategy | file | switch sites | interest sites | counts | segments, each followed by its
- *   points | rules, each followed by the points of when, hold, until, and its guards | places
+ *   points | rules, each followed by the points of when, hold, until, and its guards | capture |
+ *   the points to stop at | places
  */
 #include "runtime/plan_file.h"
 #include <fcntl.h>
@@ -16,7 +17,7 @@
 #include <unistd.h>
 
 #define PLAN_MAGIC   0x4e4c50534e55ull /* "UNSPLN" */
-#define PLAN_VERSION 1u
+#define PLAN_VERSION 2u
 
 struct header {
     uint64_t magic;
@@ -68,6 +69,8 @@ int uns_plan_store(const struct uns_plan *plan, const char *path) {
     put(&out, plan->rules, plan->rules_length, sizeof *plan->rules);
     for (uint32_t i = 0; i < plan->rules_length; i++)
         put_rule(&out, &plan->rules[i]);
+    put(&out, plan->capture, plan->capture_length, sizeof(uint32_t));
+    put(&out, plan->stop.points, plan->stop.length, sizeof(uint32_t));
     uint32_t length;
     const uint32_t *places = uns_places(&length);
     put(&out, places, length, sizeof *places);
@@ -120,6 +123,8 @@ static int take_plan(struct cursor *from, struct uns_plan *plan) {
     for (uint32_t i = 0; rules && i < plan->rules_length; i++)
         take_rule(from, &rules[i]);
     plan->rules = rules;
+    plan->capture = take(from, sizeof(uint32_t));
+    plan->stop.points = take(from, sizeof(uint32_t));
     const uint32_t *places = take(from, sizeof *places);
     uns_use_places(places, places ? plan->site_limit : 0);
     return 0;

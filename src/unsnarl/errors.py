@@ -153,9 +153,10 @@ ERRORS: dict[str, str] = {
         "interpreter, or pytest is not installed there. Nothing was run."
     ),
     "tool-missing": (
-        "A program that unsnarl calls is not installed: binutils (nm, objdump, addr2line) list the "
-        "sites of C and C++ programs."
+        "A program that unsnarl calls is not installed: binutils (nm, objdump, addr2line, readelf) "
+        "list the sites of C and C++ programs, gdb debugs them."
     ),
+    "wrong-debugger": "Python programs are replayed with `--pdb`, C and C++ programs with `--gdb`.",
 }
 
 WARNINGS: dict[str, str] = {

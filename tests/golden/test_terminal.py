@@ -189,6 +189,29 @@ def proved_deadlock():
     )
 
 
+def native():
+    """zoo/c/pbzip2: fields of an object on the main thread's stack, and a signal."""
+    file, lock, blocks = "pbzip2.cpp", ("main::queue.mutex",), "main::queue.blocks"
+    take, clear, use = "Block *first = blocks;", "blocks = nullptr;", "block = first[next];"
+    known = (
+        point(f"{file}:29", "0.1", f"read {blocks}", "source", take, value="0x55a0", locks=lock),
+        point(f"{file}:40", "0", f"write {blocks}", "body", clear, value="NULL", locks=lock),
+        point(f"{file}:29", "0.1", f"read {blocks}", "sink", take, value="NULL", locks=lock),
+        point(f"{file}:30", "0.1", "fail", "suffix", use, value="SIGSEGV"),
+    )
+    here = RepairPlace(file, 28, "BlockQueue::take"), RepairPlace(file, 77, "consume")
+    tested = {"forced": Arm(20, 20, 20), "forbidden": Arm(0, 15, 15), "control": Arm(15, 15)}
+    return msgspec.structs.replace(
+        finding(known),
+        explanation=known,
+        orders=((1, 2), (2, 3)),
+        fix=Repair("region", *here, "main::queue.mutex", "pbzip2.cpp:28", runs=200, tried=1),
+        status="confirmed",
+        p_value=7.3e-10,
+        **tested,
+    )
+
+
 ATTRIBUTE_ERROR = "AttributeError: 'NoneType' object has no attribute 'get_d'"
 WARNINGS = (
     Notice("uncontrolled-threads", "1 of 4 threads was started by C code and ran free"),
@@ -198,11 +221,13 @@ SPIDER = {"message": ATTRIBUTE_ERROR, "where": "src/spider.py:29 in work"}
 POOL = {"message": "AttributeError: 'NoneType' has no 'limit'", "where": "app/pool.py:40 in run"}
 BANK = {"message": "deadlock of 2 threads", "where": "bank.py:14 in move", "kind": "deadlock"}
 CACHE = {"message": "AssertionError: got ['']", "where": "test_m.py:9 in test"}
+PBZIP2 = {"message": "SIGSEGV", "where": "pbzip2.cpp:30 in BlockQueue::take", "kind": "signal"}
 REPLAY = Replay("000044", 2, 100, 100, 31)
 REPORTS = {
     "confirmed": report(failure(confirmed(), order(), **SPIDER)),
     "proved": report(failure(proved(), order(), replay=REPLAY, **SPIDER)),
     "proved-deadlock": report(failure(proved_deadlock(), replay=REPLAY, **BANK)),
+    "native": report(failure(native(), replay=REPLAY, **PBZIP2)),
     "atomicity": report(failure(atomicity(), order(), **SPIDER)),
     "order": report(failure(order(), **POOL)),
     "deadlock": report(failure(deadlock(), **BANK)),

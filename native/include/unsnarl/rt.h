@@ -90,6 +90,7 @@ struct uns_lock {
     uint32_t signal; /* its owner waits for it: another's release is a message, as in Condition */
 };
 #define UNS_LOCK_IS_THREAD 1u /* released when a thread ends: operations read END and JOIN */
+#define UNS_LOCK_IS_OBJECT 2u /* part of what a probe knows of a mutex or the like */
 
 /* How a probe's language lets others run while a thread waits (Python: release the GIL). */
 struct uns_hooks {
@@ -101,6 +102,10 @@ struct uns_hooks {
     void (*ending)(void);
     void (*adopted)(void); /* the calling thread was not known so far */
     void (*idle)(void);    /* it is no longer busy, and was signalled meanwhile */
+    /* Gated runs: t has the token and is about to do this. An acquire may have to wait first. */
+    void (*about)(struct uns_thread *t, uint32_t point);
+    /* ... t has taken this lock, or is about to let it go. */
+    void (*locked)(struct uns_thread *t, const struct uns_lock *lock, int acquired);
 };
 
 enum uns_plan_kind { UNS_PLAN_FREE, UNS_PLAN_NOISE, UNS_PLAN_CONTROLLED, UNS_PLAN_REPLAY };
@@ -166,6 +171,10 @@ struct uns_plan {
     uint32_t segments_length;
     const struct uns_rule *rules;
     uint32_t rules_length;
+    const uint32_t *capture; /* points whose values are wanted, for a probe that takes them */
+    uint32_t capture_length;
+    struct uns_match stop; /* where a debugger is to stop; its points are those of places */
+    int debugged;
     const char *file; /* the run file to write */
 };
 

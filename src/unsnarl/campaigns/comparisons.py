@@ -45,7 +45,12 @@ class Comparisons:
         root = Path(store.description.root)
         codes = store.folder / "codes.json"
         known = codes.exists() and bool(self._kept)
-        self.interner = Interner(SiteTable.load(codes, root) if known else SiteTable((), root))
+        table = SiteTable.load(codes, root) if known else SiteTable((), root)
+        if table.program:
+            from unsnarl.probes.native.captured import name_places  # noqa: PLC0415
+
+            name_places(table)
+        self.interner = Interner(table)
 
     def all(self) -> list[Compared]:
         """One comparison per signature, the most frequent first."""

@@ -15,14 +15,18 @@ import signal
 import socket
 import subprocess
 import time
+from functools import cached_property
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
 
 from unsnarl.campaigns.store import DISK_ERRORS, disk_full, storing
 from unsnarl.campaigns.target import Target
 from unsnarl.errors import ERRORS, EXIT_TOOL, EXIT_USAGE, ToolError, UnsnarlError
+
+if TYPE_CHECKING:
+    from unsnarl.probes.native.captured import Teller
 
 SERVER = ("-m", "unsnarl.probes.python.server")
 SETUP_SECONDS = 60.0
@@ -204,10 +208,25 @@ class Engine:
             if answer.error is not None:
                 raise complaint(answer.error, self._folder, self._tail())
             if answer.done is not None and answer.done.number in self._flying:
-                del self._flying[answer.done.number]
+                plan, _ = self._flying.pop(answer.done.number)
+                self._complete(plan)
                 self._deaths_in_a_row = 0
                 done.append(answer.done)
         return done
+
+    def _complete(self, plan: Plan) -> None:
+        """A C program does not know what it captured: that is said here."""
+        if self._target.kind == "program" and plan.get("capture"):
+            self._teller.complete(Path(plan["file"]))
+
+    @cached_property
+    def _teller(self) -> Teller:
+        from unsnarl.probes.native.captured import Teller  # noqa: PLC0415  only where wanted
+        from unsnarl.probes.native.sites import Program  # noqa: PLC0415
+        from unsnarl.runfile import SiteTable  # noqa: PLC0415
+
+        table = SiteTable.load(self._folder / "codes.json", self._target.root)
+        return Teller(Program(Path(self._target.cwd, self._target.args[0])), table)
 
     def _overdue(self) -> list[Done]:
         """Runs past the hard limit: the server is killed for them."""

@@ -13,6 +13,7 @@ from unsnarl.campaigns.engine import Done
 from unsnarl.campaigns.labels import Labeller, Verdict
 from unsnarl.campaigns.profile import waiting_frames
 from unsnarl.model.run import Failure, Frame
+from unsnarl.model.spelling import bare
 from unsnarl.probes.native.sites import MANGLED, plain_type
 from unsnarl.runfile import RunFile, RunFileError, SiteTable
 
@@ -52,7 +53,10 @@ class Judge:
         return msgspec.structs.replace(failure, type=type_, frames=frames)
 
     def _whole(self, frame: Frame) -> Frame:
-        """An assertion of C names its file as the compiler was told, from where that was called."""
+        """An assertion of C names its file as the compiler was told, from where that was called,
+        and its function with all types.
+        """
+        frame = msgspec.structs.replace(frame, function=bare(frame.function))
         if Path(frame.file).is_absolute() or frame.file.startswith("<"):
             return frame
         files = (file for file in self._table.files() if Path(file).match(frame.file))

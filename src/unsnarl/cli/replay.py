@@ -15,7 +15,9 @@ from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE
 if TYPE_CHECKING:
     from unsnarl.campaigns.store import Store
     from unsnarl.experiments.trials import Trial
-    from unsnarl.reproduce.replay import Replayed
+    from unsnarl.model.finding import Report
+    from unsnarl.reproduce.again import Again
+    from unsnarl.reproduce.replay import Replayed, Replayer
 
 # Nobody must hurry in a debugger.
 A_DAY = 86400.0
@@ -23,17 +25,24 @@ A_DAY = 86400.0
 
 @click.command()
 @click.option("--times", type=click.IntRange(min=1), default=1, metavar="N", help="Replay N times.")
-@click.option("--pdb", "debug", is_flag=True, help="Stop in pdb just before the decisive access.")
+@click.option(
+    "--pdb", "debugger", flag_value="pdb", help="Stop in pdb just before the decisive access."
+)
+@click.option(
+    "--gdb", "debugger", flag_value="gdb", help="The same in gdb, for a C or C++ program."
+)
 @click.option(
     "--break",
     "step",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Stop in pdb at step N of the first finding's explanation.",
+    help="Stop in the debugger at step N of the first finding's explanation.",
 )
 @json_option()
 @click.argument("run")
-def replay(run: str, times: int, debug: bool, step: int | None, json_file: str | None) -> int:
+def replay(
+    run: str, times: int, debugger: str | None, step: int | None, json_file: str | None
+) -> int:
     """Repeat failing run RUN, as it was recorded, in a new process.
 
     RUN is the run's number, name or file in the newest campaign, or CAMPAIGN/RUN. Where its
@@ -47,8 +56,8 @@ def replay(run: str, times: int, debug: bool, step: int | None, json_file: str |
     folder, number = find_run(Path.cwd(), run)
     store = Store.open(folder)
     try:
-        if debug or step is not None:
-            return _debug(store, number, step)
+        if debugger or step is not None:
+            return _debug(store, number, step, debugger)
         return _repeat(store, number, times, json_file)
     finally:
         store.close()
@@ -95,22 +104,57 @@ def _print(store: Store, told: Replayed, trials: list[Trial]) -> None:
         click.echo(text.rstrip() or f"it ended with: {told.signature}")
 
 
-def _debug(store: Store, number: int, step: int | None) -> int:
+def _debug(store: Store, number: int, step: int | None, debugger: str | None) -> int:
     from unsnarl.cli.analysis import stored_report  # noqa: PLC0415
     from unsnarl.reproduce.again import again  # noqa: PLC0415
-    from unsnarl.reproduce.debugging import choose_moment, debug_plan  # noqa: PLC0415
     from unsnarl.reproduce.replay import load_schedule  # noqa: PLC0415
 
     schedule = load_schedule(store, number)
     with again(store, A_DAY) as process:
+        native = process.target.kind == "program"
+        _check_debugger(debugger, native)
         replayer = process.replayer(schedule)
         report = stored_report(str(store.folder.resolve()))
-        moment = choose_moment(report, replayer, step)
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C must not end the run
-        try:
-            trials = replayer.follow(1, debug=debug_plan(moment))
-        finally:
-            signal.signal(signal.SIGINT, before)
+        trials = (_in_gdb if native else _in_pdb)(process, replayer, report, step)
         told = replayer.summary(trials)
     click.echo(f"failed as recorded: {told.signature}" if told.failed else "the run was left")
     return EXIT_FAILURE_FOUND if told.failed else EXIT_INCONCLUSIVE
+
+
+def _check_debugger(debugger: str | None, native: bool) -> None:
+    from unsnarl.errors import UsageError  # noqa: PLC0415
+    from unsnarl.probes.native.debugger import gdb  # noqa: PLC0415
+
+    right = "gdb" if native else "pdb"
+    if debugger not in (None, right):
+        language = "C" if native else "Python"
+        hint = f"debug it with --{right}"
+        raise UsageError("wrong-debugger", f"this is a {language} program", hint)
+    if native:
+        gdb()
+
+
+def _in_pdb(process: Again, replayer: Replayer, report: Report, step: int | None) -> list[Trial]:
+    from unsnarl.reproduce.debugging import choose_moment, debug_plan  # noqa: PLC0415
+
+    moment = choose_moment(report, replayer, step)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C must not end the run
+    try:
+        return replayer.follow(1, debug=debug_plan(moment))
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _in_gdb(process: Again, replayer: Replayer, report: Report, step: int | None) -> list[Trial]:
+    from unsnarl.probes.native.program import Native  # noqa: PLC0415
+    from unsnarl.reproduce import debugging  # noqa: PLC0415
+    from unsnarl.runfile import SiteTable  # noqa: PLC0415
+
+    plan, kind = debugging.AT_THE_DEADLOCK, ""
+    if step is not None or not debugging.is_deadlock(report, replayer.schedule.signature):
+        moment = debugging.choose_moment(report, replayer, step)
+        table = SiteTable.load(process.codes, process.target.root)
+        plan, kind = debugging.debug_plan(moment), table.site(moment.point >> 4).kind
+    program = Native(list(process.target.args), str(process.target.cwd))
+    program.codes()
+    return replayer.by_hand(debugging.gdb_run(program, kind), debug=plan)

@@ -7,7 +7,7 @@ import itertools
 import random
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,6 +67,11 @@ class Trials:
                 self._engine.submit(plan)
             done.update(self._ended(flying))
         return [done[number] for number in sorted(done)]
+
+    def by_hand(self, plan: Plan, run: Callable[[dict[str, Any]], Done]) -> Trial:
+        """One trial that somebody else runs: a person, with a debugger."""
+        whole = self._whole(plan)
+        return self._trial(run(whole), whole)
 
     def _ended(self, flying: dict[int, dict[str, Any]]) -> Iterator[tuple[int, Trial]]:
         for one in self._engine.wait(0.5):

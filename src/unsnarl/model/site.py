@@ -7,6 +7,9 @@ import enum
 
 import msgspec
 
+# Sources of C and C++, and the headers that are compiled into them.
+C_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")
+C_HEADERS = (".h", ".hh", ".hpp", ".hxx")
 # A call's own instruction comes so closely after the look-up of the method (gate/lock.c).
 CALL_REACH = 40
 

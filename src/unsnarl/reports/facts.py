@@ -80,7 +80,7 @@ class FailingRun:
             msgspec.structs.replace(wait, point=point, taken=taken)
             for wait, point, taken in zip(run.waits, indexes[::2], indexes[1::2], strict=True)
         )
-        failure = run.failures[0] if run.failures else None
+        failure = interner.placed(run.failures[0]) if run.failures else None
         return cls(run.path.stem, interner.graph(run), run.threads, failure, waits, captured)
 
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from unsnarl.model.finding import FailureReport, Finding, Report
+from unsnarl.model.site import C_HEADERS, C_SOURCES
 from unsnarl.reports import beside, lanes
 from unsnarl.reports.details import locks_known, seen_in, thread_label
 from unsnarl.reports.fixes import fix_note
@@ -201,8 +202,9 @@ def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
     if finding.fix is not None:
         lines.append(fix_note(finding.fix))
     if finding.orders and failure.run:
-        run = failure.run.lstrip("0")
-        lines.append(f"replay: unsnarl replay {run} · debug: unsnarl replay {run} --pdb")
+        again = f"unsnarl replay {failure.run.lstrip('0')}"
+        native = any(point.file.endswith(C_SOURCES + C_HEADERS) for point in finding.points)
+        lines.append(f"replay: {again} · debug: {again} --{'gdb' if native else 'pdb'}")
     return lines
 
 

@@ -14,6 +14,8 @@ from unsnarl.reports.patterns import FAIL
 from unsnarl.reports.source import Sources
 
 NOTHING = Captured()
+# Failures that strike at one line.
+ENDS = ("exception", "assertion", "signal")
 
 
 def tell_points(
@@ -62,7 +64,7 @@ def with_failing_line(
     told: Sequence[FindingPoint], failure: Failure | None, sources: Sources
 ) -> list[FindingPoint]:
     """Adds the line that failed: behind the failing thread's access on it, else at the end."""
-    if failure is None or not failure.frames or failure.kind not in ("exception", "assertion"):
+    if failure is None or not failure.frames or failure.kind not in ENDS:
         return list(told)
     frame = failure.frames[-1]
     file = sources.relative(frame.file)

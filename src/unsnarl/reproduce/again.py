@@ -16,6 +16,7 @@ from unsnarl.campaigns import target
 from unsnarl.campaigns.engine import Engine
 from unsnarl.campaigns.judging import Judge
 from unsnarl.campaigns.store import Store, storing
+from unsnarl.campaigns.target import Target
 from unsnarl.errors import UsageError
 from unsnarl.experiments.trials import Trial, Trials
 from unsnarl.reproduce.anchors import AnchoredSchedule
@@ -53,14 +54,19 @@ class Again:
     """A new process of a campaign's target, in which its runs can be replayed."""
 
     def __init__(self, store: Store, trials: Trials, codes: Path) -> None:
+        self.codes = codes
         self._store = store
-        self._trials = trials
-        self._codes = codes
+        self.trials = trials
+
+    @property
+    def target(self) -> Target:
+        """What is run."""
+        return _target_of(self._store)
 
     def replayer(self, schedule: AnchoredSchedule) -> Replayer:
         """What follows this schedule."""
         root = Path(self._store.description.root)
-        return Replayer(schedule, self._trials, self._codes, root)
+        return Replayer(schedule, self.trials, self.codes, root)
 
     def repeat(self, schedule: AnchoredSchedule, times: int) -> tuple[Replayed, list[Trial]]:
         """Replay a run so many times; where that leads nowhere, try its minimised constraints."""
@@ -82,12 +88,16 @@ class Again:
         return None
 
 
+def _target_of(store: Store) -> Target:
+    return target.parse(store.description.command, Path(store.description.cwd))
+
+
 @contextlib.contextmanager
 def again(store: Store, seconds: float | None = None) -> Iterator[Again]:
     """Start the target of a campaign once more; `seconds` replaces the time limit of a run."""
     description = store.description
     settings = config.override(description.options, {})
-    found = target.parse(description.command, Path(description.cwd))
+    found = _target_of(store)
     folder = store.folder / SCRATCH
     codes = folder / "codes.json"
     with storing(store.folder):

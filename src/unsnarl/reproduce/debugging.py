@@ -4,16 +4,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import signal
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+from unsnarl.campaigns.engine import Done
+from unsnarl.campaigns.labels import STATUS_DEADLOCK
 from unsnarl.errors import EXIT_INCONCLUSIVE, UnsnarlError, UsageError
 from unsnarl.model.finding import FindingPoint, Report
 from unsnarl.model.site import Op
+from unsnarl.probes.native import debugger
+from unsnarl.probes.native.program import Native
 from unsnarl.reports.steps import Step, brief_steps
 from unsnarl.reproduce.moments import FAIL, Moment, Moments
 from unsnarl.reproduce.replay import Replayer
-from unsnarl.runfile import SiteTable
+from unsnarl.runfile import RunFile, RunFileError, SiteTable, read_run
 
 
 def choose_moment(report: Report, replayer: Replayer, number: int | None) -> Moment:
@@ -59,7 +65,7 @@ def _observe(replayer: Replayer) -> Moments:
         raise UnsnarlError(
             "replay-differs",
             f"the run does not fail as recorded any more: {trial.signature or 'it passes'}",
-            "see where it leaves the track: unsnarl replay without --pdb",
+            "see where it leaves the track: unsnarl replay without a debugger",
             EXIT_INCONCLUSIVE,
         )
     return Moments(trial.run, SiteTable.load(replayer.path, replayer.root), replayer.codes)
@@ -99,3 +105,39 @@ def debug_plan(moment: Moment) -> dict[str, Any]:
         "stdin": f"{here}/0",
         "stdout": f"{here}/1",
     }
+
+
+# What a C program is told that is to stop when nobody can go on any more.
+AT_THE_DEADLOCK = {"title": "no thread can go on: all are held where they wait"}
+
+
+def is_deadlock(report: Report, signature: str) -> bool:
+    """Whether runs with a signature end because nobody can go on."""
+    kinds = {failure.signature: failure.kind for failure in report.failures}
+    return kinds.get(signature) == "deadlock"
+
+
+def gdb_run(program: Native, kind: str) -> Callable[[dict[str, Any]], Done]:
+    """How to run a program under a plan in gdb, to stop at a site of a kind."""
+
+    def run(plan: dict[str, Any]) -> Done:
+        file = Path(plan["file"])
+        debugger.run(program, plan, kind, file.parent)
+        try:
+            return _done(read_run(file), plan["number"])
+        except RunFileError:
+            return Done(plan["number"])  # it was left
+
+    return run
+
+
+def _done(run: RunFile, number: int) -> Done:
+    """How a run ended that was a debugger's child, from what it noted itself."""
+    failure = run.failures[0] if run.failures else None
+    kind = failure.kind if failure is not None else ""
+    if failure is not None and kind in ("signal", "assertion"):
+        name = failure.type if kind == "signal" else "SIGABRT"
+        struck = signal.Signals[name] if name in signal.Signals.__members__ else signal.SIGKILL
+        return Done(number, 128 + struck, struck)
+    noted = int(run.notes.plan.get("status", 0))
+    return Done(number, STATUS_DEADLOCK if kind == "deadlock" else noted)

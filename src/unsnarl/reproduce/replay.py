@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
+from unsnarl.campaigns.engine import Done
 from unsnarl.campaigns.store import Store, storing
 from unsnarl.errors import UsageError
 from unsnarl.experiments.constraints import Constraint
@@ -104,6 +105,11 @@ class Replayer:
         known = [tried] if tried is not None and not fields else []
         plan = {**self._plan(self._looseness), **fields}
         return known + self._trials.run([plan] * (times - len(known)))
+
+    def by_hand(self, run: Callable[[dict[str, Any]], Done], **fields: Any) -> list[Trial]:
+        """Replay once, with more fields in the plan, under a debugger that `run` starts."""
+        self._choose()
+        return [self._trials.by_hand({**self._plan(self._looseness), **fields}, run)]
 
     def _plan(self, looseness: int) -> dict[str, Any]:
         rows, _ = plan_of(self.schedule, self._resolved, looseness)

@@ -22,6 +22,7 @@ class SiteEntry(msgspec.Struct, frozen=True, array_like=True):
     # If it is another function's, compiled into this one.
     function: str | None = None
     file: str | None = None
+    size: int = 0  # of what a C program touches there, in bytes; 0 if that is not known
 
 
 class Code(msgspec.Struct, frozen=True):
@@ -52,3 +53,5 @@ class CodesFile(msgspec.Struct, frozen=True):
     modules: int = 0
     probes: int = 0
     symbols: tuple[Symbol, ...] = ()
+    program: str = ""  # of C: its file
+    built: str = ""  # ... and what tells one build of it from another

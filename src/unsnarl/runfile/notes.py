@@ -21,7 +21,8 @@ class Notes(msgspec.Struct, frozen=True):
     variables: dict[int, str]
     codes: tuple[Code, ...]
     values: tuple[Any, ...]
-    addresses: dict[int, int] = {}  # by site, in the data of a C program
+    places: dict[int, Any] = {}  # by site, where a C program was (native/probe_c/names.c)
+    captured: tuple[Any, ...] = ()  # by a C program: values that still lack names
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -32,7 +33,8 @@ class _Line(msgspec.Struct, frozen=True):
     variables: dict[int, str] | None = None
     codes: tuple[Code, ...] = ()
     values: tuple[Any, ...] = ()
-    addresses: dict[int, int] | None = None
+    places: dict[int, Any] | None = None
+    captured: tuple[Any, ...] = ()
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -43,17 +45,20 @@ def parse_notes(text: bytes) -> Notes:
     plan: dict[str, Any] = {}
     failures: list[Failure] = []
     variables: dict[int, str] = {}
-    addresses: dict[int, int] = {}
+    places: dict[int, Any] = {}
     codes: list[Code] = []
     values: list[Any] = []
+    captured: list[Any] = []
     for line in _lines(text):
         plan.update(line.run or {})
         failures.extend([line.failure] if line.failure else [])
         variables.update(line.variables or {})
-        addresses.update(line.addresses or {})
+        places.update(line.places or {})
         codes.extend(line.codes)
         values.extend(line.values)
-    return Notes(plan, tuple(failures), variables, tuple(codes), tuple(values), addresses)
+        captured.extend(line.captured)
+    lists = tuple(codes), tuple(values), places, tuple(captured)
+    return Notes(plan, tuple(failures), variables, *lists)
 
 
 def _lines(text: bytes) -> Iterator[_Line]:

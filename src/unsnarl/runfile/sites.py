@@ -4,17 +4,21 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path, PurePath
+from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from unsnarl.model.evidence import COUNT, Counts, Evidence, Places
 from unsnarl.model.graph import Edges, Graph
 from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
+from unsnarl.model.run import Failure, Frame
 from unsnarl.model.site import UNKNOWN_SITE, Op, Point, Site
+from unsnarl.model.spelling import bare
 from unsnarl.runfile.codes import Code, CodesFile, SiteEntry, Symbol
 from unsnarl.runfile.errors import RunFileError
 from unsnarl.runfile.reader import RunFile
@@ -39,16 +43,23 @@ class SiteTable:
         last = max((code.base + code.size for code in self._codes), default=0)
         self.watermark = last if watermark is None else watermark
         self.symbols: list[Symbol] = []
+        self.program = self.built = ""
+        # What a C program calls the places of a note, by site; "" for what it does not know.
+        self.namer: Callable[[int, Any], str] = lambda site, place: ""
 
     def variables(self, run: RunFile) -> Mapping[int, str]:
         """The names of what sites touched in a run, as far as they are known."""
-        addresses = run.notes.addresses
-        if not addresses:
+        places = run.notes.places
+        if not places:
             return run.variables
-        named = {site: self._symbol(offset) for site, offset in addresses.items()}
+        named = {
+            site: self.namer(site, place) or self._symbol(place) for site, place in places.items()
+        }
         return {**named, **run.variables}
 
-    def _symbol(self, offset: int) -> str:
+    def _symbol(self, place: Any) -> str:
+        """All that is known without the program: which of its variables it is."""
+        offset = place[1] if place and place[0] == "data" else -1
         at = bisect_right(self.symbols, offset, key=lambda symbol: symbol.offset) - 1
         if at < 0:
             return ""
@@ -68,6 +79,7 @@ class SiteTable:
             raise RunFileError(path, f"has version {content.version}, expected {CODES_VERSION}")
         table = cls(content.codes, root, content.watermark)
         table.symbols = sorted(content.symbols, key=lambda symbol: symbol.offset)
+        table.program, table.built = content.program, content.built
         return table
 
     def files(self) -> list[str]:
@@ -81,7 +93,7 @@ class SiteTable:
         if not late:
             return self
         table = SiteTable([*self._codes, *late], self.root, self.watermark)
-        table.symbols = self.symbols
+        table.symbols, table.namer = self.symbols, self.namer
         return table
 
     def site(self, site_id: int) -> Site:
@@ -90,13 +102,33 @@ class SiteTable:
         if position < 0:
             return UNKNOWN_SITE
         code = self._codes[position]
-        offset = site_id - code.base
-        if offset >= code.size:
+        if site_id - code.base >= code.size:
             return UNKNOWN_SITE
+        entry = self._entry(site_id)
+        return self._site(code, entry) if entry else self._unlisted(code, site_id - code.base)
+
+    def _entry(self, site_id: int) -> SiteEntry | None:
+        position = bisect_right(self._bases, site_id) - 1
+        if position < 0:
+            return None
+        code = self._codes[position]
         if position not in self._entries:
             self._entries[position] = {entry.offset: entry for entry in code.sites}
-        entry = self._entries[position].get(offset)
-        return self._site(code, entry) if entry else self._unlisted(code, offset)
+        return self._entries[position].get(site_id - code.base)
+
+    def size(self, site_id: int) -> int:
+        """How many bytes a C program touches at a site; 0 if that is not known."""
+        entry = self._entry(site_id)
+        return entry.size if entry is not None else 0
+
+    def of_kinds(self, kinds: Collection[str]) -> list[int]:
+        """All sites of some kinds."""
+        return [
+            code.base + entry.offset
+            for code in self._codes
+            for entry in code.sites
+            if entry.kind in kinds
+        ]
 
     def range_of(self, site_id: int) -> tuple[int, int]:
         """The ids of the function that has a site: the first one, and the first one after it."""
@@ -157,6 +189,16 @@ class Interner:
     def raw_points(self, index: int) -> tuple[int, ...]:
         """The raw points behind an index that every run knows (below the watermark), sorted."""
         return tuple(sorted(self._raws[index]))
+
+    def placed(self, failure: Failure) -> Failure:
+        """With the frame of the site at which a signal struck, and bare names of functions."""
+        named = (replace(frame, function=bare(frame.function)) for frame in failure.frames)
+        failure = replace(failure, frames=tuple(named))
+        site = self._table.site(failure.site) if failure.site and not failure.frames else None
+        if site is None or not site.line:
+            return failure
+        frame = Frame(site.file, site.line, site.function)
+        return replace(failure, frames=(frame,))
 
     def sync_mask(self) -> npt.NDArray[np.bool_]:
         """Which indexes are operations on locks and threads.
@@ -252,7 +294,7 @@ class Interner:
             known = self._learn(raw, table.site(raw >> 4))
         if variable and not self._points[known].site.variable:
             point = self._points[known]
-            site = msgspec.structs.replace(point.site, variable=variable)
+            site = replace(point.site, variable=variable)
             self._points[known] = Point(site, point.op)
         return known
 

@@ -31,10 +31,20 @@ class Native:
         _core.set_places(self._program.places(dump))
         return dump
 
-    def begin(self, plan: dict[str, Any]) -> NoReturn:
-        """Become the run."""
+    @property
+    def command(self) -> list[str]:
+        """The program and its arguments."""
+        return [str(self._path), *self._args[1:]]
+
+    def prepare(self, plan: dict[str, Any]) -> dict[str, str]:
+        """Write the plan of a run; gives what its environment must say."""
         path = f"{plan['file']}.plan"
         _core.store_plan({**plan, "switch": "free", "site_limit": self._program.limit}, path)
+        return {PLAN: path}
+
+    def begin(self, plan: dict[str, Any]) -> NoReturn:
+        """Become the run."""
+        environment = os.environ | self.prepare(plan)
         ctypes.CDLL(None).personality(_ADDR_NO_RANDOMIZE)
         sys.stdout.flush()
-        os.execve(self._path, self._args, os.environ | {PLAN: path})
+        os.execve(self._path, self._args, environment)

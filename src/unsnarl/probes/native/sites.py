@@ -11,10 +11,13 @@ import re
 import subprocess
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from unsnarl.model.site import C_SOURCES
+from unsnarl.model.spelling import plain
+from unsnarl.probes.native.columns import Columns
 from unsnarl.probes.python.launcher import TargetError
 
 UNIT = 4
@@ -31,9 +34,24 @@ WAITS = re.compile(
     r"|msg(?:rcv|snd)$|semop$|flock$|lockf$|system$|pclose$|getaddrinfo$"
     r"|fgets$|fread$|f?getc$|getchar$|getline$|(?:__)?getdelim$"
 )
+FREES = re.compile(r"(?:free|realloc|reallocarray|_Zd[la]Pv\w*)$")
+ALLOCATES = re.compile(r"(?:[mc]alloc|memalign|aligned_alloc|posix_memalign|_Zn[wa]m\w*)$")
+BYTES = re.compile(r"__tsan_(?:\w*_)?(?:read|write)(\d+)$")
+BITS = re.compile(r"__tsan_atomic(\d+)_")
+KINDS = (
+    ("read", READS),
+    ("write", WRITES),
+    ("atomic", ATOMICS),
+    ("free", FREES),
+    ("allocate", ALLOCATES),
+    ("sync", WAITS),
+)
 SYSTEM = "/usr/"
 MANGLED = "_ZTS"  # how the name of a C++ type's own name begins
 DATA = tuple("bBdDrRgGsSuV")
+# Bytes of debug information: more would take minutes to read, and names are an extra.
+MOST_INFORMATION = 8 << 20
+_INFORMATION = re.compile(r" \.debug_info +PROGBITS +\w+ +\w+ (\w+) ")
 _FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 _CALL = re.compile(r"^\s*([0-9a-f]+):\s.*\b(?:call|jmp|bl?)q?\s.*<([A-Za-z_0-9]+)(?:@plt)?>")
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s")
@@ -46,26 +64,34 @@ class Call(NamedTuple):
     back: int
     function: int
     kind: str
+    size: int = 0  # of what it touches, where that is always the same
 
 
 class Source(NamedTuple):
-    """Where an address comes from."""
+    """Where an address comes from; the column is 0 if it is not known."""
 
     function: str
     file: str
     line: int
+    column: int = 0
 
 
 class Program:
     """What binutils say of an executable."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
         symbols = self._symbols()
         if END not in symbols or "uns_rt" not in symbols:
             raise TargetError("nothing-instrumented", f"{path} is stripped: its symbols are needed")
         self.start = symbols.get(START, 0)
         self.limit = (symbols[END] - self.start) // UNIT + 1
+
+    @property
+    def built(self) -> str:
+        """Tells one build from another."""
+        found = self.path.stat()
+        return f"{found.st_size}/{found.st_mtime_ns}"
 
     def codes(self) -> dict[str, Any]:
         """The content of codes.json."""
@@ -73,7 +99,7 @@ class Program:
         sources = self._sources([call.back - 1 for call in calls])
         if not any(source.line for source in sources):
             raise TargetError(
-                "nothing-instrumented", f"{self._path} has no debug information: build it with -g"
+                "nothing-instrumented", f"{self.path} has no debug information: build it with -g"
             )
         blocks: dict[int, list[tuple[Call, Source]]] = {}
         for call, source in zip(calls, sources, strict=True):
@@ -87,7 +113,9 @@ class Program:
             "modules": len({one.file for one in sources if one.line and _is_source(one.file)}),
             "probes": sum(len(found) for found in blocks.values()),
             "codes": codes,
-            "symbols": list(self._variables()),
+            "symbols": list(self.variables()),
+            "program": str(self.path.absolute()),
+            "built": self.built,
         }
 
     def places(self, dump: dict[str, Any]) -> array[int]:
@@ -101,67 +129,97 @@ class Program:
         return found
 
     def _code(self, start: int, end: int, found: Sequence[tuple[Call, Source]]) -> dict[str, Any]:
-        base = self._site(start)
+        base = self.site(start)
         outer = found[0][1]
-        entries = [
-            (self._site(call.back) - base, call.kind, None, line, line, 0, 0, function, file)
-            for call, (function, file, line) in found
-        ]
+        entries = [self._entry(base, call, source) for call, source in found]
         return {
             "base": base,
-            "size": self._site(end) - base + 1,
+            "size": self.site(end) - base + 1,
             "file": outer.file,
             "function": outer.function,
             "line": min(source.line for _, source in found),
             "sites": entries,
         }
 
-    def _site(self, address: int) -> int:
+    def _entry(self, base: int, call: Call, source: Source) -> tuple[object, ...]:
+        """As runfile.codes.SiteEntry has it."""
+        function, file, line, column = source
+        place = (line, line, column, column)
+        return self.site(call.back) - base, call.kind, None, *place, function, file, call.size
+
+    def site(self, address: int) -> int:
+        """The site whose call returns to an address."""
         return (address - self.start) // UNIT
 
-    def _variables(self) -> Iterator[tuple[int, int, str]]:
+    def variables(self) -> Iterator[tuple[int, int, str]]:
         """The global and static variables: where they begin, their size, their name."""
-        for line in self._tool("nm", "-S", "-C", str(self._path)):
+        for line in self.tool("nm", "-S", "-C", str(self.path)):
             row = line.split(maxsplit=3)
             if len(row) == 4 and row[2] in DATA:
                 yield int(row[0], 16) - self.start, int(row[1], 16), row[3]
 
     def _symbols(self) -> dict[str, int]:
-        rows = (line.split() for line in self._tool("nm", str(self._path)))
+        rows = (line.split() for line in self.tool("nm", str(self.path)))
         return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
 
     def _calls(self) -> tuple[list[Call], dict[int, int]]:
         """The calls, and the functions that have some: their starts and ends."""
         calls: list[Call] = []
         ends: dict[int, int] = {}
-        start, pending = 0, ""
-        for line in self._tool("objdump", "-d", "--no-show-raw-insn", str(self._path)):
+        start, called = 0, ""
+        for line in self.tool("objdump", "-d", "--no-show-raw-insn", str(self.path)):
             header = _FUNCTION.match(line)
             if header:
-                start, pending = int(header[1], 16), ""
+                start, called = int(header[1], 16), ""
                 continue
             instruction = _INSTRUCTION.match(line)
             if not instruction:
                 continue
             at = int(instruction[1], 16)
             ends[start] = at
-            if pending:
-                calls.append(Call(at, start, pending))
+            if kind := _kind(called):
+                calls.append(Call(at, start, kind, _size(called)))
             found = _CALL.match(line)
-            pending = _kind(found[2]) if found else ""
+            called = found[2] if found else ""
         return calls, ends
 
     def _sources(self, addresses: Sequence[int]) -> list[Source]:
         """The source line of each address: the innermost one that is not a system header's."""
-        text = "\n".join(map(hex, addresses))
-        lines = self._tool("addr2line", "-e", str(self._path), "-f", "-i", "-C", "-a", text=text)
-        found = [[_source(*pair) for pair in batched(block)] for block in _blocks(lines)]
-        return [
-            next((one for one in frames if not one.file.startswith(SYSTEM)), frames[0])
-            for frames in found
-        ]
+        columns = Columns(self.tool("readelf", "--debug-dump=rawline", str(self.path)))
+        found = []
+        for address, frames in zip(addresses, self.frames(addresses), strict=True):
+            one = next((one for one in frames if not one.file.startswith(SYSTEM)), frames[0])
+            # Columns are those of the innermost line.
+            column = columns.of(address, one.line) if one is frames[0] else 0
+            found.append(one._replace(column=column))
+        return found
 
-    def _tool(self, *command: str, text: str = "") -> list[str]:
+    def frames(self, addresses: Iterable[int]) -> list[list[Source]]:
+        """The source lines of each address: those of inlined functions first."""
+        text = "\n".join(map(hex, addresses))
+        lines = self.tool("addr2line", "-e", str(self.path), "-f", "-i", "-C", "-a", text=text)
+        return [[_source(*pair) for pair in batched(block)] for block in _blocks(lines)]
+
+    def debug_information(self) -> list[str]:
+        """What readelf says of types, variables and functions; nothing if that is very much."""
+        for line in self.tool("readelf", "--sections", "--wide", str(self.path)):
+            found = _INFORMATION.search(line)
+            if found and int(found[1], 16) > MOST_INFORMATION:
+                return []
+        return self.tool("readelf", "--debug-dump=info", str(self.path))
+
+    @cached_property
+    def tls_bytes(self) -> int:
+        """How far below the thread pointer the program's thread-local variables begin."""
+        for line in self.tool("readelf", "--program-headers", "--wide", str(self.path)):
+            row = line.split()
+            if row[:1] == ["TLS"]:
+                size, alignment = int(row[5], 16), int(row[-1], 16)
+                return size + -size % alignment
+        return 0
+
+    def tool(self, *command: str, text: str = "") -> list[str]:
+        """The output of one of the binutils."""
         try:
             done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
         except FileNotFoundError:
@@ -183,10 +241,16 @@ def plain_type(mangled: str) -> str:
 
 
 def _kind(name: str) -> str:
-    for kind, pattern in (("read", READS), ("write", WRITES), ("atomic", ATOMICS), ("sync", WAITS)):
+    for kind, pattern in KINDS:
         if pattern.match(name):
             return kind
     return ""
+
+
+def _size(name: str) -> int:
+    if found := BYTES.match(name):
+        return int(found[1])
+    return int(found[1]) // 8 if (found := BITS.match(name)) else 0
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
@@ -205,7 +269,7 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
 
 def _is_source(file: str) -> bool:
     """Not a header: what is in those is compiled into others."""
-    return file.endswith((".c", ".cc", ".cpp", ".cxx", ".c++", ".C"))
+    return file.endswith(C_SOURCES)
 
 
 def batched(block: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -215,9 +279,4 @@ def batched(block: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _source(function: str, place: str) -> Source:
     file, _, line = place.partition(_INLINED)[0].rpartition(":")
-    return Source(_plain(function), file, int(line) if line.isdigit() else 0)
-
-
-def _plain(function: str) -> str:
-    """Without arguments: `Account::deposit(int)` is Account::deposit."""
-    return function.partition("(")[0]
+    return Source(plain(function), file, int(line) if line.isdigit() else 0)

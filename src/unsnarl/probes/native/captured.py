@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a replay of a C program captured, told in the program's own words.
+
+The probe notes addresses and bytes (native/probe_c/capture.c); here they become the `values` note
+that a replay of a Python program has (probes/python/capture.py), with one more field: whether the
+compiler has put functions of the stack into others. It is done once, in the parent,
+when the replay is over, and kept in its run file: the program may be built again tomorrow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from unsnarl.model.site import Site
+from unsnarl.probes.native import dwarf
+from unsnarl.probes.native.blocks import Blocks, Made, made_at
+from unsnarl.probes.native.dwarf import Entry
+from unsnarl.probes.native.sites import SYSTEM, UNIT, Program, Source
+from unsnarl.probes.native.types import value_text
+from unsnarl.probes.native.variables import Named, Variables
+from unsnarl.probes.python.launcher import TargetError
+from unsnarl.runfile import RunFileError, SiteTable, read_run
+from unsnarl.runfile.amend import add_note
+from unsnarl.runfile.notes import Notes
+
+UNNAMED = "a lock"
+# What is at these sites has no value: all of the block is meant.
+WITHOUT_VALUE = ("free", "allocate")
+Place = list[Any] | None
+
+
+class Captured(msgspec.Struct, frozen=True, array_like=True):
+    """One entry of a `captured` note."""
+
+    event: int
+    point: int
+    path: str
+    address: int
+    place: Place
+    locks: tuple[tuple[int, int, Place], ...]
+    calls: tuple[int, ...]
+    bits: int | None = None
+
+
+class Teller:
+    """Tells what runs of one program captured."""
+
+    def __init__(self, program: Program, table: SiteTable) -> None:
+        self._program = program
+        self._table = table
+        self._known: dict[int, list[Source]] = {}  # by return address
+
+    def complete(self, path: Path) -> None:
+        """Add to a run file what its captured values mean. Values are an extra: never raises."""
+        with contextlib.suppress(RunFileError, TargetError, OSError, ValueError):
+            notes = read_run(path).notes
+            if values := self.values(notes):
+                add_note(path, {"values": values})
+
+    def values(self, notes: Notes) -> list[list[Any]]:
+        """The entries of a `values` note."""
+        seen = msgspec.convert(notes.captured, type=list[Captured])
+        self._learn(call for one in seen for call in (*one.calls, *_asking(one.place)))
+        numbers = _Numbers()
+        return [self._value(one, numbers) for one in seen]
+
+    def _value(self, one: Captured, numbers: _Numbers) -> list[Any]:
+        named = self._touched(one.point >> 4, one.place)
+        locks = [self._lock(place) for _, _, place in one.locks]
+        held = [[numbers.of(("lock", address)), section] for address, section, _ in one.locks]
+        thing: tuple[object, ...] = ("?", one.address)
+        variable, element, owner = "", "", 0
+        if named is not None:
+            thing, variable, element = named.thing, named.variable, named.element
+            owner = numbers.of(named.owner) if named.owner else 0
+        stack = [
+            [source.file, source.line, source.function]
+            for call in one.calls
+            for source in self._known[call]
+        ]
+        identity = [numbers.of(thing), element, owner]
+        inlined = any(len(self._known[call]) > 1 for call in one.calls)
+        told = [one.event, one.point, one.path, self._text(one, named), locks, variable]
+        return [*told, held, identity, stack, inlined]
+
+    def _text(self, one: Captured, named: Named | None) -> str:
+        site = self._table.site(one.point >> 4)
+        size = self._table.size(one.point >> 4)
+        if one.bits is None or not 0 < size <= 8 or site.kind in WITHOUT_VALUE:
+            return ""
+        types = self._variables.types
+        return value_text(one.bits, size, types.scalar(named.type, named.rest) if named else None)
+
+    def _lock(self, place: Place) -> str:
+        named = self._named(place)
+        return named.variable + named.element if named is not None else UNNAMED
+
+    def name(self, site: int, place: Place) -> str:
+        """What the program calls a place, without the element; "" if it does not say."""
+        named = self._touched(site, place)
+        return named.variable if named is not None else ""
+
+    def _touched(self, site: int, place: Place) -> Named | None:
+        """Who frees a block touches all of it."""
+        if self._table.site(site).kind not in WITHOUT_VALUE:
+            return self._named(place)
+        match place:
+            case ["heap", _, int(size), int(asked), int(number), list(calls)]:
+                made, thing = self._made(asked, size, calls), ("heap", number)
+                return Named(made.name, "", thing, thing) if made is not None else None
+        return None
+
+    def _named(self, place: Place) -> Named | None:
+        match place:
+            case ["data", int(offset)]:
+                return self._variables.data(self._program.start + offset)
+            case ["stack", str(thread), int(code), int(from_cfa), int(from_sp)]:
+                at = self._program.start + code - 1
+                return self._variables.stack(thread, at, from_cfa, from_sp)
+            case ["heap", int(offset), int(size), int(site), int(number), list(calls)]:
+                made = self._made(site, size, calls)
+                return self._variables.heap(made, offset, number) if made is not None else None
+            case ["tls", int(offset)]:
+                return self._variables.thread_local(offset + self._program.tls_bytes)
+        return None
+
+    def _made(self, site: int, size: int, calls: list[int]) -> Made | None:
+        """What a block is; one that a library asked for is told by the program's line."""
+        own = self._table.site(site).file
+        if site and not own.startswith(SYSTEM):
+            return self._variables.made(site, size)
+        self._learn(calls)
+        first = next((one for call in calls for one in self._known[call]), None)
+        return made_at(first.file, first.line) if first is not None else None
+
+    def _learn(self, calls: Iterable[int]) -> None:
+        """The program's own lines behind return addresses: not libraries', not the probe's."""
+        order = sorted(set(calls) - self._known.keys())
+        start = self._program.start
+        found = self._program.frames(start + call - 1 for call in order) if order else []
+        for call, frames in zip(order, found, strict=True):
+            lines = (one for one in frames if one.line and not one.file.startswith(SYSTEM))
+            self._known[call] = [*lines]
+
+    @cached_property
+    def _variables(self) -> Variables:
+        entries = _entries(self._program.path, self._program.built)
+        start = self._program.start
+        symbols = [(start + at, size, name) for at, size, name in self._program.variables()]
+        return Variables(entries, symbols, Blocks(dict(self._sites()), Path(self._table.root)))
+
+    def _sites(self) -> Iterator[tuple[int, tuple[int, Site]]]:
+        """The calls that make blocks: their addresses, and where they are in the source."""
+        for site in self._table.of_kinds(WITHOUT_VALUE):
+            yield site, (self._program.start + site * UNIT - 1, self._table.site(site))
+
+
+@lru_cache(maxsize=1)
+def _entries(path: Path, built: str) -> dict[int, Entry]:
+    """The debug information of one build: it is asked for by several."""
+    return dwarf.parse(Program(path).debug_information())
+
+
+def _asking(place: Place) -> list[int]:
+    """The calls that led to a block."""
+    return place[5] if place and place[0] == "heap" else []
+
+
+def name_places(table: SiteTable) -> None:
+    """Let a table name what a program touches, if it is still the build that the table is of."""
+    with contextlib.suppress(TargetError, OSError):
+        program = Program(Path(table.program))
+        if program.built == table.built:
+            table.namer = Teller(program, table).name
+
+
+class _Numbers:
+    """Numbers things from 1 on, as they are met."""
+
+    def __init__(self) -> None:
+        self._known: dict[object, int] = {}
+
+    def of(self, thing: object) -> int:
+        return self._known.setdefault(thing, len(self._known) + 1)
