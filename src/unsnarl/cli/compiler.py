@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`unsnarl cc` and `unsnarl c++`."""
+"""`unsnarl cc` and `unsnarl c++`, and the same in one word: `unsnarl-cc` and `unsnarl-c++`."""
 
 from __future__ import annotations
 
+import sys
+
 import click
 
+from unsnarl.errors import UnsnarlError, tell
 from unsnarl.probes.native import compiler
 
 # Every word is the compiler's, -h and --help too.
@@ -16,7 +19,8 @@ VERBATIM = {"ignore_unknown_options": True, "help_option_names": []}
 def cc(arguments: tuple[str, ...]) -> None:
     """Compile C with the probe in it: CC="unsnarl cc" make.
 
-    The program runs as always; under `unsnarl hunt -- ./program` its threads are controlled.
+    The program runs as always; under `unsnarl hunt -- ./program` its threads are controlled. The
+    compiler is gcc, or the one in UNSNARL_CC. Where it must be one word, as for CMake: unsnarl-cc.
     """
     compiler.run("cc", arguments)
 
@@ -24,5 +28,26 @@ def cc(arguments: tuple[str, ...]) -> None:
 @click.command("c++", context_settings=VERBATIM)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def cxx(arguments: tuple[str, ...]) -> None:
-    """Compile C++ with the probe in it: CXX="unsnarl c++" make."""
+    """Compile C++ with the probe in it: CXX="unsnarl c++" make.
+
+    The compiler is g++, or the one in UNSNARL_CXX. In one word: unsnarl-c++.
+    """
     compiler.run("c++", arguments)
+
+
+def cc_in_one_word() -> int:
+    """The command `unsnarl-cc`."""
+    return _become("cc")
+
+
+def cxx_in_one_word() -> int:
+    """The command `unsnarl-c++`."""
+    return _become("c++")
+
+
+def _become(language: str) -> int:
+    try:
+        compiler.run(language, sys.argv[1:])
+    except UnsnarlError as error:
+        tell(error)
+        return error.exit_code
