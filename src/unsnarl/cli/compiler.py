@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`unsnarl cc` and `unsnarl c++`, and the same in one word: `unsnarl-cc` and `unsnarl-c++`."""
+"""`unsnarl cc` and `unsnarl c++`, for the list of commands; most calls never come here."""
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from unsnarl.errors import UnsnarlError, tell
 from unsnarl.probes.native import compiler
 
 # Every word is the compiler's, -h and --help too.
@@ -33,21 +30,3 @@ def cxx(arguments: tuple[str, ...]) -> None:
     The compiler is g++, or the one in UNSNARL_CXX. In one word: unsnarl-c++.
     """
     compiler.run("c++", arguments)
-
-
-def cc_in_one_word() -> int:
-    """The command `unsnarl-cc`."""
-    return _become("cc")
-
-
-def cxx_in_one_word() -> int:
-    """The command `unsnarl-c++`."""
-    return _become("c++")
-
-
-def _become(language: str) -> int:
-    try:
-        compiler.run(language, sys.argv[1:])
-    except UnsnarlError as error:
-        tell(error)
-        return error.exit_code

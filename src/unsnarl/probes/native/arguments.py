@@ -6,12 +6,11 @@ The words themselves are handed on as they are: what is not understood here is l
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePath
-from typing import Literal
+from typing import Literal, NamedTuple
 
 # What is made of the inputs. "nothing": there are none, the compiler is only asked for something.
 Step = Literal["nothing", "compile", "program", "library", "object"]
@@ -35,8 +34,7 @@ SANITIZE = re.compile(r"-f(no-)?sanitize=(.+)")
 DEPTH = 20
 
 
-@dataclasses.dataclass(frozen=True)
-class Arguments:
+class Arguments(NamedTuple):
     """A command line of gcc or clang, as far as it matters here.
 
     Attributes:

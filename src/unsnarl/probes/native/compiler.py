@@ -16,12 +16,12 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from unsnarl.errors import ToolError, UsageError
+from unsnarl.errors import ToolError, UnsnarlError, UsageError, tell
 from unsnarl.probes.native import arguments as command_lines
 from unsnarl.probes.native.arguments import Arguments
 
@@ -71,6 +71,25 @@ def run(language: str, words: Sequence[str]) -> NoReturn:
     os.execvp(line[0], line)
 
 
+def become(language: str, words: Sequence[str]) -> int:
+    """`run` as a command of its own: gives the exit code of what went wrong."""
+    try:
+        run(language, words)
+    except UnsnarlError as error:
+        tell(error)
+        return error.exit_code
+
+
+def cc() -> int:
+    """The command `unsnarl-cc`, for build systems that want one word."""
+    return become("cc", sys.argv[1:])
+
+
+def cxx() -> int:
+    """The command `unsnarl-c++`."""
+    return become("c++", sys.argv[1:])
+
+
 def is_clang(compiler: Sequence[str]) -> bool:
     """Whether the command is clang: by its name, else by what it links to, else by its word."""
     name = next((word for word in compiler if COMPILER.fullmatch(Path(word).name)), compiler[0])
@@ -80,6 +99,8 @@ def is_clang(compiler: Sequence[str]) -> bool:
             return True
         if "gcc" in known or "g++" in known:
             return False
+    import subprocess  # noqa: PLC0415  slow to load, and seldom needed
+
     asked = [*compiler, "--version"]
     return "clang" in subprocess.run(asked, capture_output=True, text=True, check=False).stdout
 
