@@ -133,6 +133,11 @@ ERRORS: dict[str, str] = {
         "code. Name a campaign in which something failed."
     ),
     "platform-unsupported": "unsnarl runs on Linux, on x86-64 and aarch64.",
+    "program-refused": (
+        "A run ended before it began: the program was built again while it was hunted, was built "
+        "with another version of unsnarl, or may not use the memory that the probe needs. What "
+        "was stored before is complete."
+    ),
     "program-static": (
         "A statically linked program cannot be observed: the probe stands between a program and "
         "the shared libc. `unsnarl cc` refuses to link one, and `unsnarl hunt` to run one."

@@ -27,7 +27,8 @@ int main(void) {
     return 0;
 }
 """
-HUNT = ("hunt", "--fail", "5", "--pass", "5", "--seed", "3", "--json", "answer.json", "--")
+TOUCH = "    utimensat(AT_FDCWD, words[0], 0, count - count);\n"
+HUNT = ("hunt", "--fail", "5", "--pass", "5", "--seed", "3", "--no-confirm", "--json", "answer.json")
 
 
 def unsnarl(folder, *arguments):
@@ -137,7 +138,7 @@ def test_one_that_may_not_be_executed(bank):
 
 def hunted(folder):
     """The number of a failing run."""
-    answer = unsnarl(folder, *HUNT, "./bank")
+    answer = unsnarl(folder, *HUNT, "--", "./bank")
     assert answer.returncode == 1, answer.stdout + answer.stderr
     (failure,) = json.loads((folder / "answer.json").read_text())["failures"]
     return failure["run"].lstrip("0")
@@ -188,6 +189,24 @@ def test_experiments_need_the_build_of_the_campaign(bank):
         assert answer.returncode == 2
         assert "[code-changed]" in answer.stderr and "unsnarl verify" in answer.stderr
     assert unsnarl(bank, "show", "1").returncode == 0
+
+
+def test_a_campaign_goes_on_only_with_its_own_build(bank):
+    hunted(bank)
+    assert unsnarl(bank, "hunt", "--resume").returncode == 1
+    built(bank, "-O2", "-DANOTHER", "bank.c", "-o", "bank")
+    answer = unsnarl(bank, "hunt", "--resume")
+    assert answer.returncode == 2 and "[code-changed]" in answer.stderr
+    assert unsnarl(bank, "show", "1").returncode == 0
+
+
+def test_one_that_is_built_again_while_it_is_hunted(bank):
+    """A program that touches its own file looks like one that was linked anew."""
+    touching = BANK.replace("int main(void) {", "int main(int count, char **words) {\n" + TOUCH)
+    (bank / "bank.c").write_text("#include <sys/stat.h>\n#include <fcntl.h>\n" + touching)
+    built(bank, "bank.c", "-o", "bank")
+    message = refused(bank, "./bank", "program-refused")
+    assert "was built again" in message
 
 
 def test_one_that_is_gone_since_the_campaign(bank):
