@@ -57,17 +57,17 @@ class Built:
         self._source = unpack(archive, folder)
         self.program = self._source / recipe.program
         for step in recipe.steps:
-            if self._shell(step).returncode:
+            if self._shell(step, MAKEFLAGS=f"-j{os.cpu_count()}").returncode:
                 raise BuildError(f"{recipe.name} cannot be built by {build.name}: {step}")
 
-    def _shell(self, step: str) -> subprocess.CompletedProcess[str]:
+    def _shell(self, step: str, **more: str) -> subprocess.CompletedProcess[str]:
         words = {"cc": shlex.quote(self.build.cc), "cxx": shlex.quote(self.build.cxx)}
         command = step.format(**words)
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             ["sh", "-c", command],
             cwd=self._source,
-            env=os.environ | {"PATH": path},
+            env=os.environ | {"PATH": path} | more,
             capture_output=True,
             text=True,
             check=False,

@@ -67,6 +67,25 @@ int main(void) {
 ADD = "extern int balance;\nvoid add(int n) { balance = balance + n; }\n"
 
 
+# The same with the threads and the locks of C++: one locked section is two.
+SHOP = """
+#include <cassert>
+#include <mutex>
+#include <thread>
+static std::mutex mutex;
+static int left = 1, sold;
+static bool any() { std::lock_guard<std::mutex> hold(mutex); return left > 0; }
+static void take() { std::lock_guard<std::mutex> hold(mutex); left--; sold++; }
+static void sell() { if (any()) take(); }
+int main() {
+    std::thread one(sell), other(sell);
+    one.join();
+    other.join();
+    assert(sold < 2 && "balance == 2");
+}
+"""
+
+
 @pytest.fixture(params=FAMILIES)
 def family(request, monkeypatch):
     for name, value in FAMILIES[request.param].items():
@@ -154,6 +173,13 @@ def test_compiled_then_linked_and_hunted(family, folder):
     done("unsnarl", "cc", "-O1", "-c", "-o", "plus.o", "add.c")
     done("unsnarl", "cc", "-pthread", "-obank", "bank.o", "plus.o")
     assert fails_when_hunted("./bank")
+
+
+@pytest.mark.parametrize("level", ["-O0", "-O2"])
+def test_threads_of_cpp_are_hunted(family, folder, level):
+    (folder / "shop.cc").write_text(SHOP)
+    done("unsnarl", "c++", level, "-std=c++17", "shop.cc", "-o", "shop", "-pthread")
+    assert fails_when_hunted("./shop")
 
 
 def test_the_steps_of_a_compilation(family, folder):

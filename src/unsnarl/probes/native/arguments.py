@@ -107,8 +107,8 @@ def _inputs(words: Sequence[str]) -> tuple[bool, bool]:
         value = next(rest, "") if WITH_VALUE.fullmatch(word) else ""
         if word == "-x" or (word.startswith("-x") and not value):
             language = value or word[2:]
-        elif word in ("-l", "-Xlinker") or word.startswith(("-l", "-Wl,")):
-            found = found or not word.startswith("-Wl,")
+        elif word.startswith("-l"):
+            found = True
         elif not word.startswith("-") or word == "-":
             found = True
             code = code or _is_code(word, language)

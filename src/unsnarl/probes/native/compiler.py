@@ -142,7 +142,7 @@ def _check(asked: Arguments) -> None:
 def _gcc_flags(asked: Arguments) -> list[str]:
     if asked.step == "compile":
         return [*GCC]
-    if asked.bare and asked.step == "program":
+    if asked.refused or (asked.bare and asked.step == "program"):
         return ["-g"]
     kind = folder() / ("static" if asked.step == "program" else "shared")
     return [*GCC, "-static-libtsan", f"-B{kind}", f"-L{kind}"]
