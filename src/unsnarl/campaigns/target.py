@@ -174,7 +174,8 @@ def _python_of(script: Path) -> Path:
     raise UsageError(
         "command-not-python",
         f"{script} is neither a Python script nor a program built with `unsnarl cc`",
-        "name the Python program itself: unsnarl hunt -- python script.py",
+        "name the program itself: unsnarl hunt -- python script.py; what libtool has built is "
+        "in .libs/",
     )
 
 
