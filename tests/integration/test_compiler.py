@@ -454,10 +454,12 @@ def test_the_packages_may_be_moved(folder):
         shutil.copytree(where / kind, folder / "moved" / kind)
         for file in (folder / "moved" / kind).iterdir():
             assert str(where) not in file.read_text()
-    flags = done(
-        "pkg-config", "--libs", "unsnarl", PKG_CONFIG_PATH=str(folder / "moved" / "pkgconfig")
-    )
-    assert str(folder / "moved") in flags
+    ask = ("pkg-config", "--cflags", "--libs", "unsnarl")
+    flags = done(*ask, PKG_CONFIG_PATH=str(folder / "moved" / "pkgconfig"))
+    assert str(where) not in flags
+    done("gcc", "counter.c", "-pthread", *flags.split())
+    counts()
+    assert is_observed()
 
 
 def test_pkg_config(family, folder):
