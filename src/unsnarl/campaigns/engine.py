@@ -31,12 +31,12 @@ CLOSE_SECONDS = 2.0
 MAX_DEATHS = 3
 TAIL_BYTES = 4000
 # Errors of the server that are the target's fault, not the tool's, and what to do about them.
-AFRESH = "make the command work by itself first"
+BY_ITSELF = "make the command work by itself first"
 USAGE_HINTS = {
-    "target-import-failed": AFRESH,
-    "target-not-found": AFRESH,
-    "collection-failed": AFRESH,
-    "no-tests": AFRESH,
+    "target-import-failed": BY_ITSELF,
+    "target-not-found": BY_ITSELF,
+    "collection-failed": BY_ITSELF,
+    "no-tests": BY_ITSELF,
     "no-debug-info": "build it again with -g, which `unsnarl cc` adds unless -g0 follows",
     "program-stripped": "leave out `strip`, `-s` and `install -s`, or hunt the unstripped program",
 }
