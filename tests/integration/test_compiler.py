@@ -1,72 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """`unsnarl cc` and `unsnarl c++` in the compiler's place: gcc always, clang where there is one."""
 
-import os
 import shutil
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
+from tests.integration.compiling import (
+    LANGUAGES,
+    call,
+    counts,
+    done,
+    fails_when_hunted,
+    has_libtsan,
+    is_observed,
+    symbols,
+)
 
-# Both compilers of a kind, by the environment that chooses them.
-FAMILIES = {
-    name: {"UNSNARL_CC": cc, "UNSNARL_CXX": cxx}
-    for name, cc, cxx in (("gcc", "gcc", "g++"), ("clang", "clang", "clang++"))
-    if name == "gcc" or (shutil.which(cc) and shutil.which(cxx))
-}
-# By the subcommand, how its code ends.
-LANGUAGES = {"cc": "c", "c++": "cpp"}
-SCRIPTS = Path(sys.executable).parent
-
-COUNTER = """
-#include <pthread.h>
-#include <stdio.h>
-#include "start.h"
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static int count;
-static void *work(void *argument) {
-    for (int i = 0; i < 3; i++) {
-        pthread_mutex_lock(&mutex);
-        count++;
-        pthread_mutex_unlock(&mutex);
-    }
-    return argument;
-}
-int main(void) {
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++)
-        pthread_create(&threads[i], 0, work, 0);
-    for (int i = 0; i < 2; i++)
-        pthread_join(threads[i], 0);
-    printf("%d\\n", START + count);
-    return 7;
-}
-"""
 WRONG = "#include <stdio.h>\nint main(void) { int unused; return nothing; }\n"
-# Two threads that add to a balance without a lock; fails when one sum is lost.
-BANK = """
-#include <assert.h>
-#include <pthread.h>
-int balance;
-void add(int);
-static void *deposit(void *argument) {
-    add(1);
-    return argument;
-}
-int main(void) {
-    pthread_t threads[2];
-    for (int i = 0; i < 2; i++)
-        pthread_create(&threads[i], 0, deposit, 0);
-    for (int i = 0; i < 2; i++)
-        pthread_join(threads[i], 0);
-    assert(balance == 2);
-    return 0;
-}
-"""
-ADD = "extern int balance;\nvoid add(int n) { balance = balance + n; }\n"
-
-
 # The same with the threads and the locks of C++: one locked section is two.
 SHOP = """
 #include <cassert>
@@ -84,65 +34,6 @@ int main() {
     assert(sold < 2 && "balance == 2");
 }
 """
-
-
-@pytest.fixture(params=FAMILIES)
-def family(request, monkeypatch):
-    for name, value in FAMILIES[request.param].items():
-        monkeypatch.setenv(name, value)
-    return request.param
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("PATH", f"{SCRIPTS}{os.pathsep}{os.environ['PATH']}")
-    (tmp_path / "start.h").write_text("#define START 10\n")
-    for suffix in LANGUAGES.values():
-        (tmp_path / f"counter.{suffix}").write_text(COUNTER)
-    (tmp_path / "bank.c").write_text(BANK)
-    (tmp_path / "add.c").write_text(ADD)
-    return tmp_path
-
-
-def call(*words, **environment):
-    """The words as a command, in the current folder."""
-    env = os.environ | environment
-    return subprocess.run(words, capture_output=True, text=True, check=False, env=env)
-
-
-def done(*words, **environment):
-    """A command that must succeed, without a word of complaint."""
-    answer = call(*words, **environment)
-    assert (answer.returncode, answer.stderr) == (0, ""), answer
-    return answer.stdout
-
-
-def counts(program="./a.out"):
-    """The counter runs as it would without us."""
-    answer = call(program)
-    assert (answer.returncode, answer.stdout, answer.stderr) == (7, "16\n", "")
-
-
-def symbols(path):
-    return {row.split()[-1] for row in done("nm", path).splitlines()}
-
-
-def is_observed(program="./a.out"):
-    """The probe is in it, and the code calls it."""
-    names = symbols(program)
-    return "uns_rt" in names and "__tsan_write4" in names and not _libtsan(program)
-
-
-def _libtsan(program):
-    return "libtsan" in done("ldd", program)
-
-
-def fails_when_hunted(program):
-    wanted = ("--fail", "3", "--pass", "3", "--no-confirm", "--json", "-")
-    answer = call("unsnarl", "hunt", *wanted, "--", program)
-    assert answer.returncode == 1, answer.stderr
-    return "balance == 2" in answer.stdout
 
 
 @pytest.mark.parametrize("level", ["-O0", "-O1", "-O2", "-O3", "-Os", "-Og"])
@@ -271,7 +162,7 @@ def test_a_library_has_calls_but_no_runtime(family, folder, words):
     done("unsnarl", "cc", "-fPIC", "-c", "add.c")
     done("unsnarl", "cc", "-shared", "-fPIC", *words, "-o", "libadd.so")
     names = symbols("libadd.so")
-    assert "__tsan_read4" in names and "uns_rt" not in names and not _libtsan("./libadd.so")
+    assert "__tsan_read4" in names and "uns_rt" not in names and not has_libtsan("./libadd.so")
     done("unsnarl", "cc", "bank.c", "-L.", "-ladd", "-Wl,-rpath,.", "-o", "bank")
     assert is_observed("./bank")
     assert "symbol lookup" not in call("./bank").stderr
@@ -358,117 +249,6 @@ def test_a_compiler_behind_a_script(family, folder):
     done("unsnarl", "cc", "counter.c", UNSNARL_CC="./compile")
     counts()
     assert is_observed()
-
-
-def test_a_makefile(family, folder):
-    (folder / "Makefile").write_text(
-        "CFLAGS = -O2 -MMD\nLDLIBS = -lpthread\nbank: bank.o add.o\n-include bank.d add.d\n"
-    )
-    call("make", "CC=unsnarl cc").check_returncode()
-    assert (folder / "add.d").exists()
-    assert fails_when_hunted("./bank")
-
-
-CONFIGURE = r"""#!/bin/sh
-# What configure scripts do: ask, try, look at what comes out.
-set -e
-: "${CC:=cc}"
-$CC --version >/dev/null
-echo 'int main(void) { return 0; }' > conftest.c
-$CC conftest.c
-test -x a.out && ./a.out
-$CC -c conftest.c && test -f conftest.o
-echo 'int main(void) { return no_such_thing(); }' > missing.c
-if $CC -Werror=implicit-function-declaration missing.c 2>/dev/null; then exit 1; fi
-echo '#include <pthread.h>
-int main(void) { return pthread_self() == 0; }' > conftest.c
-$CC $CFLAGS conftest.c -lpthread -o conftest && ./conftest
-if $CC -V >/dev/null 2>&1; then exit 1; fi
-printf 'bank: bank.c add.c\n\t%s -O2 $^ -o $@ -pthread\n' "$CC" > Makefile
-"""
-
-
-def test_a_configure_script(family, folder):
-    script = folder / "configure"
-    script.write_text(CONFIGURE)
-    script.chmod(0o755)
-    answer = call("./configure", CC="unsnarl cc", CFLAGS="-O2")
-    assert answer.returncode == 0, answer.stderr
-    call("make").check_returncode()
-    assert fails_when_hunted("./bank")
-
-
-CMAKE = """
-cmake_minimum_required(VERSION 3.20)
-project(bank C CXX)
-set(CMAKE_C_FLAGS -O2)
-find_package(Threads REQUIRED)
-add_library(add STATIC add.c)
-add_executable(bank bank.c)
-target_link_libraries(bank add Threads::Threads)
-add_executable(counter counter.cpp)
-target_link_libraries(counter Threads::Threads)
-"""
-
-
-@pytest.mark.parametrize("how", ["variable", "environment"])
-def test_cmake_with_the_wrapper_as_its_compiler(family, folder, how):
-    (folder / "CMakeLists.txt").write_text(CMAKE)
-    named = ("-DCMAKE_C_COMPILER=unsnarl-cc", "-DCMAKE_CXX_COMPILER=unsnarl-c++")
-    environment = {"CC": "unsnarl cc", "CXX": "unsnarl c++"} if how == "environment" else {}
-    call("cmake", "-B", "out", *(() if environment else named), **environment).check_returncode()
-    call("cmake", "--build", "out").check_returncode()
-    counts("out/counter")
-    assert is_observed("out/counter") and fails_when_hunted("out/bank")
-
-
-PACKAGE = """
-cmake_minimum_required(VERSION 3.20)
-project(bank C)
-set(CMAKE_C_FLAGS -O2)
-find_package(unsnarl 0.1 REQUIRED)
-add_library(add SHARED add.c)
-add_executable(bank bank.c)
-target_link_libraries(add PRIVATE unsnarl::probe)
-target_link_libraries(bank PRIVATE add unsnarl::probe)
-add_executable(same bank.c add.c)
-target_link_libraries(same PRIVATE unsnarl::probe)
-"""
-
-
-def test_the_cmake_package(family, folder):
-    """A target that asks for the probe has it; the compiler is the plain one."""
-    where = done("unsnarl", "doctor", "--folder", "cmake").strip()
-    (folder / "CMakeLists.txt").write_text(PACKAGE)
-    call("cmake", "-B", "out", f"-Dunsnarl_DIR={where}", CC=family).check_returncode()
-    call("cmake", "--build", "out").check_returncode()
-    assert is_observed("out/bank") and "uns_rt" not in symbols("out/libadd.so")
-    assert "__tsan_write4" in symbols("out/libadd.so")
-    assert fails_when_hunted("out/same")
-
-
-def test_the_packages_may_be_moved(folder):
-    where = Path(done("unsnarl", "doctor", "--folder", "cmake").strip()).parent
-    shutil.copytree(where / "cc", folder / "moved" / "cc")
-    for kind in ("cmake", "pkgconfig"):
-        shutil.copytree(where / kind, folder / "moved" / kind)
-        for file in (folder / "moved" / kind).iterdir():
-            assert str(where) not in file.read_text()
-    ask = ("pkg-config", "--cflags", "--libs", "unsnarl")
-    flags = done(*ask, PKG_CONFIG_PATH=str(folder / "moved" / "pkgconfig"))
-    assert str(where) not in flags
-    done("gcc", "counter.c", "-pthread", *flags.split())
-    counts()
-    assert is_observed()
-
-
-def test_pkg_config(family, folder):
-    where = done("unsnarl", "doctor", "--folder", "pkgconfig").strip()
-    package = "unsnarl" if family == "gcc" else f"unsnarl-{family}"
-    ask = ("pkg-config", "--cflags", "--libs", package)
-    flags = done(*ask, PKG_CONFIG_PATH=where).split()
-    done(family, "-O2", "bank.c", "add.c", "-pthread", *flags, "-o", "bank")
-    assert is_observed("./bank") and fails_when_hunted("./bank")
 
 
 def test_a_compiler_that_is_not_there_is_named(folder):
