@@ -8,7 +8,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard native/*/*.c native/*/*.h native/include/unsnarl/*.h) CMakeLists.txt pyproject.toml
+NATIVE := $(wildcard native/*/*.c native/*/*.h native/include/unsnarl/*.h native/packages/*) CMakeLists.txt pyproject.toml
 OTHERS := $(shell tools/other-pythons)
 
 .PHONY: demo test bench lint build clean format test-others evaluation

@@ -8,6 +8,8 @@ not do its work, 4 inconclusive.
 
 from __future__ import annotations
 
+import sys
+
 EXIT_OK = 0
 EXIT_FAILURE_FOUND = 1
 EXIT_USAGE = 2
@@ -36,6 +38,11 @@ ERRORS: dict[str, str] = {
         "The campaign's database or `campaign.json` cannot be read, or was written by a newer "
         "version. The run files beside it are untouched."
     ),
+    "code-changed": (
+        "The code of the target, or its build, is no longer what the campaign's runs were made of, "
+        "so nothing can be added to that campaign. `unsnarl replay` and `unsnarl verify` follow "
+        "its schedules in the code as it is now; a new hunt starts afresh."
+    ),
     "collection-failed": (
         "pytest could not collect the tests, or was told to run them in other processes. Its own "
         "output is shown. Nothing was run."
@@ -46,13 +53,18 @@ ERRORS: dict[str, str] = {
         "Nothing was run."
     ),
     "command-not-python": (
-        "The command is not a Python script, module or pytest call. Probes are placed in Python "
-        "code, so nothing could be observed. Name the Python program itself rather than a shell "
-        "script that starts it."
+        "The command is not a Python script, module or pytest call, nor a program. Probes are "
+        "placed in Python code, so nothing could be observed. Name the Python program itself "
+        "rather than a shell script that starts it."
     ),
     "command-unsupported": (
         "This form of the Python command line (`-c`, standard input) cannot be hunted. Put the "
         "code into a file."
+    ),
+    "compiler-conflict": (
+        "An option given to `unsnarl cc` or `unsnarl c++` cannot be had together with the probe: "
+        "another sanitizer has its own idea of memory, and there is no probe for 32-bit programs. "
+        "Nothing was compiled."
     ),
     "damaged-run-file": (
         "A run file is cut off or is not a run file. It is reported by name and skipped; the "
@@ -77,6 +89,10 @@ ERRORS: dict[str, str] = {
     "no-campaign": (
         "There is no stored campaign of that name (or of that command) under `.unsnarl/`. Run "
         "`unsnarl hunt` first, or start from the directory where it was run."
+    ),
+    "no-debug-info": (
+        "The program has the probe in it but no debug information, so no access could be told by "
+        "its line. Compile it with `-g` and do not strip it. Nothing was run."
     ),
     "no-finding": (
         "The campaign has no finding of that number: nothing failed, or the list is shorter."
@@ -107,8 +123,7 @@ ERRORS: dict[str, str] = {
     "nothing-instrumented": (
         "No module of the target was instrumented, so no access could be observed. The project "
         "root may be wrong (start from the project's directory), or the code lives in an "
-        "installed package: name it with `--include`. A C or C++ program must be built with "
-        "`unsnarl cc` or `unsnarl c++`, and neither be stripped nor lack debug information."
+        "installed package: name it with `--include`."
     ),
     "nothing-to-rank": (
         "The campaign has no failing run, so there is nothing that a ranking could explain."
@@ -118,6 +133,28 @@ ERRORS: dict[str, str] = {
         "code. Name a campaign in which something failed."
     ),
     "platform-unsupported": "unsnarl runs on Linux, on x86-64 and aarch64.",
+    "program-refused": (
+        "A run ended before it began: the program was built again while it was hunted, was built "
+        "with another version of unsnarl, or may not use the memory that the probe needs. What "
+        "was stored before is complete."
+    ),
+    "program-static": (
+        "A statically linked program cannot be observed: the probe stands between a program and "
+        "the shared libc. `unsnarl cc` refuses to link one, and `unsnarl hunt` to run one."
+    ),
+    "program-stripped": (
+        "The program was built with the probe, but its symbols have been removed since. Nothing "
+        "was run."
+    ),
+    "program-unsupported": (
+        "The file is no program that can run on this machine: it is built for another one or for "
+        "32 bits, it is a library or an object file, or it is cut off. Nothing was run."
+    ),
+    "program-without-probe": (
+        "The program was not built with `unsnarl cc` or `unsnarl c++`, so none of its accesses can "
+        "be seen. Nothing was run. In a project with a Makefile or a configure script: "
+        '`CC="unsnarl cc" CXX="unsnarl c++"`; with CMake: `-DCMAKE_C_COMPILER=unsnarl-cc`.'
+    ),
     "python-unsupported": (
         "The target's interpreter is not CPython 3.11 to 3.13. The probes are rewritten bytecode, "
         "which differs from version to version."
@@ -229,6 +266,16 @@ class ToolError(UnsnarlError):
 
     def __init__(self, slug: str, message: str, hint: str = "") -> None:
         super().__init__(slug, message, hint, EXIT_TOOL)
+
+
+def tell(error: UnsnarlError) -> None:
+    """Print an error: the message with its slug, what belongs to it, what to do next."""
+    head, _, rest = error.message.partition("\n")
+    print(f"unsnarl: error: {head} [{error.slug}]", file=sys.stderr)
+    if rest:
+        print(rest, file=sys.stderr)
+    if error.hint:
+        print(f"  {error.hint}", file=sys.stderr)
 
 
 def messages_page() -> str:

@@ -66,7 +66,7 @@ def test_a_module_that_does_not_exist(tmp_path):
 
 
 def test_a_command_that_is_not_python(tmp_path):
-    assert_error(unsnarl(tmp_path, "hunt", "--", "sh", "-c", "true"), 2, "command-not-python")
+    assert_error(unsnarl(tmp_path, "hunt", "--", "sh", "-c", "true"), 2, "program-without-probe")
 
 
 def test_a_script_with_a_syntax_error(tmp_path):

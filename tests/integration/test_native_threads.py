@@ -174,14 +174,14 @@ def test_every_entry_point_of_the_compilers_is_there():
         for name in theirs
         if name.startswith(("__tsan_", "Annotate")) and not not_called.match(name)
     }
-    ours = nm("-g", "--defined-only", library=compiler.folder() / compiler.LIBRARY)
+    ours = nm("-g", "--defined-only", library=compiler.folder() / "static" / compiler.LIBRARY)
     assert len(wanted) > 150
     assert sorted(wanted - ours) == []
 
 
 def test_the_probe_does_not_call_itself():
     """What the program's calls are turned into must not be what the probe's own calls are."""
-    used = nm("-u", library=compiler.folder() / compiler.LIBRARY)
+    used = nm("-u", library=compiler.folder() / "static" / compiler.LIBRARY)
     assert sorted(used & {*compiler.MEMORY, *compiler.TEXTS}) == []
 
 

@@ -254,7 +254,7 @@ def test_settings_come_from_pyproject(project, capsys):
         (["hunt", "--", "no-such-program"], "command-not-found"),
         (["hunt", "--", "missing.py"], "command-not-found"),
         (["hunt", "--", "python", "missing.py"], "command-not-found"),
-        (["hunt", "--", "sh", "-c", "true"], "command-not-python"),
+        (["hunt", "--", "sh", "-c", "true"], "program-without-probe"),
         (["hunt", "--", sys.executable, "-c", "pass"], "command-unsupported"),
         (["hunt", "--", sys.executable, "-m"], "command-unsupported"),
         (["hunt", "--fail-if", "(", "--", "program.py"], "bad-pattern"),
@@ -319,6 +319,7 @@ class TestTarget:
         scripts = project / "bin"
         scripts.mkdir()
         (scripts / "pytest").write_text(f"#!{sys.executable}\n")
+        (scripts / "pytest").chmod(0o755)
         found = target.parse(["bin/pytest", "-x"], project)
         assert (found.kind, found.args) == ("pytest", ("-x",))
         found = target.parse([sys.executable, "-m", "pytest", "-x"], project)
@@ -339,6 +340,7 @@ class TestTarget:
     def test_a_console_script_with_a_long_shebang(self, project):
         script = project / "tool"
         script.write_text(f"#!/bin/sh\n'''exec' \"{sys.executable}\" \"$0\" \"$@\"\n' '''\n")
+        script.chmod(0o755)
         assert target.parse(["./tool"], project).python.executable == sys.executable
 
     def test_a_script_elsewhere_has_its_own_root(self, project, tmp_path_factory):

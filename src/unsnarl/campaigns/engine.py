@@ -34,8 +34,16 @@ GRACE_SECONDS = 2.0
 CLOSE_SECONDS = 2.0
 MAX_DEATHS = 3
 TAIL_BYTES = 4000
-# Errors of the server that are the target's fault, not the tool's.
-USAGE_SLUGS = ("target-import-failed", "target-not-found", "collection-failed", "no-tests")
+# Errors of the server that are the target's fault, not the tool's, and what to do about them.
+BY_ITSELF = "make the command work by itself first"
+USAGE_HINTS = {
+    "target-import-failed": BY_ITSELF,
+    "target-not-found": BY_ITSELF,
+    "collection-failed": BY_ITSELF,
+    "no-tests": BY_ITSELF,
+    "no-debug-info": "build it again with -g, which `unsnarl cc` adds unless -g0 follows",
+    "program-stripped": "leave out `strip`, `-s` and `install -s`, or hunt the unstripped program",
+}
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -308,9 +316,8 @@ def complaint(error: Complaint, folder: Path, log: str) -> UnsnarlError:
     slug = error.slug if error.slug in ERRORS else "server-failed"
     parts = (error.message, error.output.strip() or log)
     text = "\n".join(part for part in parts if part)
-    code = EXIT_USAGE if slug in USAGE_SLUGS else EXIT_TOOL
-    hint = "make the command work by itself first" if code == EXIT_USAGE else ""
-    return UnsnarlError(slug, text, hint, code)
+    code = EXIT_USAGE if slug in USAGE_HINTS else EXIT_TOOL
+    return UnsnarlError(slug, text, USAGE_HINTS.get(slug, ""), code)
 
 
 def _last_bytes(file: IO[bytes]) -> bytes:

@@ -12,10 +12,15 @@ import msgspec
 from unsnarl.campaigns.engine import Done
 from unsnarl.campaigns.labels import Labeller, Verdict
 from unsnarl.campaigns.profile import waiting_frames
+from unsnarl.errors import UsageError
 from unsnarl.model.run import Failure, Frame
 from unsnarl.model.spelling import bare
 from unsnarl.probes.native.sites import MANGLED, plain_type
 from unsnarl.runfile import RunFile, RunFileError, SiteTable
+
+# As in native/include/unsnarl/rt.h: a program that cannot do what its plan says.
+EXIT_REFUSED = 98
+OURS = "unsnarl: "
 
 
 class Judge:
@@ -33,6 +38,8 @@ class Judge:
 
     def verdict(self, done: Done, run: RunFile | None, output: Path) -> Verdict:
         """The label of a run, with its failure and signature."""
+        if run is None and done.status == EXIT_REFUSED:
+            raise _refused(output)
         failures = tuple(map(self._placed, run.failures)) if run else ()
         waiting: list[Frame] = []
         if run is not None and run.waits:
@@ -65,3 +72,14 @@ class Judge:
     @cached_property
     def _table(self) -> SiteTable:
         return SiteTable.load(self._codes, self._root)
+
+
+def _refused(output: Path) -> UsageError:
+    """What the program, or what should have become it, wrote before anything was run."""
+    text = output.read_text(errors="replace") if output.exists() else ""
+    why = next((row for row in text.splitlines() if row.startswith(OURS)), "")
+    return UsageError(
+        "program-refused",
+        why.removeprefix(OURS) or "the program cannot be run under a plan",
+        "build it with this version of unsnarl, and hunt again",
+    )

@@ -9,7 +9,7 @@ with `unsnarl cc`.
 from __future__ import annotations
 
 import dataclasses
-import mmap
+import os
 import re
 import shutil
 import sys
@@ -21,11 +21,10 @@ from unsnarl.campaigns import interpreter
 from unsnarl.campaigns.interpreter import Interpreter
 from unsnarl.config import find_root
 from unsnarl.errors import UsageError
+from unsnarl.probes.native import elf
 
 Kind = Literal["script", "module", "pytest", "program"]
 PYTHON_NAME = re.compile(r"(python|pypy)[0-9.]*t?$")
-# What the probe looks for in its environment (native/probe_c/begin.c).
-PROBE = b"UNSNARL_PLAN="
 PYTEST_NAMES = ("pytest", "py.test")
 FLAGS_WITH_VALUE = ("-X", "-W", "--check-hash-based-pycs")
 # pip writes '''exec' /path/python "$0" "$@" where the interpreter's path is too long for a shebang.
@@ -62,7 +61,9 @@ def parse(command: Sequence[str], cwd: Path) -> Target:
         python = interpreter.resolve(_python_of_pytest(command[0], cwd))
         return _target(command, "pytest", tuple(command[1:]), python, cwd=cwd)
     script = _script(command[0], cwd)
-    if _has_probe(script):
+    if elf.is_elf(script):
+        _executable(command[0], script)
+        elf.check(script)
         args = (str(script), *command[1:])
         return _target(command, "program", args, interpreter.ours(), cwd=cwd)
     python = interpreter.resolve(_python_of(script))
@@ -143,6 +144,11 @@ def _not_found(word: str, why: str) -> NoReturn:
     )
 
 
+def _executable(word: str, path: Path) -> None:
+    if not os.access(path, os.X_OK):
+        _not_found(word, f"it is not executable (chmod +x {path})")
+
+
 def _script(word: str, cwd: Path) -> Path:
     """A script by path, as `python` would take it; else a console script on PATH."""
     if _is_path(word):
@@ -151,18 +157,6 @@ def _script(word: str, cwd: Path) -> Path:
     if found is None:
         _not_found(word, "it is not on PATH")
     return Path(found)
-
-
-def _has_probe(path: Path) -> bool:
-    """Whether it is a program that `unsnarl cc` linked."""
-    try:
-        with path.open("rb") as file:
-            if file.read(4) != b"\x7fELF":
-                return False
-            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                return content.find(PROBE) >= 0
-    except (OSError, ValueError):
-        return False
 
 
 def _is_path(word: str) -> bool:
@@ -175,11 +169,13 @@ def _python_of(script: Path) -> Path:
         return Path(sys.executable)
     named = _shebang(script)
     if named is not None:
+        _executable(str(script), script)
         return named
     raise UsageError(
         "command-not-python",
         f"{script} is neither a Python script nor a program built with `unsnarl cc`",
-        "name the Python program itself: unsnarl hunt -- python script.py",
+        "name the program itself: unsnarl hunt -- python script.py; what libtool has built is "
+        "in .libs/",
     )
 
 

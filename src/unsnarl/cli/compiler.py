@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`unsnarl cc` and `unsnarl c++`."""
+"""`unsnarl cc` and `unsnarl c++`, for the list of commands; most calls never come here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ VERBATIM = {"ignore_unknown_options": True, "help_option_names": []}
 def cc(arguments: tuple[str, ...]) -> None:
     """Compile C with the probe in it: CC="unsnarl cc" make.
 
-    The program runs as always; under `unsnarl hunt -- ./program` its threads are controlled.
+    The program runs as always; under `unsnarl hunt -- ./program` its threads are controlled. The
+    compiler is gcc, or the one in UNSNARL_CC. Where it must be one word, as for CMake: unsnarl-cc.
     """
     compiler.run("cc", arguments)
 
@@ -24,5 +25,8 @@ def cc(arguments: tuple[str, ...]) -> None:
 @click.command("c++", context_settings=VERBATIM)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def cxx(arguments: tuple[str, ...]) -> None:
-    """Compile C++ with the probe in it: CXX="unsnarl c++" make."""
+    """Compile C++ with the probe in it: CXX="unsnarl c++" make.
+
+    The compiler is g++, or the one in UNSNARL_CXX. In one word: unsnarl-c++.
+    """
     compiler.run("c++", arguments)

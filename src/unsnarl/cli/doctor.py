@@ -19,18 +19,28 @@ from unsnarl.errors import EXIT_OK, EXIT_TOOL, UnsnarlError
 
 MACHINES = ("x86_64", "aarch64")
 LIBRARIES = ("click", "rich", "numpy", "msgspec")
+# Beside the native core, for programs in C and C++ (CMakeLists.txt).
+FOLDERS = ("cmake", "pkgconfig")
 PYTHONS = ("python", "python3", "python3.11", "python3.12", "python3.13")
 
 Check = tuple[str, bool, str]
 
 
 @click.command()
+@click.option(
+    "--folder",
+    type=click.Choice(FOLDERS),
+    help="Print only the folder of the CMake package (unsnarl_DIR) or of the pkg-config files.",
+)
 @json_option()
-def doctor(json_file: str | None) -> int:
+def doctor(json_file: str | None, folder: str | None) -> int:
     """Check the installation: versions, the native core, processors, and which Pythons can be used.
 
     Exits with 3 if a hunt could not work.
     """
+    if folder is not None:
+        print(_folder(folder))
+        return EXIT_OK
     check_json_file(json_file)
     checks = [*_checks()]
     pythons = [*_pythons()]
@@ -64,6 +74,9 @@ def _checks() -> Iterator[Check]:
     yield "platform", system == "Linux" and machine in MACHINES, f"{system} {machine}"
     yield "python", *_this_python()
     yield "core", *_core()
+    for name in FOLDERS:
+        found = _folder(name)
+        yield name, found.is_dir(), str(found)
     for name in LIBRARIES:
         version = _version(name)
         yield name, bool(version), version or "not installed"
@@ -91,6 +104,12 @@ def _core() -> tuple[bool, str]:
     except ImportError as error:
         return False, f"cannot be imported: {error}"
     return True, str(core.__file__)
+
+
+def _folder(name: str) -> Path:
+    from unsnarl.probes.native import compiler  # noqa: PLC0415  not for --help
+
+    return compiler.folder().parent / name
 
 
 def _pinning() -> tuple[bool, str]:

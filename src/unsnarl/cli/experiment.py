@@ -17,8 +17,7 @@ from unsnarl.campaigns.judging import Judge
 from unsnarl.campaigns.replays import Replays
 from unsnarl.campaigns.store import Store, storing
 from unsnarl.cli import analysis
-from unsnarl.cli.shared import finding_of
-from unsnarl.errors import UsageError
+from unsnarl.cli.shared import code_changed, finding_of
 from unsnarl.experiments.prove import Kind, Prover
 from unsnarl.model.finding import Finding
 from unsnarl.reports.details import DetailedReport
@@ -59,11 +58,7 @@ def _prover(store: Store, kind: Kind) -> Iterator[Prover]:
     try:
         with Engine(found, folder, settings.jobs, settings.include) as engine:
             if (folder / "codes.json").read_bytes() != codes.read_bytes():
-                raise UsageError(
-                    "code-changed",
-                    f"the code is no longer what campaign {store.name} was hunted with",
-                    "ask whether its failures are gone: unsnarl verify; or hunt again",
-                )
+                raise code_changed(store.name)
             judge = Judge(found.root, codes, settings.fail_if)
             yield Prover(engine, judge, folder, settings.timeout, findings=1, kinds=(kind,))
     finally:

@@ -7,7 +7,6 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib import metadata
 from typing import NoReturn
 
 import click
@@ -22,11 +21,13 @@ from unsnarl.cli.rank import rank
 from unsnarl.cli.replay import replay
 from unsnarl.cli.show import show
 from unsnarl.cli.verify import verify
-from unsnarl.errors import EXIT_INTERRUPTED, EXIT_TOOL, UnsnarlError
+from unsnarl.errors import EXIT_INTERRUPTED, EXIT_TOOL, UnsnarlError, tell
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
+        from importlib import metadata  # noqa: PLC0415  slow to load, and compilers start often
+
         click.echo(f"unsnarl {metadata.version('unsnarl')}")
         context.exit()
 
@@ -82,13 +83,3 @@ def run(arguments: Sequence[str] | None = None) -> int:
         traceback.print_exc()
         print("unsnarl: error: this is a bug in unsnarl [internal-error]", file=sys.stderr)
         return EXIT_TOOL
-
-
-def tell(error: UnsnarlError) -> None:
-    """Print an error: the message with its slug, what belongs to it, what to do next."""
-    head, _, rest = error.message.partition("\n")
-    print(f"unsnarl: error: {head} [{error.slug}]", file=sys.stderr)
-    if rest:
-        print(rest, file=sys.stderr)
-    if error.hint:
-        print(f"  {error.hint}", file=sys.stderr)

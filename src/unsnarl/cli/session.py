@@ -23,7 +23,7 @@ from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.target import Target
 from unsnarl.cli import analysis
 from unsnarl.cli.progress import showing
-from unsnarl.cli.shared import write_json
+from unsnarl.cli.shared import code_changed, write_json
 from unsnarl.config import Settings
 from unsnarl.errors import EXIT_INTERRUPTED, UnsnarlError
 from unsnarl.experiments.constraints import Constraint
@@ -96,7 +96,9 @@ class Session:
     def _answer(self, campaign: Campaign) -> tuple[DetailedReport, int]:
         settings = self.settings
         start = time.monotonic()
+        before = self._stored_codes()
         with Engine(self.target, self.store.folder, settings.jobs, settings.include) as engine:
+            self._check_codes(before)
             stop = campaign.run(engine)
             figures = analysis.Figures(
                 tally=campaign.tally,
@@ -115,6 +117,17 @@ class Session:
             seconds: dict[str, float] = {"hunt": figures.seconds, **prover.seconds}
             report = replace(report, seconds=time.monotonic() - start, timings=seconds)
         return report, outcome.exit_code(campaign, stop, engine)
+
+    def _stored_codes(self) -> bytes:
+        codes = self.store.folder / "codes.json"
+        return codes.read_bytes() if self._resumed and codes.exists() else b""
+
+    def _check_codes(self, before: bytes) -> None:
+        """The runs of a campaign count sites by one list of them."""
+        codes = self.store.folder / "codes.json"
+        if before and codes.read_bytes() != before:
+            codes.write_bytes(before)
+            raise code_changed(self.store.name)
 
     def _interrupted(self, campaign: Campaign) -> UnsnarlError:
         return UnsnarlError(

@@ -71,3 +71,12 @@ def write_json(name: str, document: bytes) -> None:
         Path(name).write_bytes(document)
     except OSError as error:
         raise UsageError("bad-argument", f"cannot write {name}: {error.strerror}") from None
+
+
+def code_changed(campaign: str) -> UsageError:
+    """For what needs the very code of a campaign's runs."""
+    return UsageError(
+        "code-changed",
+        f"the code is no longer what campaign {campaign} was hunted with",
+        "ask whether its failures are gone: unsnarl verify; or hunt again",
+    )

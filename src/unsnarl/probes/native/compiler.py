@@ -1,19 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """`unsnarl cc` and `unsnarl c++`: the compiler, with the probe in it.
 
-The compiler's own -fsanitize=thread puts a call before every access. What it calls is ours: gcc is
-shown a folder in which our archive is called libtsan.a; clang is told to link no runtime at all.
+The compiler's own -fsanitize=thread puts a call before every access. What it calls is ours:
+
+    gcc    links what it finds as libtsan.a in the folder that it is shown: `static/` for programs,
+           `shared/` for libraries, whose calls the program answers that loads them
+    clang  is told of the calls behind its driver's back, so that it links no runtime; programs are
+           given the archive
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import re
+import shlex
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from unsnarl.errors import ToolError, UsageError
+from unsnarl.errors import ToolError, UnsnarlError, UsageError, tell
+from unsnarl.probes.native import arguments as command_lines
+from unsnarl.probes.native.arguments import Arguments
 
 DEFAULTS = {"cc": ("gcc", "cc", "clang"), "c++": ("g++", "c++", "clang++")}
 VARIABLES = {"cc": "UNSNARL_CC", "c++": "UNSNARL_CXX"}
@@ -27,55 +37,145 @@ WRAPS = [f"-Wl,--wrap={name}" for name in (*MEMORY, *TEXTS, *FORTIFIED)]
 LEFT_AS_CALLS = [f"-fno-builtin-{name}" for name in MEMORY]
 # A call that is a jump returns to its caller's caller: that would be its site.
 NO_JUMPS = "-fno-optimize-sibling-calls"
+# The compiler in a command such as `ccache x86_64-linux-gnu-gcc-12 -m64`.
+COMPILER = re.compile(r"(?:.*-)?(?:gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|c[89]9)(?:-[0-9.]+)?")
+# They put calls or memory of their own where ours must be.
+RIVALS = frozenset(("address", "hwaddress", "memory", "leak", "kernel-address", "dataflow"))
+GCC = (
+    "-g",
+    "-fsanitize=thread",
+    "--param=tsan-instrument-func-entry-exit=0",
+    NO_JUMPS,
+    *LEFT_AS_CALLS,
+)
+# Without the last one the read of `n++` is not told of.
+CLANG = (
+    "-fsanitize=thread",
+    "-mllvm",
+    "-tsan-instrument-func-entry-exit=0",
+    "-mllvm",
+    "-tsan-instrument-read-before-write=1",
+)
 
 
 def folder() -> Path:
-    """Where the probe's archive is."""
-    from unsnarl import _core  # noqa: PLC0415  not for --help
+    """Where the probe's archives are."""
+    found = importlib.util.find_spec("unsnarl._core")
+    if found is None or found.origin is None:
+        raise ToolError("build-missing", "the native core is not there", "reinstall unsnarl")
+    return Path(found.origin).parent / "cc"
 
-    return Path(_core.__file__).parent / "cc"
 
-
-def command(language: str, arguments: Sequence[str]) -> list[str]:
+def command(language: str, words: Sequence[str]) -> list[str]:
     """The compiler's command line for these arguments."""
     compiler = _compiler(language)
-    flags = _clang_flags(arguments) if "clang" in Path(compiler).name else _gcc_flags(arguments)
-    return [compiler, *flags, *arguments]
+    asked = command_lines.read(words)
+    if asked.step == "nothing":
+        return [*compiler, *words]
+    _check(asked)
+    if is_clang(compiler):
+        return [*compiler, *_clang_flags(asked), *words, *_clang_last(asked)]
+    return [*compiler, *_gcc_flags(asked), *words]
 
 
-def run(language: str, arguments: Sequence[str]) -> NoReturn:
+def run(language: str, words: Sequence[str]) -> NoReturn:
     """Become the compiler."""
-    if not (folder() / LIBRARY).exists():
-        raise ToolError("build-missing", f"{folder() / LIBRARY} is not there", "reinstall unsnarl")
-    words = command(language, arguments)
-    os.execvp(words[0], words)
+    if not (folder() / "static" / LIBRARY).exists():
+        raise ToolError("build-missing", f"{folder()} has no {LIBRARY}", "reinstall unsnarl")
+    line = command(language, words)
+    os.execvp(line[0], line)
 
 
-def _compiler(language: str) -> str:
-    named = os.environ.get(VARIABLES[language])
-    for word in (named,) if named else DEFAULTS[language]:
-        if shutil.which(word):
-            return word
+def become(language: str, words: Sequence[str]) -> int:
+    """`run` as a command of its own: gives the exit code of what went wrong."""
+    try:
+        run(language, words)
+    except UnsnarlError as error:
+        tell(error)
+        return error.exit_code
+
+
+def cc() -> int:
+    """The command `unsnarl-cc`, for build systems that want one word."""
+    return become("cc", sys.argv[1:])
+
+
+def cxx() -> int:
+    """The command `unsnarl-c++`."""
+    return become("c++", sys.argv[1:])
+
+
+def is_clang(compiler: Sequence[str]) -> bool:
+    """Whether the command is clang: by its name, else by what it links to, else by its word."""
+    name = next((word for word in compiler if COMPILER.fullmatch(Path(word).name)), compiler[0])
+    path = Path(shutil.which(name) or name)
+    for known in (path.name, path.resolve().name):
+        if "clang" in known:
+            return True
+        if "gcc" in known or "g++" in known:
+            return False
+    import subprocess  # noqa: PLC0415  slow to load, and seldom needed
+
+    asked = [*compiler, "--version"]
+    return "clang" in subprocess.run(asked, capture_output=True, text=True, check=False).stdout
+
+
+def _compiler(language: str) -> list[str]:
+    named = shlex.split(os.environ.get(VARIABLES[language], ""))
+    for words in (named,) if named else ([word] for word in DEFAULTS[language]):
+        if shutil.which(words[0]):
+            return words
     raise UsageError(
         "command-not-found",
-        f"there is no compiler called {named or ', '.join(DEFAULTS[language])}",
+        f"there is no compiler called {' '.join(named) or ', '.join(DEFAULTS[language])}",
         f"install one, or name it: {VARIABLES[language]}=…",
     )
 
 
-def _gcc_flags(arguments: Sequence[str]) -> list[str]:
-    flags = ["-g", "-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"]
-    flags += [NO_JUMPS, *LEFT_AS_CALLS]
-    if "-c" in arguments or "-S" in arguments or "-E" in arguments:
-        return flags
-    return [*flags, *WRAPS, "-static-libtsan", f"-B{folder()}", f"-L{folder()}"]
+def _check(asked: Arguments) -> None:
+    rivals = sorted(asked.sanitizers & RIVALS)
+    if rivals and not asked.refused:
+        raise UsageError(
+            "compiler-conflict",
+            f"-fsanitize={rivals[0]} and the probe cannot be in one program",
+            "build without it for a hunt, or with the plain compiler",
+        )
+    if asked.narrow:
+        raise UsageError(
+            "compiler-conflict",
+            "there is no probe for 32-bit programs",
+            "build for 64 bits, or with the plain compiler",
+        )
+    if asked.static and asked.step == "program" and not asked.refused:
+        raise UsageError(
+            "program-static",
+            "a statically linked program cannot be observed: its calls of libc cannot be seen",
+            "link it without -static; the probe itself is linked statically either way",
+        )
 
 
-def _clang_flags(arguments: Sequence[str]) -> list[str]:
-    # Without the last one the read of `n++` is not told of.
-    flags = ["-g", "-fsanitize=thread", "-mllvm", "-tsan-instrument-func-entry-exit=0", NO_JUMPS]
-    flags += ["-mllvm", "-tsan-instrument-read-before-write=1"]
-    if "-c" in arguments or "-S" in arguments or "-E" in arguments:
+def _gcc_flags(asked: Arguments) -> list[str]:
+    if asked.step == "compile":
+        return [*GCC]
+    if asked.refused or (asked.bare and asked.step == "program"):
+        return ["-g"]
+    kind = folder() / ("static" if asked.step == "program" else "shared")
+    return [*GCC, *WRAPS, "-static-libtsan", f"-B{kind}", f"-L{kind}"]
+
+
+def _clang_flags(asked: Arguments) -> list[str]:
+    if asked.refused or (asked.bare and asked.step == "program"):
+        return ["-g"]
+    flags = ["-g", NO_JUMPS] if asked.compiles else []
+    for word in CLANG if asked.compiles else ():
+        flags += ["-Xclang", word]
+    if asked.step != "program":
         return flags
-    whole = f"-Wl,--whole-archive,{folder() / LIBRARY},--no-whole-archive"
-    return [*flags, *WRAPS, "-fno-sanitize-link-runtime", whole, "-ldl", "-lpthread"]
+    archive = str(folder() / "static" / LIBRARY)
+    whole = ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"]
+    return [*flags, *WRAPS, *whole, "-ldl", "-lpthread"]
+
+
+def _clang_last(asked: Arguments) -> list[str]:
+    """The user's own -fsanitize=thread would bring the runtime that ours stands in for."""
+    return ["-fno-sanitize=thread"] if "thread" in asked.sanitizers else []

@@ -13,6 +13,8 @@ from unsnarl import _core
 from unsnarl.probes.native import sites
 
 PLAN = "UNSNARL_PLAN"
+# As in native/include/unsnarl/rt.h.
+EXIT_REFUSED = 98
 # From sys/personality.h: addresses are the same in every run, so cells and heap blocks are, too.
 _ADDR_NO_RANDOMIZE = 0x0040000
 
@@ -23,7 +25,13 @@ class Native:
     def __init__(self, args: list[str], cwd: str) -> None:
         self._args = args
         self._path = Path(cwd, args[0])
+        self._build = self._stamp()
         self._program = sites.Program(self._path)
+
+    def _stamp(self) -> tuple[int, ...]:
+        """What changes when a program is linked anew."""
+        found = self._path.stat()
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
     def codes(self) -> dict[str, Any]:
         """The content of codes.json; the runs count by its places."""
@@ -47,4 +55,12 @@ class Native:
         environment = os.environ | self.prepare(plan)
         ctypes.CDLL(None).personality(_ADDR_NO_RANDOMIZE)
         sys.stdout.flush()
-        os.execve(self._path, self._args, environment)
+        try:
+            # Its sites would be other places now.
+            if self._stamp() == self._build:
+                os.execve(self._path, self._args, environment)
+            why = "was built again since its sites were listed"
+        except OSError as error:
+            why = f"cannot be started: {error.strerror}"
+        os.write(2, f"unsnarl: {self._path} {why}\n".encode())
+        os._exit(EXIT_REFUSED)

@@ -83,7 +83,7 @@ class Program:
         self.path = path
         symbols = self._symbols()
         if END not in symbols or "uns_rt" not in symbols:
-            raise TargetError("nothing-instrumented", f"{path} is stripped: its symbols are needed")
+            raise TargetError("program-stripped", f"{path} is stripped: its symbols are needed")
         self.start = symbols.get(START, 0)
         self.limit = (symbols[END] - self.start) // UNIT + 1
 
@@ -99,7 +99,7 @@ class Program:
         sources = self._sources([call.back - 1 for call in calls])
         if not any(source.line for source in sources):
             raise TargetError(
-                "nothing-instrumented", f"{self.path} has no debug information: build it with -g"
+                "no-debug-info", f"{self.path} has no debug information: its lines are not known"
             )
         blocks: dict[int, list[tuple[Call, Source]]] = {}
         for call, source in zip(calls, sources, strict=True):

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a compiler's command line asks for: only as much as decides which flags are added to it.
+
+The words themselves are handed on as they are: what is not understood here is left to the compiler.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePath
+from typing import Literal, NamedTuple
+
+# What is made of the inputs. "nothing": there are none, the compiler is only asked for something.
+Step = Literal["nothing", "compile", "program", "library", "object"]
+
+# Their value may be the next word.
+WITH_VALUE = re.compile(
+    r"-(?:[oxILlDUABTuze]|M[FTQJ]|include|imacros|isystem|idirafter|iquote|iprefix|isysroot"
+    r"|iwithprefix(?:before)?|imultilib|X(?:linker|assembler|preprocessor|clang)|mllvm|target|arch"
+    r"|aux-info|dump(?:base|base-ext|dir)|wrapper|specs|-param|-sysroot)"
+)
+ONLY_COMPILE = frozenset(
+    ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--preprocess", "--compile", "--assemble"]
+)
+STATIC = frozenset(["-static", "--static", "-static-pie"])
+LIBRARY = frozenset(["-shared", "--shared", "-Wl,-shared", "-dynamiclib"])
+RELOCATABLE = frozenset(["-r", "-Wl,-r", "-Wl,--relocatable", "-Wl,-i"])
+BARE = frozenset(["-nostdlib", "--no-standard-libraries", "-nodefaultlibs", "-nolibc"])
+CODE = re.compile(r"\.(?:c|i|ii|cc|cp|cxx|cpp|CPP|c\+\+|C|S|sx|m|mi|mm|M|mii|ll|bc|h|hh|hpp|H|hxx)")
+SANITIZE = re.compile(r"-f(no-)?sanitize=(.+)")
+# At most so deep may a response file name another; gcc stops at 2000 files.
+DEPTH = 20
+
+
+class Arguments(NamedTuple):
+    """A command line of gcc or clang, as far as it matters here.
+
+    Attributes:
+        compiles: Some input is code, not only objects and libraries.
+        bare: Without the libraries that every program has: the probe cannot be in it.
+        sanitizers: Those that are switched on, by the user's own words.
+        refused: The user has switched ThreadSanitizer's calls off.
+    """
+
+    step: Step
+    compiles: bool
+    static: bool
+    bare: bool
+    narrow: bool
+    sanitizers: frozenset[str]
+    refused: bool
+
+
+def read(words: Sequence[str]) -> Arguments:
+    """Understand a command line, its response files included."""
+    plain = [*_expanded(words, DEPTH)]
+    inputs, code = _inputs(plain)
+    options = frozenset(plain)
+    on, off = _sanitizers(plain)
+    return Arguments(
+        step=_step(options) if inputs else "nothing",
+        compiles=code,
+        static=bool(options & STATIC),
+        bare=bool(options & BARE),
+        narrow=_last(plain, ("-m32", "-mx32", "-m64")) in ("-m32", "-mx32"),
+        sanitizers=on,
+        refused=bool(off & {"thread", "all"}),
+    )
+
+
+def _step(options: frozenset[str]) -> Step:
+    if options & ONLY_COMPILE:
+        return "compile"
+    if options & RELOCATABLE:
+        return "object"
+    return "library" if options & LIBRARY else "program"
+
+
+def _expanded(words: Iterable[str], depth: int) -> Iterator[str]:
+    for word in words:
+        inner = _response(word[1:]) if word.startswith("@") and depth else None
+        if inner is None:
+            yield word
+        else:
+            yield from _expanded(inner, depth - 1)
+
+
+def _response(name: str) -> list[str] | None:
+    """The words of a response file; None if there is none, as the compiler has it."""
+    try:
+        text = Path(name).read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None
+    try:
+        return shlex.split(text)
+    except ValueError:  # a quote is not closed
+        return text.split()
+
+
+def _inputs(words: Sequence[str]) -> tuple[bool, bool]:
+    """Whether there are inputs, and whether some of them are code."""
+    found, code, language = False, False, "none"
+    rest = iter(words)
+    for word in rest:
+        value = next(rest, "") if WITH_VALUE.fullmatch(word) else ""
+        if word == "-x" or (word.startswith("-x") and not value):
+            language = value or word[2:]
+        elif word.startswith("-l"):
+            found = True
+        elif not word.startswith("-") or word == "-":
+            found = True
+            code = code or _is_code(word, language)
+    return found, code
+
+
+def _is_code(word: str, language: str) -> bool:
+    if language == "none":
+        return bool(CODE.fullmatch(PurePath(word).suffix))
+    return language != "assembler"
+
+
+def _sanitizers(words: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Those switched on and those switched off, by the last word about each."""
+    on: set[str] = set()
+    off: set[str] = set()
+    for match in filter(None, map(SANITIZE.fullmatch, words)):
+        names = set(match[2].split(","))
+        if not match[1]:
+            on, off = on | names, off - names - {"all"}
+        else:
+            on, off = (set() if "all" in names else on - names), off | names
+    return frozenset(on), frozenset(off)
+
+
+def _last(words: Sequence[str], of: Sequence[str]) -> str:
+    return next((word for word in reversed(words) if word in of), "")

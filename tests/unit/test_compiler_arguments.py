@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a compiler's command line asks for."""
+
+import pytest
+
+from unsnarl.probes.native import compiler
+from unsnarl.probes.native.arguments import read
+
+
+@pytest.mark.parametrize(
+    ("line", "step"),
+    [
+        ("", "nothing"),
+        ("-v", "nothing"),
+        ("-O2 -Wall -o out", "nothing"),
+        ("-I include -D NAME -isystem other", "nothing"),
+        ("-MF deps -MT goal", "nothing"),
+        ("-Xlinker", "nothing"),
+        ("-Wl,--as-needed", "nothing"),
+        ("a.c", "program"),
+        ("a.o -lm", "program"),
+        ("-lm", "program"),
+        ("-l m", "program"),
+        ("-", "program"),
+        ("-c a.c", "compile"),
+        ("a.c -S", "compile"),
+        ("-E -", "compile"),
+        ("-M a.c", "compile"),
+        ("-MD a.c", "program"),
+        ("-fsyntax-only a.c", "compile"),
+        ("-shared a.o", "library"),
+        ("-r a.o", "object"),
+        ("-Wl,-r a.o", "object"),
+        ("-shared -c a.c", "compile"),
+    ],
+)
+def test_what_is_made(line, step):
+    assert read(line.split()).step == step
+
+
+@pytest.mark.parametrize(
+    ("line", "compiles"),
+    [
+        ("a.c", True),
+        ("a.cpp b.o", True),
+        ("a.o lib.a lib.so", False),
+        ("a.s", False),
+        ("a.S", True),
+        ("-x c data", True),
+        ("-xc++ data", True),
+        ("-x assembler a.c", False),
+        ("-x none a.c", True),
+        ("-x c -x none data", False),
+        ("-o a.c b.o", False),
+        ("-include a.c b.o", False),
+    ],
+)
+def test_whether_there_is_code(line, compiles):
+    assert read(line.split()).compiles == compiles
+
+
+@pytest.mark.parametrize(
+    ("line", "on", "refused"),
+    [
+        ("a.c", set(), False),
+        ("-fsanitize=address,undefined a.c", {"address", "undefined"}, False),
+        ("-fsanitize=address -fno-sanitize=address a.c", set(), False),
+        ("-fsanitize=address -fno-sanitize=all a.c", set(), True),
+        ("-fno-sanitize=thread a.c", set(), True),
+        ("-fno-sanitize=thread -fsanitize=thread a.c", {"thread"}, False),
+        ("-fno-sanitize=all -fsanitize=undefined a.c", {"undefined"}, False),
+        ("-fno-sanitize-recover=undefined a.c", set(), False),
+    ],
+)
+def test_sanitizers_by_the_last_word_about_each(line, on, refused):
+    found = read(line.split())
+    assert (found.sanitizers, found.refused) == (on, refused)
+
+
+def test_the_last_width_counts():
+    assert read(["-m32", "a.c"]).narrow
+    assert not read(["-m32", "-m64", "a.c"]).narrow
+
+
+def test_response_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "inner").write_text("-c")
+    (tmp_path / "outer").write_text("'with a space.c' @inner")
+    (tmp_path / "open").write_text("-shared 'never closed")
+    (tmp_path / "loop").write_text("a.c @loop")
+    assert read(["@outer"]).step == "compile"
+    assert read(["@open"]).step == "library"
+    assert read(["@loop"]).step == "program"
+    assert read(["@missing"]).step == "program"  # an input of that name, says the compiler
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("gcc", False),
+        ("x86_64-linux-gnu-gcc-12", False),
+        ("arm-none-eabi-g++", False),
+        ("clang-14", True),
+        ("/opt/llvm/bin/clang++", True),
+        ("ccache clang -m64", True),
+        ("ccache gcc", False),
+        ("distcc x86_64-linux-gnu-g++-12 -std=c++17", False),
+    ],
+)
+def test_a_compiler_is_known_by_its_name(words, expected):
+    assert compiler.is_clang(words.split()) is expected
+
+
+def test_a_compiler_is_known_by_what_its_name_leads_to(tmp_path):
+    (tmp_path / "clang-99").write_text("")
+    (tmp_path / "cc").symlink_to(tmp_path / "clang-99")
+    assert compiler.is_clang([str(tmp_path / "cc")])
