@@ -124,6 +124,7 @@ def test_figures_of_made_up_samples():
     assert found["native: of gcc's TSan"].value == pytest.approx(0.3)
     assert not found["native: of clang's TSan"].passes
     assert not found["native: of clang's TSan at worst (lu, 4 threads)"].passes
-    memory = native._memory(made)
-    assert memory.value == pytest.approx(6144 / 8192)
-    assert memory.passes
+    strict, wide = native._memory(made)
+    assert strict.value == pytest.approx(6144 / 8192)
+    assert wide.value == pytest.approx(6144 / (4 * 6144 + 4096))
+    assert strict.passes
