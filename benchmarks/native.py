@@ -247,7 +247,9 @@ def _recon(program: Program, plain: Way, rounds: int, sizes: dict[str, int]) -> 
     ways = {name: Way(program, FREE | options) for name, options in RECON.items()}
     samples = Samples()
     for kernel in NINE:
-        found = compared({"plain": plain, **ways}, min(rounds, 3), kernel, sizes[kernel] // 2, 4)
+        found = compared(
+            {"plain": plain, **ways}, min(rounds, 3), kernel, sizes[kernel] // 2, RECON_THREADS
+        )
         samples.found[(kernel, RECON_THREADS)] = found
     for name in RECON:
         factors = samples.factors(samples.found, name, "plain")
