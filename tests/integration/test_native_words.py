@@ -59,8 +59,9 @@ CASES = (
 
 
 @pytest.mark.parametrize("kind", ["read", "write"])
-@pytest.mark.parametrize(("name", "offset", "last", "changed"), CASES)
-def test_every_word_counts(tmp_path, name, offset, last, changed, kind):
+@pytest.mark.parametrize("case", CASES)
+def test_every_word_counts(tmp_path, case, kind):
+    name, offset, last, changed = case
     prefix, _, size = name.rpartition("_")
     touch = f"__tsan_{prefix}{'_' if prefix else ''}{kind}{size}"
     source = tmp_path / "words.c"
