@@ -97,7 +97,7 @@ def test_every_step_of_the_switching_program_can_switch(shop):
 
 def test_fast_path_has_both_figures_of_all_three():
     names = [figure.name for figure in fast_path.figures(quick=True)]
-    assert len(names) == len(set(names)) == 6
+    assert len(names) == len(set(names)) == 8
 
 
 def samples(**cpu):
