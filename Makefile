@@ -9,6 +9,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 NATIVE := $(wildcard native/*/*.c native/*/*.h native/include/unsnarl/*.h native/packages/*) CMakeLists.txt pyproject.toml
+KERNELS := $(wildcard benchmarks/native_kernels/*.[ch])
 OTHERS := $(shell tools/other-pythons)
 
 .PHONY: demo test bench lint build clean format test-others evaluation
@@ -40,12 +41,12 @@ lint: build
 	$(BIN)/ruff check src tests benchmarks evaluation tools
 	$(BIN)/ruff format --check src tests benchmarks evaluation tools
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $(filter %.c %.h,$(NATIVE))
+	$(BIN)/clang-format --dry-run --Werror $(filter %.c %.h,$(NATIVE)) $(KERNELS)
 	$(BIN)/python tools/check_sizes.py
 
 format:
 	$(BIN)/ruff format src tests benchmarks evaluation tools
-	$(BIN)/clang-format -i $(filter %.c %.h,$(NATIVE))
+	$(BIN)/clang-format -i $(filter %.c %.h,$(NATIVE)) $(KERNELS)
 
 clean:
 	rm -rf .venv .venv-others build

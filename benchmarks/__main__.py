@@ -13,7 +13,19 @@ from collections.abc import Iterator
 
 from benchmarks.figures import Figure, save, table
 
-NAMES = ("tracking", "windows", "controlled", "runs", "imports", "hunts", "growth", "analysis")
+NAMES = (
+    "tracking",
+    "windows",
+    "controlled",
+    "runs",
+    "imports",
+    "hunts",
+    "growth",
+    "analysis",
+    "native",
+    "fast_path",
+    "switching",
+)
 
 
 def main() -> int:

@@ -44,7 +44,8 @@ const struct uns_strategy *uns_strategy_named(const char *name);
 void uns_gate_lock(void);
 void uns_gate_unlock(void);
 struct uns_thread *uns_gate_choose(struct uns_thread *current);
-void uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to);
+struct uns_thread *uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to);
+void uns_gate_wake(struct uns_thread *sleeper); /* NULL: nobody */
 int uns_gate_anyone_outside(void);
 void uns_gate_close_segment(const struct uns_thread *t);
 void uns_gate_close_schedule(void);

@@ -36,28 +36,24 @@ static char thread_state(int32_t os_id) {
 }
 
 static void pass_on(struct uns_thread *stalled) {
-    struct uns_thread *next = NULL;
+    struct uns_thread *sleeper = NULL;
     uns_gate_lock();
     if (uns_gate.holder == stalled && stalled->state == UNS_RUNNING && !stalled->granted) {
         uns_rt.counters[UNS_COUNT_STALLS]++;
         stalled->state = UNS_OUTSIDE;
-        next = uns_gate_choose(NULL);
-        uns_gate_hand_over(stalled, next);
+        sleeper = uns_gate_hand_over(stalled, uns_gate_choose(NULL));
     }
     uns_gate_unlock();
-    if (next)
-        uns_futex_wake(&next->granted, 1);
+    uns_gate_wake(sleeper);
 }
 
 /* Nobody holds the token: has the time come for a thread that waits for it? */
 static void wake_late(void) {
     uns_gate_lock();
     struct uns_thread *next = uns_gate.holder ? NULL : uns_gate_choose(NULL);
-    if (next)
-        uns_gate_hand_over(NULL, next);
+    struct uns_thread *sleeper = next ? uns_gate_hand_over(NULL, next) : NULL;
     uns_gate_unlock();
-    if (next)
-        uns_futex_wake(&next->granted, 1);
+    uns_gate_wake(sleeper);
 }
 
 /* Whoever waits while a signal's handler waits for it comes back for that. An access waits for

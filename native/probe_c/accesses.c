@@ -21,9 +21,10 @@ static uint64_t cell_at(uintptr_t word) {
     return uns_cell_key(uns_mix(word), word);
 }
 
-/* A thread's first access of a free run, unless racy look-up is off: then there is no fast path. */
+/* A thread's first access of a free run. With noise, or without racy look-up, there is no fast
+ * path: it has no view. */
 static void look(struct uns_thread *t) {
-    if (!uns_view.mask && uns_rt.tracker.racy_lookup)
+    if (!uns_view.mask && uns_rt.tracker.racy_lookup && !uns_rt.held)
         uns_view_shadow(&uns_rt.tracker, &uns_c_shadow, &t->tracked);
 }
 
@@ -36,6 +37,8 @@ static void access_shadow(struct uns_thread *t, uint32_t point, uintptr_t addres
                           int write) {
     uintptr_t last = (address + size - 1) & ~(uintptr_t)(UNS_SHADOW_WORD - 1);
     look(t);
+    if (UNS_UNLIKELY(uns_rt.held))
+        uns_gate_access(t, point, 0, write, 1);
     uns_busy(); /* a signal's handler must not come in between */
     for (uintptr_t at = address & ~(uintptr_t)(UNS_SHADOW_WORD - 1); at <= last;
          at += UNS_SHADOW_WORD)
@@ -113,6 +116,16 @@ static inline void told_range(void *address, uint64_t size, int write, const voi
         slow(address, size, write, pc);
 }
 
+/* Two or three words, as vector code has them: no part of it is told of if all was seen. clang
+ * makes such code before it puts the calls in. */
+static inline void told_words(void *address, uint64_t size, int write, const void *pc) {
+    uintptr_t first = (uintptr_t)address, middle = first + size / 2, last = first + size - 1;
+    int seen = write ? uns_sees_write(first) && uns_sees_write(middle) && uns_sees_write(last)
+                     : uns_sees_read(first) && uns_sees_read(middle) && uns_sees_read(last);
+    if (UNS_UNLIKELY(!seen))
+        slow(address, size, write, pc);
+}
+
 #define PLAIN(n)                                                                                   \
     ENTRY void __tsan_read##n(void *address) {                                                     \
         uns_c_read(address, n, UNS_C_HERE);                                                        \
@@ -132,15 +145,15 @@ static inline void told_range(void *address, uint64_t size, int write, const voi
     }
 #define WIDE(n, name)                                                                              \
     ENTRY void __tsan_##name##read##n(void *address) {                                             \
-        told_range(address, n, 0, UNS_C_HERE);                                                     \
+        told_words(address, n, 0, UNS_C_HERE);                                                     \
     }                                                                                              \
     ENTRY void __tsan_##name##write##n(void *address) {                                            \
-        told_range(address, n, 1, UNS_C_HERE);                                                     \
+        told_words(address, n, 1, UNS_C_HERE);                                                     \
     }
 #define WIDE_BOTH(n, name)                                                                         \
     ENTRY void __tsan_##name##read_write##n(void *address) {                                       \
-        told_range(address, n, 0, UNS_C_HERE);                                                     \
-        told_range(address, n, 1, UNS_C_HERE);                                                     \
+        told_words(address, n, 0, UNS_C_HERE);                                                     \
+        told_words(address, n, 1, UNS_C_HERE);                                                     \
     }
 #define UNALIGNED(n) WIDE(n, unaligned_) WIDE(n, unaligned_volatile_) WIDE_BOTH(n, unaligned_)
 PLAIN(1)

@@ -45,12 +45,16 @@ static void *made(void *block, size_t size, const void *caller) {
     return block;
 }
 
+/* Who uses a block that is gone mostly uses its beginning. */
+#define MOST_FREED 512
+
 /* What a library frees for itself is nobody's event. */
 static void freeing(void *block, uint32_t site) {
     if (!block || !UNS_UNLIKELY(counts()))
         return;
+    size_t size = malloc_usable_size(block);
     if (site)
-        uns_c_accessed(site, block, malloc_usable_size(block), 1);
+        uns_c_accessed(site, block, size < MOST_FREED ? size : MOST_FREED, 1);
     if (uns_rt.gated)
         uns_c_block_freed(block);
 }

@@ -9,6 +9,7 @@
 #define BIG     44 /* bits of an address: what user space has, folded once */
 #define SMALL   24 /* the least that is worth it */
 #define PAGE    4096ull
+#define LARGE   (64 * PAGE) /* from here on blocks are mapped anew each time by malloc, too */
 /* A pair of points that a thread has seen so often is looked at every STEP-th time, and adds to the
  * contexts 2^PER_OCTAVE times while its count doubles. */
 #define OFTEN      256
@@ -239,7 +240,7 @@ void uns_shadow_forget(struct uns_shadow *shadow, uintptr_t address, uint64_t si
     last = last < end ? last : end;
     char *from = (char *)(((uintptr_t)first + PAGE - 1) & ~(PAGE - 1));
     char *to = (char *)((uintptr_t)last & ~(PAGE - 1));
-    if (to < from + 4 * PAGE) {
+    if (to < from + LARGE) {
         memset(first, 0, (size_t)(last - first));
         return;
     }
