@@ -5,54 +5,15 @@
 #define _GNU_SOURCE
 #include "probe.h"
 #include "runtime/plan_file.h"
-#include <dlfcn.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <unwind.h>
 
 #define PLAN "UNSNARL_PLAN="
 /* In a free run, so many writes that tell nobody anything may have one time: reading the clock
  * costs as much as all else on the slow path. */
 #define STALE 16u
-
-int uns_c_beginning;
-
-void *uns_c_next(const char *name) {
-    /* Old versions of these do not know clocks; dlsym may answer with them. */
-    void *found =
-        strncmp(name, "pthread_cond_", 13) ? NULL : dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
-    return found ? found : dlsym(RTLD_NEXT, name);
-}
-
-struct span {
-    uint32_t low, high;
-    int found;
-};
-
-static _Unwind_Reason_Code look(struct _Unwind_Context *context, void *data) {
-    struct span *span = data;
-    uint32_t site = uns_c_site((const void *)_Unwind_GetIP(context));
-    span->found |= site >= span->low && site < span->high;
-    return span->found ? _URC_END_OF_STACK : _URC_NO_REASON;
-}
-
-static int inside(uint32_t low, uint32_t high) {
-    struct span span = {low, high, 0};
-    uns_self->muted++; /* the unwinder has locks of its own */
-    _Unwind_Backtrace(look, &span);
-    uns_self->muted--;
-    return span.found;
-}
-
-/* A signal strikes right after the probe was told of the access that it is about. */
-static void note_end(void) {
-    if (uns_rt.fatal && uns_rt.fatal != SIGABRT && uns_self)
-        uns_c_note_signal(uns_rt.fatal, uns_self->last_site);
-    uns_c_note_addresses();
-}
 
 static void refuse(const char *why) {
     dprintf(STDERR_FILENO, "unsnarl: this program cannot be run under a plan: %s\n", why);
@@ -76,12 +37,13 @@ static void begin(int count, char **arguments, char **environment) {
     if (!path)
         return;
     static struct uns_plan plan;
-    static const struct uns_hooks hooks = {.inside = inside, .ending = note_end};
+    static const struct uns_hooks hooks = {.inside = uns_c_inside, .ending = uns_c_note_end};
     if (uns_plan_load(path, &plan) < 0)
         refuse("it was built with another version of unsnarl");
     unlink(path);
-    uint32_t sites = (uint32_t)((&etext - &__executable_start) / UNS_C_UNIT) + 1;
-    if (plan.site_limit != sites)
+    uint32_t sites = (uint32_t)((&etext - &__executable_start) / UNS_C_UNIT) + 1, listed;
+    const struct uns_module *program = uns_modules(&listed);
+    if (!listed || program->sites != sites)
         refuse("it was built again since its sites were listed");
     uns_c_beginning = 1;
     if (uns_run_begin(&plan, &hooks) < 0)
@@ -95,18 +57,3 @@ static void begin(int count, char **arguments, char **environment) {
 }
 __attribute__((section(".preinit_array"), used)) static void (*const preinit)(int, char **,
                                                                               char **) = begin;
-
-__attribute__((destructor)) static void finish(void) {
-    if (uns_rt.active)
-        uns_run_finish();
-}
-
-void _exit(int status) {
-    finish();
-    UNS_C_REAL(_exit)(status);
-    __builtin_unreachable();
-}
-
-void _Exit(int status) {
-    _exit(status);
-}

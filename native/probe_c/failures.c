@@ -61,6 +61,8 @@ void uns_c_note_signal(int number, uint32_t site) {
 }
 
 void uns_c_verdict(void) {
+    if (uns_rt.hooks.verdict)
+        uns_rt.hooks.verdict();
     uns_gate_deadlock_edges();
     uns_c_note_failure("deadlock", "Deadlock", "no thread can go on", NULL, 0, NULL);
     uns_run_finish();

@@ -6,16 +6,13 @@
 #include "probe.h"
 #include <stdio.h>
 
-extern char end; /* of the program's data */
-
 static uint32_t *offsets; /* by site: from the program's start, 0: elsewhere */
 
 void uns_c_remember(uint32_t site, const volatile void *address) {
-    uintptr_t offset = (uintptr_t)address - (uintptr_t)&__executable_start;
     if (!offsets)
         offsets = uns_pages((size_t)(uns_rt.site_limit + 1) * sizeof *offsets);
     if (offsets && site < uns_rt.site_limit)
-        offsets[site] = address < (const volatile void *)&end ? (uint32_t)offset : 0;
+        offsets[site] = uns_c_offset(address);
 }
 
 void uns_c_note_addresses(void) {

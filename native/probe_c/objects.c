@@ -46,8 +46,9 @@ void uns_c_forget(const void *address) {
 }
 
 int uns_c_take(struct uns_lock *lock, uint32_t site, int64_t timeout_ns) {
+    int inside = uns_c_may_switch() ? !site : UNS_STAYS;
     for (;;) {
-        enum uns_grant outcome = uns_lock_acquire(lock, site, timeout_ns, !site);
+        enum uns_grant outcome = uns_lock_acquire(lock, site, timeout_ns, inside);
         if (outcome == UNS_DEADLOCKED)
             uns_c_verdict();
         if (outcome != UNS_INTERRUPTED)

@@ -13,14 +13,38 @@
 /* A site is a return address inside the program, from its start, in units of 4 bytes: no two calls
  * are nearer to each other. */
 #define UNS_C_UNIT 4
-extern char __executable_start, etext;
+#pragma GCC visibility push(hidden)
+/* modules.c: the same for shared libraries, each of which has its first site. 0: not listed. */
+uint32_t uns_c_site_elsewhere(const void *pc);
+uint32_t uns_c_offset_elsewhere(const volatile void *address);
+int uns_c_owns(uint32_t site);
+void uns_c_missed(const void *pc);
+void uns_c_note_unlisted(void);
+
+#ifdef UNS_C_LIBRARY /* the probe of libraries (guest.c): the program is not ours */
+static inline uint32_t uns_c_site(const void *pc) {
+    return uns_c_site_elsewhere(pc);
+}
+/* Where in the data of all modules an address is, 0: in none. */
+static inline uint32_t uns_c_offset(const volatile void *address) {
+    return uns_c_offset_elsewhere(address);
+}
+#else
+extern char __executable_start, etext, end;
 
 static inline uint32_t uns_c_site(const void *pc) {
     uintptr_t offset = (uintptr_t)pc - (uintptr_t)&__executable_start;
-    return offset < (uintptr_t)&etext - (uintptr_t)&__executable_start
+    return UNS_LIKELY(offset < (uintptr_t)&etext - (uintptr_t)&__executable_start)
                ? (uint32_t)(offset / UNS_C_UNIT)
-               : 0;
+               : uns_c_site_elsewhere(pc);
 }
+static inline uint32_t uns_c_offset(const volatile void *address) {
+    uintptr_t offset = (uintptr_t)address - (uintptr_t)&__executable_start;
+    return offset < (uintptr_t)&end - (uintptr_t)&__executable_start
+               ? (uint32_t)offset
+               : uns_c_offset_elsewhere(address);
+}
+#endif
 
 /* Events of the calling thread count: a run is under way, and it is not past its end. */
 static inline int uns_c_on(void) {
@@ -28,6 +52,11 @@ static inline int uns_c_on(void) {
 }
 static inline int uns_c_gated(void) {
     return uns_c_on() && uns_rt.gated;
+}
+/* Another thread may come before the next operation. Where the language has a lock of its own, only
+ * while the calling thread does not hold it. */
+static inline int uns_c_may_switch(void) {
+    return uns_rt.any_access || !uns_rt.hooks.exclusive || !uns_rt.hooks.exclusive();
 }
 #define UNS_C_HERE   __builtin_return_address(0)
 #define UNS_C_SITE() uns_c_site(UNS_C_HERE)
@@ -41,6 +70,8 @@ static inline int uns_c_gated(void) {
         real;                                                                                      \
     })
 void *uns_c_next(const char *name);
+int uns_c_inside(uint32_t low, uint32_t high);
+void uns_c_note_end(void);
 
 /* A thing of libc's that threads wait for, by its address. */
 enum uns_c_kind { UNS_C_MUTEX = 1, UNS_C_COND, UNS_C_SEM, UNS_C_RWLOCK, UNS_C_BARRIER, UNS_C_ONCE };
@@ -96,4 +127,5 @@ void uns_c_note_failure(const char *kind, const char *type, const char *message,
                         unsigned line, const char *function);
 void uns_c_note_signal(int number, uint32_t site);
 extern int uns_c_beginning; /* the runtime makes a thread of its own */
+#pragma GCC visibility pop
 #endif

@@ -30,6 +30,11 @@ void uns_gate_forget(struct uns_thread *t);
 void uns_gate_noise(struct uns_thread *t);
 enum uns_grant uns_gate_leave(struct uns_thread *t);
 
+/* modules.c */
+void uns_guest_begins(void);
+void uns_guest_ends(void);
+int uns_inside(uint32_t low, uint32_t high);
+
 int uns_watch_begin(double time_limit);
 
 uint64_t uns_random(uint64_t *state);

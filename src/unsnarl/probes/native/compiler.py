@@ -18,6 +18,8 @@ from unsnarl.errors import ToolError, UsageError
 DEFAULTS = {"cc": ("gcc", "cc", "clang"), "c++": ("g++", "c++", "clang++")}
 VARIABLES = {"cc": "UNSNARL_CC", "c++": "UNSNARL_CXX"}
 LIBRARY = "libtsan.a"
+# Of the linker: what libraries are to find in a program; which of a library's calls are ours.
+EXPORTS, WRAPS = "program.list", "library.wraps"
 
 
 def folder() -> Path:
@@ -58,7 +60,8 @@ def _gcc_flags(arguments: Sequence[str]) -> list[str]:
     flags = ["-g", "-fsanitize=thread", "--param=tsan-instrument-func-entry-exit=0"]
     if "-c" in arguments or "-S" in arguments or "-E" in arguments:
         return flags
-    return [*flags, "-static-libtsan", f"-B{folder()}", f"-L{folder()}"]
+    flags += ["-static-libtsan", f"-B{folder()}", f"-L{folder()}"]
+    return [*flags, *_link_flags(arguments)]
 
 
 def _clang_flags(arguments: Sequence[str]) -> list[str]:
@@ -67,5 +70,18 @@ def _clang_flags(arguments: Sequence[str]) -> list[str]:
     flags += ["-mllvm", "-tsan-instrument-read-before-write=1"]
     if "-c" in arguments or "-S" in arguments or "-E" in arguments:
         return flags
-    whole = f"-Wl,--whole-archive,{folder() / LIBRARY},--no-whole-archive"
-    return [*flags, "-fno-sanitize-link-runtime", whole, "-ldl", "-lpthread"]
+    flags.append("-fno-sanitize-link-runtime")
+    if "-shared" not in arguments:
+        flags.append(f"-Wl,--whole-archive,{folder() / LIBRARY},--no-whole-archive")
+        flags += ["-ldl", "-lpthread"]
+    return [*flags, *_link_flags(arguments)]
+
+
+def _link_flags(arguments: Sequence[str]) -> list[str]:
+    """A library has no probe in it: it needs the shared one, or finds that of its program."""
+    if "-shared" not in arguments:
+        return [f"-Wl,--dynamic-list={folder() / EXPORTS}"]
+    package = folder().parent
+    needed = "-Wl,--push-state,--no-as-needed,-lunsnarl_c,--pop-state"
+    wraps = f"-Wl,@{folder() / WRAPS}"
+    return [f"-L{package}", f"-Wl,-rpath,{package}", "-Wl,--build-id", wraps, needed]

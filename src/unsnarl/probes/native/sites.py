@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from unsnarl.probes.python.launcher import TargetError
 
 UNIT = 4
-START, END = "__executable_start", "etext"
+START, END, IMAGE_END = "__executable_start", "etext", "_end"
 READS = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:read|vptr_read)")
 WRITES = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:write|vptr_update)")
 ATOMICS = re.compile(r"__tsan_(?:atomic|mem|read_write|unaligned_read_write)")
@@ -25,7 +25,7 @@ WAITS = re.compile(r"(?:pthread|sem|mtx|cnd|thrd)_|sleep$|usleep$|sched_yield$")
 SYSTEM = "/usr/"
 DATA = tuple("bBdDrRgGsSuV")
 _FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
-_CALL = re.compile(r"^\s*([0-9a-f]+):\s.*\b(?:call|jmp|bl?)q?\s.*<([A-Za-z_0-9]+)(?:@plt)?>")
+_CALL = re.compile(r"^\s*([0-9a-f]+):\s.*\b(?:call|jmp|bl?)q?\s.*<([A-Za-z_0-9]+)(?:@\w+)?>")
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s")
 _INLINED = " (discriminator"
 
@@ -55,7 +55,9 @@ class Program:
         if END not in symbols or "uns_rt" not in symbols:
             raise TargetError("nothing-instrumented", f"{path} is stripped: its symbols are needed")
         self.start = symbols.get(START, 0)
+        self.first = self.offset = 0  # of its sites and of its variables, among those of others
         self.limit = (symbols[END] - self.start) // UNIT + 1
+        self.image = symbols.get(IMAGE_END, symbols[END]) - self.start
 
     def codes(self) -> dict[str, Any]:
         """The content of codes.json."""
@@ -73,22 +75,12 @@ class Program:
         codes = [self._code(start, functions[start], found) for start, found in blocks.items()]
         return {
             "version": 1,
-            "watermark": self.limit,
+            "watermark": self.first + self.limit,
             "modules": len({one.file for one in sources if one.line and _is_source(one.file)}),
             "probes": sum(len(found) for found in blocks.values()),
             "codes": codes,
             "symbols": list(self._variables()),
         }
-
-    def places(self, dump: dict[str, Any]) -> array[int]:
-        """By site the first one of its place: a function may be compiled into several others."""
-        first: dict[tuple[str, ...], int] = {}
-        found = array("I", range(self.limit))
-        for code in dump["codes"]:
-            for offset, kind, _, line, *_, function, file in code["sites"]:
-                site = code["base"] + offset
-                found[site] = first.setdefault((file, function, str(line), kind), site)
-        return found
 
     def _code(self, start: int, end: int, found: Sequence[tuple[Call, Source]]) -> dict[str, Any]:
         base = self._site(start)
@@ -107,14 +99,14 @@ class Program:
         }
 
     def _site(self, address: int) -> int:
-        return (address - self.start) // UNIT
+        return self.first + (address - self.start) // UNIT
 
     def _variables(self) -> Iterator[tuple[int, int, str]]:
         """The global and static variables: where they begin, their size, their name."""
         for line in self._tool("nm", "-S", "-C", str(self._path)):
             row = line.split(maxsplit=3)
             if len(row) == 4 and row[2] in DATA:
-                yield int(row[0], 16) - self.start, int(row[1], 16), row[3]
+                yield self.offset + int(row[0], 16) - self.start, int(row[1], 16), row[3]
 
     def _symbols(self) -> dict[str, int]:
         rows = (line.split() for line in self._tool("nm", str(self._path)))
@@ -146,10 +138,10 @@ class Program:
         text = "\n".join(map(hex, addresses))
         lines = self._tool("addr2line", "-e", str(self._path), "-f", "-i", "-C", "-a", text=text)
         found = [[_source(*pair) for pair in batched(block)] for block in _blocks(lines)]
-        return [
-            next((one for one in frames if not one.file.startswith(SYSTEM)), frames[0])
-            for frames in found
-        ]
+        return [self._chosen(frames) for frames in found]
+
+    def _chosen(self, frames: Sequence[Source]) -> Source:
+        return next((one for one in frames if not one.file.startswith(SYSTEM)), frames[0])
 
     def _tool(self, *command: str, text: str = "") -> list[str]:
         try:
@@ -158,6 +150,15 @@ class Program:
             message = f"{command[0]} is needed to list the sites of a program (package binutils)"
             raise TargetError("tool-missing", message) from None
         return done.stdout.splitlines()
+
+
+def add_places(found: array[int], codes: Iterable[dict[str, Any]]) -> None:
+    """Put down by site the first one of its place: a function may be compiled into others."""
+    first: dict[tuple[str, ...], int] = {}
+    for code in codes:
+        for offset, kind, _, line, *_, function, file in code["sites"]:
+            site = code["base"] + offset
+            found[site] = first.setdefault((file, function, str(line), kind), site)
 
 
 def _kind(name: str) -> str:

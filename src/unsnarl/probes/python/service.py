@@ -27,6 +27,7 @@ from unsnarl.probes.python.channel import Channel
 from unsnarl.probes.python.output import Output
 
 if TYPE_CHECKING:
+    from unsnarl.probes.native.libraries import Libraries
     from unsnarl.probes.python.launcher import Target
 
 _ALL = 1 << 30
@@ -76,7 +77,7 @@ class Server:
         from unsnarl.probes.native.program import Native  # noqa: PLC0415
         from unsnarl.probes.python.forks import Forks  # noqa: PLC0415
 
-        program = Native(self._setup["command"]["args"], self._setup["cwd"])
+        program = Native(self._setup["command"]["args"], self._setup)
         dump = program.codes()
         _write_atomically(self._setup["codes"], json.dumps(dump, separators=(",", ":")))
         self._output.settle(False)
@@ -112,9 +113,12 @@ class Server:
 
         try:
             dump = registry.dump()
+            extensions = self._extensions()
+            extensions.add_to(dump)
             _write_atomically(self._setup["codes"], json.dumps(dump, separators=(",", ":")))
             failures.use_codes(dump)
             known = places.Places(registry.REGISTRY.blocks, dump)
+            extensions.add_places(known.first, dump)
             registry.core().set_places(known.first)
             registry.REGISTRY.late = known.add
             self._output.settle(target.private_scratch)
@@ -126,6 +130,22 @@ class Server:
             self._refuse("server-failed", str(error))
         self._output.redirect(plan["output"])
         child.begin(plan, dump["watermark"])
+
+    def _extensions(self) -> Libraries:
+        """Instrumented extensions, those that no run has imported yet included."""
+        from unsnarl.probes.native import libraries  # noqa: PLC0415  pathlib is slow to load
+        from unsnarl.probes.python import registry  # noqa: PLC0415
+
+        root = libraries.Path(self._setup["root"])
+        found = [
+            *libraries.loaded(),
+            *libraries.below(root),
+            *libraries.named(self._setup["include"], root),
+        ]
+        extensions = libraries.Libraries(found, registry.REGISTRY.watermark, 0)
+        registry.REGISTRY.reserve(extensions.limit)
+        registry.core().set_modules(extensions.modules)
+        return extensions
 
     def _ready(self, dump: dict[str, Any]) -> dict[str, Any]:
         return {
