@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from unsnarl import _core
-from unsnarl.probes.native import libraries, sites
+from unsnarl.probes.native import finding, libraries, sites
 
 PLAN = "UNSNARL_PLAN"
 # From sys/personality.h: addresses are the same in every run, so cells and heap blocks are, too.
@@ -25,12 +25,8 @@ class Native:
         self._args = args
         self._path = Path(setup["cwd"], args[0])
         self._program = sites.Program(self._path)
-        root = Path(setup["root"])
-        found = [
-            *libraries.needed_by(self._path),
-            *libraries.below(root),
-            *libraries.named(setup["include"], root),
-        ]
+        found = libraries.needed_by(self._path)
+        found += finding.in_project(setup["root"], setup["include"])
         self._libraries = libraries.Libraries(found, self._program.limit, self._program.image)
 
     def codes(self) -> dict[str, Any]:

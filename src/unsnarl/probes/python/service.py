@@ -27,7 +27,7 @@ from unsnarl.probes.python.channel import Channel
 from unsnarl.probes.python.output import Output
 
 if TYPE_CHECKING:
-    from unsnarl.probes.native.libraries import Libraries
+    from unsnarl.probes.python.extensions import Extensions
     from unsnarl.probes.python.launcher import Target
 
 _ALL = 1 << 30
@@ -57,6 +57,7 @@ class Server:
         # loaded here, so that a core that is missing or broken can be reported to the parent
         from unsnarl.probes.python import (  # noqa: PLC0415
             child,
+            extensions,
             importer,
             launcher,
             sync,
@@ -68,9 +69,10 @@ class Server:
         sync.install()
         child.install()
         importer.install(self._setup["root"], self._setup["include"])
+        native = extensions.Extensions(self._setup["root"], self._setup["include"])
         target = launcher.prepare(self._setup["command"], self._setup["cwd"])
         self._import_ahead(target, limit)
-        child.conduct(lambda: target.run(lambda: self._fork_point(target)))
+        child.conduct(lambda: target.run(lambda: self._fork_point(target, native)))
 
     def _serve_program(self) -> NoReturn:
         """Serve runs of a program that has no Python in it."""
@@ -106,14 +108,13 @@ class Server:
             if _thread._count() > threads:
                 self._restart(index)
 
-    def _fork_point(self, target: Target) -> None:
+    def _fork_point(self, target: Target, extensions: Extensions) -> None:
         """Everything is loaded: answer the parent, serve; returns in the children only."""
         from unsnarl.probes.python import child, failures, places, registry  # noqa: PLC0415
         from unsnarl.probes.python.forks import Forks  # noqa: PLC0415
 
         try:
             dump = registry.dump()
-            extensions = self._extensions()
             extensions.add_to(dump)
             _write_atomically(self._setup["codes"], json.dumps(dump, separators=(",", ":")))
             failures.use_codes(dump)
@@ -130,22 +131,6 @@ class Server:
             self._refuse("server-failed", str(error))
         self._output.redirect(plan["output"])
         child.begin(plan, dump["watermark"])
-
-    def _extensions(self) -> Libraries:
-        """Instrumented extensions, those that no run has imported yet included."""
-        from unsnarl.probes.native import libraries  # noqa: PLC0415  pathlib is slow to load
-        from unsnarl.probes.python import registry  # noqa: PLC0415
-
-        root = libraries.Path(self._setup["root"])
-        found = [
-            *libraries.loaded(),
-            *libraries.below(root),
-            *libraries.named(self._setup["include"], root),
-        ]
-        extensions = libraries.Libraries(found, registry.REGISTRY.watermark, 0)
-        registry.REGISTRY.reserve(extensions.limit)
-        registry.core().set_modules(extensions.modules)
-        return extensions
 
     def _ready(self, dump: dict[str, Any]) -> dict[str, Any]:
         return {
