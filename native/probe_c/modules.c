@@ -94,7 +94,10 @@ static const struct loaded *learn(uintptr_t address) {
     return found;
 }
 
+/* Before a run it is not known yet which ones are listed. */
 uint32_t uns_c_site_elsewhere(const void *pc) {
+    if (!uns_rt.active)
+        return 0;
     const struct loaded *found = find((uintptr_t)pc);
     if (UNS_UNLIKELY(!found))
         found = learn((uintptr_t)pc);

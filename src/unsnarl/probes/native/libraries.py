@@ -41,7 +41,7 @@ class Library(Program):
 
     def _chosen(self, frames: Sequence[Source]) -> Source:
         """Counting references is the interpreter's affair, whoever's line it is compiled into."""
-        if PYTHON in frames[0].file:
+        if PYTHON in frames[0].file or frames[0].function.startswith(("Py_", "_Py_")):
             return Source("", "", 0)
         return super()._chosen(frames)
 
