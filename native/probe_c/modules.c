@@ -132,11 +132,14 @@ void uns_c_missed(const void *pc) {
         found->asked = 1;
 }
 
+/* For the parent to tell; a name that JSON would have to quote is left out. */
 void uns_c_note_unlisted(void) {
     char note[4096];
     for (uint32_t i = 0; i < used; i++) {
+        if (!all[i].asked || strpbrk(all[i].name, "\"\\\n\t"))
+            continue;
         int length = snprintf(note, sizeof note, "{\"unlisted\": \"%s\"}", all[i].name);
-        if (all[i].asked && length < (int)sizeof note)
+        if (length < (int)sizeof note)
             uns_note(note, (uint32_t)length);
     }
 }

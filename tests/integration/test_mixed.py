@@ -280,8 +280,8 @@ def unsnarl(folder, *arguments):
     return run(folder, sys.executable, "-m", "unsnarl", *arguments)
 
 
-def hunt(folder, *command, runs="150", switch="gil"):
-    options = ("--fail", "10", "--pass", "10", "--max-runs", runs, "--switch", switch)
+def hunt(folder, *command, runs="150", switch="gil", more=()):
+    options = (*more, "--fail", "10", "--pass", "10", "--max-runs", runs, "--switch", switch)
     done = unsnarl(folder, "hunt", *options, "--seed", "5", "--json", "answer.json", "--", *command)
     assert done.returncode in {0, 1}, done.stdout + done.stderr
     return json.loads((folder / "answer.json").read_text())
@@ -388,6 +388,21 @@ def test_a_program_and_its_library_are_one_target(tmp_path, flags):
     told = places(finding["explanation"])
     assert ("shop.c", "take", line_of(SHOP, "/* take */")) in told
     assert failure["signature"].startswith("assert in main.c:main [assert(left() == 8);")
+
+
+def test_a_library_from_elsewhere_has_to_be_named(tmp_path):
+    folder, elsewhere = tmp_path / "here", tmp_path / "there"
+    for one in (folder, elsewhere):
+        one.mkdir()
+    shop(elsewhere)
+    (folder / "pyproject.toml").touch()
+    (folder / "main.c").write_text(MAIN.replace("./libshop.so", "../there/libshop.so"))
+    built(folder, "-pthread", "-DLATE", "main.c", "-o", "main", "-ldl")
+    report = hunt(folder, "./main", runs="20")
+    (warning,) = [one for one in report["warnings"] if one["slug"] == "library-not-listed"]
+    assert "libshop.so" in warning["message"]
+    report = hunt(folder, "./main", more=("--include", "../there/libshop.so", "--no-confirm"))
+    assert report["failures"][0]["findings"][0]["variables"] == ["stock"]
 
 
 def test_a_library_works_in_a_program_built_otherwise(tmp_path):

@@ -22,6 +22,7 @@ class Notes(msgspec.Struct, frozen=True):
     codes: tuple[Code, ...]
     values: tuple[Any, ...]
     addresses: dict[int, int] = {}  # by site, in the data of a C program
+    unlisted: tuple[str, ...] = ()  # instrumented libraries whose sites are not known
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -33,6 +34,7 @@ class _Line(msgspec.Struct, frozen=True):
     codes: tuple[Code, ...] = ()
     values: tuple[Any, ...] = ()
     addresses: dict[int, int] | None = None
+    unlisted: str = ""
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -46,6 +48,7 @@ def parse_notes(text: bytes) -> Notes:
     addresses: dict[int, int] = {}
     codes: list[Code] = []
     values: list[Any] = []
+    unlisted: list[str] = []
     for line in _lines(text):
         plan.update(line.run or {})
         failures.extend([line.failure] if line.failure else [])
@@ -53,7 +56,16 @@ def parse_notes(text: bytes) -> Notes:
         addresses.update(line.addresses or {})
         codes.extend(line.codes)
         values.extend(line.values)
-    return Notes(plan, tuple(failures), variables, tuple(codes), tuple(values), addresses)
+        unlisted.extend([line.unlisted] if line.unlisted else [])
+    return Notes(
+        plan,
+        tuple(failures),
+        variables,
+        tuple(codes),
+        tuple(values),
+        addresses,
+        tuple(unlisted),
+    )
 
 
 def _lines(text: bytes) -> Iterator[_Line]:

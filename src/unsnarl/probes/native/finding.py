@@ -22,7 +22,7 @@ def instrumented(paths: Iterable[Path]) -> list[Path]:
 
 def in_project(root: str, include: Iterable[str]) -> list[Path]:
     """Those that a run may load at any time: in the project's folders, or named by --include."""
-    named = (Path(root, name) for name in include if _LIBRARY.search(name))
+    named = (Path(name) for name in include if _LIBRARY.search(name))
     return instrumented([*_below(root), *named])
 
 
