@@ -11,6 +11,8 @@ import pytest
 
 from unsnarl.probes.native import compiler
 
+QUICK = ("--no-confirm",)
+
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc")
 
 EXTENSION = r"""
@@ -346,11 +348,11 @@ def test_code_that_holds_the_interpreters_lock_is_not_interrupted(tmp_path):
     folder = extension(tmp_path)
     (folder / "held.py").write_text(CHECK.replace("store.add()", "store.add_held()"))
     assert hunt(folder, "held.py", runs="60")["runs"]["fail"] == 0
-    assert hunt(folder, "held.py", switch="free")["runs"]["fail"] > 0
+    assert hunt(folder, "held.py", switch="free", more=QUICK)["runs"]["fail"] > 0
 
 
 def test_a_deadlock_of_an_extensions_mutexes(tmp_path):
-    report = hunt(extension(tmp_path), "driver.py", "there", "back")
+    report = hunt(extension(tmp_path), "driver.py", "there", "back", more=QUICK)
     (failure,) = report["failures"]
     assert failure["kind"] == "deadlock"
     (finding,) = [one for one in failure["findings"] if one["rank"] == 1]
@@ -401,7 +403,7 @@ def test_a_library_from_elsewhere_has_to_be_named(tmp_path):
     report = hunt(folder, "./main", runs="20")
     (warning,) = [one for one in report["warnings"] if one["slug"] == "library-not-listed"]
     assert "libshop.so" in warning["message"]
-    report = hunt(folder, "./main", more=("--include", "../there/libshop.so", "--no-confirm"))
+    report = hunt(folder, "./main", more=("--include", "../there/libshop.so", *QUICK))
     assert report["failures"][0]["findings"][0]["variables"] == ["stock"]
 
 
