@@ -37,7 +37,7 @@ static uint32_t live_id(uint32_t index) {
 
 static void name_thread(struct uns_thread *t, struct uns_thread *parent, const char *name) {
     if (!parent)
-        strcpy(t->path, t->index ? "?" : "0");
+        snprintf(t->path, sizeof t->path, t->index ? "?%u" : "%u", t->index);
     else
         snprintf(t->path, sizeof t->path, "%.40s.%u", parent->path, ++parent->children);
     snprintf(t->name, sizeof t->name, "%s", name);

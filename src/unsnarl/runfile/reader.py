@@ -27,7 +27,8 @@ from unsnarl.runfile.notes import Notes, parse_notes
 
 Records = npt.NDArray[Any]
 
-_PATH = re.compile(rb"[0-9]+(\.[0-9]+)*\.?")  # a path cut to fit may end in a dot
+# One cut to fit may end in a dot; a thread that nobody saw start has a mark.
+_PATH = re.compile(rb"\??[0-9]+(\.[0-9]+)*\.?")
 _MAX_OP = max(Op)
 
 
