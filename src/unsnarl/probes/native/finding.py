@@ -22,7 +22,7 @@ def instrumented(paths: Iterable[Path]) -> list[Path]:
 
 def in_project(root: str, include: Iterable[str]) -> list[Path]:
     """Those that a run may load at any time: in the project's folders, or named by --include."""
-    named = (Path(name) for name in include if _LIBRARY.search(name))
+    named = (Path(name) for name in include if is_library(name))
     return instrumented([*_below(root), *named])
 
 
@@ -30,7 +30,10 @@ def loaded() -> list[Path]:
     """Those that are in this process."""
     with open("/proc/self/maps", encoding="utf-8", errors="replace") as stream:  # noqa: PTH123
         rows = [line.rstrip("\n").split(maxsplit=5) for line in stream]
-    return instrumented({Path(row[5]) for row in rows if len(row) == 6 and ".so" in row[5]})
+    files = {row[5] for row in rows if len(row) == 6 and ".so" in row[5]}
+    if not any(file.endswith(f"/{PROBE}") for file in files):
+        return []  # what needs it would have brought it
+    return instrumented(map(Path, files))
 
 
 def _below(root: str) -> Iterator[Path]:
@@ -39,13 +42,16 @@ def _below(root: str) -> Iterator[Path]:
         left -= len(folders) + len(files)
         if left < 0:
             return
-        folders[:] = [name for name in folders if _is_searched(Path(folder, name))]
-        yield from (Path(folder, name) for name in files if _LIBRARY.search(name))
+        if "pyvenv.cfg" in files:
+            folders.clear()
+            continue
+        folders[:] = [name for name in folders if name[0] != "." and name not in _NOT_SEARCHED]
+        yield from (Path(folder, name) for name in files if ".so" in name and is_library(name))
 
 
-def _is_searched(folder: Path) -> bool:
-    hidden = folder.name.startswith(".") or folder.name in _NOT_SEARCHED
-    return not hidden and not (folder / "pyvenv.cfg").exists()
+def is_library(name: str) -> bool:
+    """Whether a file is called like a shared library."""
+    return _LIBRARY.search(name) is not None
 
 
 def _has_probe(path: Path) -> bool:
