@@ -98,6 +98,43 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "store", "", -1, meth
 PyMODINIT_FUNC PyInit_store(void) { return PyModule_Create(&module); }
 """
 
+# Threads and waiting of the standard library, which is not instrumented.
+LANE = r"""
+#include <Python.h>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+static std::mutex guard;
+static std::condition_variable changed;
+static bool ready;
+static long total;
+
+static void add() {
+    std::unique_lock<std::mutex> lock(guard);
+    changed.wait(lock, [] { return ready; });
+    lock.unlock();
+    long seen = total;
+    total = seen + 1;
+}
+static PyObject *run(PyObject *, PyObject *) {
+    Py_BEGIN_ALLOW_THREADS
+    std::thread one(add), two(add);
+    {
+        std::lock_guard<std::mutex> lock(guard);
+        ready = true;
+    }
+    changed.notify_all();
+    one.join();
+    two.join();
+    Py_END_ALLOW_THREADS
+    return PyLong_FromLong(total);
+}
+static PyMethodDef methods[] = {{"run", run, METH_NOARGS, ""}, {NULL, NULL, 0, NULL}};
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "lane", "", -1, methods};
+PyMODINIT_FUNC PyInit_lane(void) { return PyModule_Create(&module); }
+"""
+
 # Two threads; what they call is named on the command line.
 DRIVER = """
 import sys
@@ -310,8 +347,8 @@ def hunt(folder, *command, runs="150", switch="gil", more=(), status=None):
     return json.loads((folder / "answer.json").read_text())
 
 
-def built(folder, *arguments):
-    done = unsnarl(folder, "cc", "-O1", *arguments)
+def built(folder, *arguments, verb="cc"):
+    done = unsnarl(folder, verb, "-O1", *arguments)
     assert done.returncode == 0, done.stderr
 
 
@@ -385,6 +422,20 @@ def test_threads_that_c_makes_run_python_under_the_gate(tmp_path):
     assert report["instrumented"]["threads_controlled"] == 3
     (failure,) = report["failures"]
     assert failure["findings"][0]["status"] == "confirmed"
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
+def test_an_extension_in_cxx_with_threads_of_its_own(tmp_path):
+    (tmp_path / "lane.cpp").write_text(LANE)
+    (tmp_path / "main.py").write_text("import lane\n\nassert lane.run() == 2\n")
+    flags = ("-shared", "-fPIC", f"-I{sysconfig.get_path('include')}")
+    built(tmp_path, *flags, "lane.cpp", "-o", "lane.so", verb="c++")
+    assert run(tmp_path, sys.executable, "main.py").returncode == 0
+    report = hunt(tmp_path, "main.py", more=QUICK)
+    assert report["instrumented"]["threads_controlled"] == 3
+    assert report["runs"]["hang"] == 0 < report["runs"]["fail"]
+    (failure,) = report["failures"]
+    assert failure["findings"][0]["variables"] == ["total"]
 
 
 def test_threads_that_nobody_saw_start_are_told_of(tmp_path):

@@ -20,6 +20,9 @@ VARIABLES = {"cc": "UNSNARL_CC", "c++": "UNSNARL_CXX"}
 LIBRARY = "libtsan.a"
 # Of the linker: what libraries are to find in a program; which of a library's calls are ours.
 EXPORTS, WRAPS = "program.list", "library.wraps"
+# std::thread and std::condition_variable call libc's functions from the standard library: in a
+# process that is not ours only a copy of its own lets an instrumented library wrap those, too.
+STANDARD_LIBRARY = "-static-libstdc++"
 
 
 def folder() -> Path:
@@ -33,6 +36,8 @@ def command(language: str, arguments: Sequence[str]) -> list[str]:
     """The compiler's command line for these arguments."""
     compiler = _compiler(language)
     flags = _clang_flags(arguments) if "clang" in Path(compiler).name else _gcc_flags(arguments)
+    if language == "c++" and "-shared" in arguments:
+        flags.append(STANDARD_LIBRARY)
     return [compiler, *flags, *arguments]
 
 
