@@ -9,15 +9,30 @@
 
 static PyObject *verdict_hook;
 
+/* C code of an extension may wait as well, and may have let go of the GIL before. */
 static void *park(void) {
-    return PyEval_SaveThread();
+    return PyGILState_Check() ? PyEval_SaveThread() : NULL;
 }
 
 static void unpark(void *state) {
-    PyEval_RestoreThread(state);
+    if (state)
+        PyEval_RestoreThread(state);
 }
 
-static const struct uns_hooks gil_hooks = {park, unpark, uns_python_inside};
+static void verdict(void) {
+    PyGILState_Ensure();
+    uns_verdict();
+}
+
+static const struct uns_hooks gil_hooks = {
+    .park = park,
+    .unpark = unpark,
+    .inside = uns_python_inside,
+#ifndef Py_GIL_DISABLED
+    .exclusive = PyGILState_Check,
+#endif
+    .verdict = verdict,
+};
 
 void uns_use_gil_hooks(void) {
     uns_rt.hooks = gil_hooks;
@@ -97,6 +112,28 @@ static PyObject *set_places(PyObject *module, PyObject *table) {
     Py_RETURN_NONE;
 }
 
+/* Rows of (build id, first site, sites, offset): see struct uns_module. */
+static PyObject *set_modules(PyObject *module, PyObject *list) {
+    static struct uns_module *modules;
+    Py_ssize_t length = PyList_Check(list) ? PyList_GET_SIZE(list) : 0;
+    uns_use_modules(NULL, 0);
+    PyMem_RawFree(modules);
+    modules = PyMem_RawCalloc((size_t)length + 1, sizeof *modules);
+    if (!modules)
+        return PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < length; i++) {
+        struct uns_module *one = &modules[i];
+        const char *id;
+        Py_ssize_t size;
+        if (!PyArg_ParseTuple(PyList_GET_ITEM(list, i), "y#III", &id, &size, &one->first,
+                              &one->sites, &one->offset))
+            return NULL;
+        memcpy(one->id, id, (size_t)size < sizeof one->id ? (size_t)size : sizeof one->id);
+    }
+    uns_use_modules(modules, (uint32_t)length);
+    Py_RETURN_NONE;
+}
+
 static PyObject *place(PyObject *module, PyObject *point) {
     unsigned long raw = PyLong_AsUnsignedLong(point);
     return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLong(uns_placed((uint32_t)raw));
@@ -165,6 +202,7 @@ PyMethodDef uns_control_methods[] = {
     {"note", note, METH_O, "add one line (a JSON object) to the run's notes"},
     {"counters", counters, METH_NOARGS, "the runtime's counters"},
     {"set_places", set_places, METH_O, "set_places(array): by site the first of its place"},
+    {"set_modules", set_modules, METH_O, "set_modules([(build id, first, sites, offset)])"},
     {"place", place, METH_O, "place(point): the point of the first site of its place"},
     {"pause", pause_run, METH_O, "pause(on): a person looks at the run"},
     {"set_verdict_hook", set_verdict_hook, METH_O, "hook('deadlock', waits)"},

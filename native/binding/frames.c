@@ -99,7 +99,9 @@ uint32_t uns_python_site(int *inside) {
 
 /* Is a frame of the calling thread one of the code that owns the sites from low up to high? */
 int uns_python_inside(uint32_t low, uint32_t high) {
-    _PyInterpreterFrame *frame = TOP_FRAME(PyThreadState_Get());
+    /* An extension's code may ask, without the GIL, or in a thread that Python does not know. */
+    PyThreadState *state = PyGILState_GetThisThreadState();
+    _PyInterpreterFrame *frame = state ? TOP_FRAME(state) : NULL;
     for (; frame; frame = frame->previous) {
         const struct code_entry *entry = find(FRAME_CODE(frame));
         if (entry && entry->units && entry->base >= low && entry->base < high)
@@ -120,7 +122,7 @@ PyObject *uns_list_behind(PyObject *iterator) {
     return (PyObject *)((_PyListIterObject *)iterator)->it_seq;
 }
 
-/* The first id that no registered code owns. */
+/* The first id that neither registered code nor an extension owns. */
 uint32_t uns_site_watermark(void) {
     uint32_t highest = 0;
     for (uint32_t i = 0; i < table_size; i++)
@@ -128,5 +130,11 @@ uint32_t uns_site_watermark(void) {
             uint32_t end = table[i].base + table[i].origin[table[i].units - 1] + 1;
             highest = end > highest ? end : highest;
         }
+    uint32_t length;
+    const struct uns_module *modules = uns_modules(&length);
+    for (uint32_t i = 0; i < length; i++) {
+        uint32_t end = modules[i].first + modules[i].sites;
+        highest = end > highest ? end : highest;
+    }
     return highest;
 }

@@ -92,7 +92,7 @@ static enum uns_grant acquire_free(struct uns_lock *lock, int64_t timeout_ns) {
  * the threads that started first would be done before the others begin (measured on the zoo: the
  * random walk then finds nothing). */
 static int goes_on(struct uns_thread *t, struct uns_lock *lock, uint32_t site, int inside) {
-    int same_call = inside && (!site || site == t->last_sync_site);
+    int same_call = inside == UNS_STAYS || (inside && (!site || site == t->last_sync_site));
     t->last_sync_site = site;
     return same_call && !lock->word;
 }
@@ -147,7 +147,7 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
                                  ? acquire_gated(t, lock, site, timeout_ns, inside)
                                  : acquire_free(lock, timeout_ns);
     if (outcome == UNS_GO) {
-        if (inside)
+        if (inside && inside != UNS_STAYS)
             repeat_call(t, site);
         if (lock->ended)
             uns_order(t->index, lock->ended - 1);

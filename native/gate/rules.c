@@ -268,7 +268,7 @@ void uns_rules_ended(struct uns_thread *t) {
 
 static int has_left(const struct uns_rule *rule, uint32_t site) {
     return rule->leave_high && (site < rule->leave_low || site >= rule->leave_high) &&
-           uns_rt.hooks.inside && !uns_rt.hooks.inside(rule->leave_low, rule->leave_high);
+           !uns_inside(rule->leave_low, rule->leave_high);
 }
 
 /* Called by t itself: the language looks at the calling thread. */

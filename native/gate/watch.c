@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include "gate/gate.h"
 #include "runtime/futex.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -19,28 +20,30 @@
 
 static int64_t run_deadline;
 
-/* 'R' running, 'S' and 'D' blocked: the third field of the thread's stat line. */
+/* 'R' running, 'S' and 'D' blocked: the third field of the thread's stat line. 'X': there is no
+ * such thread; '?': it cannot be told. */
 static char thread_state(int32_t os_id) {
     char path[64], line[256];
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", os_id);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 'X';
+        return errno == ENOENT ? 'X' : '?';
     ssize_t n = read(fd, line, sizeof line - 1);
+    char unread = n < 0 && errno == ESRCH ? 'X' : '?';
     close(fd);
     if (n <= 0)
-        return 'X';
+        return unread;
     line[n] = 0;
     const char *end = strrchr(line, ')');
-    return end && end[1] ? end[2] : 'X';
+    return end && end[1] ? end[2] : '?';
 }
 
-static void pass_on(struct uns_thread *stalled) {
+static void pass_on(struct uns_thread *stalled, enum uns_state state) {
     struct uns_thread *sleeper = NULL;
     uns_gate_lock();
     if (uns_gate.holder == stalled && stalled->state == UNS_RUNNING && !stalled->granted) {
-        uns_rt.counters[UNS_COUNT_STALLS]++;
-        stalled->state = UNS_OUTSIDE;
+        uns_rt.counters[UNS_COUNT_STALLS] += state == UNS_OUTSIDE;
+        stalled->state = state;
         sleeper = uns_gate_hand_over(stalled, uns_gate_choose(NULL));
     }
     uns_gate_unlock();
@@ -86,7 +89,12 @@ static void look(void) {
         return;
     }
     char state = thread_state(holder->os_id);
-    if (!strchr("SDXZ", state)) { /* X and Z: it is gone, and nobody was told */
+    if (state == 'X' || state == 'Z') { /* one that no probe saw start, nor end */
+        pass_on(holder, UNS_ENDED);
+        uns_gate_forget(holder);
+        return;
+    }
+    if (state != 'S' && state != 'D') {
         suspect = NULL;
         return;
     }
@@ -96,7 +104,7 @@ static void look(void) {
         looks = 0;
     }
     if (++looks >= (uns_gate.replaying ? LOOKS_REPLAYING : LOOKS)) {
-        pass_on(holder);
+        pass_on(holder, UNS_OUTSIDE);
         suspect = NULL;
     }
 }

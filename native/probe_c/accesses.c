@@ -55,7 +55,9 @@ static void access_cells(struct uns_thread *t, uint32_t site, const volatile voi
     if (uns_rt.gated)
         uns_c_remember(site, address);
     t->last_site = site;
-    uns_access(site, cell_at(WORD_OF(address)), write, 1);
+    int may_switch = uns_c_may_switch();
+    uns_access(site, cell_at(WORD_OF(address)), write, may_switch);
+    t->may_switch |= (uint32_t)may_switch; /* ... and what the language does next */
     uint32_t point = UNS_POINT(site, write ? UNS_WRITE : UNS_READ);
     uint64_t words = size / 8 < MOST_WORDS ? size / 8 : MOST_WORDS;
     for (uint64_t i = 1; i < words; i++) {
@@ -69,7 +71,7 @@ static void access_cells(struct uns_thread *t, uint32_t site, const volatile voi
 }
 
 void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write) {
-    if (!uns_c_on())
+    if (!uns_c_on() || !site)
         return;
     struct uns_thread *t = uns_current();
     if (uns_c_shadow.words)
@@ -95,8 +97,11 @@ void uns_c_fresh(const void *address, uint64_t size) {
 }
 
 static void slow(const volatile void *address, uint64_t size, int write, const void *pc) {
-    if (uns_rt.active)
-        uns_c_accessed(uns_c_site(pc), address, size, write);
+    uint32_t site = uns_rt.active ? uns_c_site(pc) : 0;
+    if (site)
+        uns_c_accessed(site, address, size, write);
+    else if (uns_rt.active)
+        uns_c_missed(pc);
     else
         uns_view_nothing();
 }

@@ -84,6 +84,8 @@ void uns_c_note_exception(void) {
 void uns_c_verdict(void) {
     if (uns_c_plan.debugged)
         uns_c_stop(UNS_POINT_SITE(uns_current()->pending.point));
+    if (uns_rt.hooks.verdict)
+        uns_rt.hooks.verdict();
     uns_gate_deadlock_edges();
     uns_c_note_failure("deadlock", "Deadlock", "no thread can go on", NULL, 0, NULL);
     uns_run_finish();

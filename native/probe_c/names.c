@@ -15,8 +15,6 @@
 #define TLS_BYTES 65536
 #define IS_LOCK   (1ull << 63)
 
-extern char end; /* of the program's data */
-
 static uint64_t *touched; /* by site: an address, 0: nothing */
 
 static void remember(uint32_t site, uint64_t address) {
@@ -63,9 +61,9 @@ static void say_block(struct uns_array *note, const struct uns_c_block *block, u
 
 void uns_c_say_place(struct uns_array *note, uintptr_t address) {
     intptr_t local = (intptr_t)(address - (uintptr_t)__builtin_thread_pointer());
-    uintptr_t start = (uintptr_t)&__executable_start;
-    if (address >= start && address < (uintptr_t)&end) {
-        uns_c_say(note, "[\"data\", %llu]", (unsigned long long)(address - start));
+    uint32_t data = uns_c_offset((const void *)address);
+    if (data) {
+        uns_c_say(note, "[\"data\", %u]", data);
         return;
     }
     struct uns_c_block block = uns_c_block_at(address);

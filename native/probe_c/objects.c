@@ -82,7 +82,8 @@ void uns_c_give_back(void) {
 }
 
 int uns_c_take_or_hear(struct uns_lock *lock, uint32_t site, int64_t timeout_ns) {
-    enum uns_grant outcome = uns_lock_acquire(lock, site, timeout_ns, uns_c_inside);
+    int inside = uns_c_may_switch() ? uns_c_inside : UNS_STAYS;
+    enum uns_grant outcome = uns_lock_acquire(lock, site, timeout_ns, inside);
     if (outcome == UNS_DEADLOCKED)
         uns_c_verdict();
     if (outcome == UNS_INTERRUPTED)

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <unistd.h>
+#pragma GCC visibility push(hidden)
 
 /* The compiler makes a call of memcpy out of a loop that copies: here it must not. */
 #define AS_WRITTEN __attribute__((optimize("no-tree-loop-distribute-patterns")))

@@ -13,14 +13,47 @@
 /* A site is a return address inside the program, from its start, in units of 4 bytes: no two calls
  * are nearer to each other. */
 #define UNS_C_UNIT 4
-extern char __executable_start, etext;
+#pragma GCC visibility push(hidden)
+/* modules.c: the same for shared libraries, each of which has its first site. 0: not listed. */
+uint32_t uns_c_site_elsewhere(const void *pc);
+uint32_t uns_c_offset_elsewhere(const volatile void *address);
+int uns_c_owns(uint32_t site);
+void uns_c_missed(const void *pc);
+void uns_c_note_unlisted(void);
+
+#ifdef UNS_C_LIBRARY /* the probe of libraries (guest.c): the program is not ours */
+static inline uint32_t uns_c_site(const void *pc) {
+    return uns_c_site_elsewhere(pc);
+}
+/* Where in the data of all modules an address is, 0: in none. */
+static inline uint32_t uns_c_offset(const volatile void *address) {
+    return uns_c_offset_elsewhere(address);
+}
+/* Where in the program's code an address is, 0: elsewhere. */
+static inline uint32_t uns_c_code(uintptr_t pc) {
+    (void)pc;
+    return 0;
+}
+#else
+extern char __executable_start, etext, end;
 
 static inline uint32_t uns_c_site(const void *pc) {
     uintptr_t offset = (uintptr_t)pc - (uintptr_t)&__executable_start;
-    return offset < (uintptr_t)&etext - (uintptr_t)&__executable_start
+    return UNS_LIKELY(offset < (uintptr_t)&etext - (uintptr_t)&__executable_start)
                ? (uint32_t)(offset / UNS_C_UNIT)
-               : 0;
+               : uns_c_site_elsewhere(pc);
 }
+static inline uint32_t uns_c_offset(const volatile void *address) {
+    uintptr_t offset = (uintptr_t)address - (uintptr_t)&__executable_start;
+    return offset < (uintptr_t)&end - (uintptr_t)&__executable_start
+               ? (uint32_t)offset
+               : uns_c_offset_elsewhere(address);
+}
+static inline uint32_t uns_c_code(uintptr_t pc) {
+    uintptr_t offset = pc - (uintptr_t)&__executable_start;
+    return offset < (uintptr_t)&etext - (uintptr_t)&__executable_start ? (uint32_t)offset : 0;
+}
+#endif
 
 /* Events of the calling thread count: a run is under way, and it is not past its end. */
 static inline int uns_c_on(void) {
@@ -33,6 +66,11 @@ static inline int uns_c_gated(void) {
  * what it calls. */
 static inline int uns_c_waits(void) {
     return uns_c_gated() && uns_self;
+}
+/* Another thread may come before the next operation. Where the language has a lock of its own, only
+ * while the calling thread does not hold it. */
+static inline int uns_c_may_switch(void) {
+    return uns_rt.any_access || !uns_rt.hooks.exclusive || !uns_rt.hooks.exclusive();
 }
 #define UNS_C_HERE   __builtin_return_address(0)
 #define UNS_C_SITE() uns_c_site(UNS_C_HERE)
@@ -60,6 +98,10 @@ static inline uint32_t uns_c_caller(const void *pc) {
         real;                                                                                      \
     })
 void *uns_c_next(const char *name);
+int uns_c_is_inside(uint32_t low, uint32_t high);
+void uns_c_note_end(void);
+void uns_c_finish(void);
+void uns_c_go_on_alone(void); /* in a forked copy */
 
 /* A thing of libc's that threads wait for, by its address. */
 enum uns_c_kind {
@@ -183,6 +225,8 @@ extern struct uns_plan uns_c_plan;
 void uns_c_capture_begin(struct uns_hooks *hooks);
 void uns_c_about_to_touch(const volatile void *address);
 void uns_c_note_captured(void);
+extern uint32_t uns_c_stop_site;
+void uns_c_stop_here(void);
 void uns_c_stop(uint32_t site);
 void uns_c_stop_if_there(const struct uns_thread *t, uint32_t point);
 void uns_c_note_status(int status);
@@ -215,4 +259,5 @@ extern int uns_c_beginning;      /* the runtime makes a thread of its own */
 enum { UNS_C_RESTARTS = 1, UNS_C_BREAKS_OFF = 2 };
 extern __thread int uns_c_handled;
 int uns_c_is_cancelled(void);
+#pragma GCC visibility pop
 #endif

@@ -11,11 +11,9 @@ static struct uns_c_stack *seen[THREADS];
 
 static _Unwind_Reason_Code step(struct _Unwind_Context *context, void *data) {
     struct uns_c_stack *stack = data;
-    uintptr_t pc = (uintptr_t)_Unwind_GetIP(context);
-    int inside = pc >= (uintptr_t)&__executable_start && pc < (uintptr_t)&etext;
     /* It is the stack pointer of this frame: the unwinder speaks of the one that it called. */
     stack->frames[stack->count++] = (struct uns_c_frame){
-        inside ? (uint32_t)(pc - (uintptr_t)&__executable_start) : 0, _Unwind_GetCFA(context)};
+        uns_c_code((uintptr_t)_Unwind_GetIP(context)), _Unwind_GetCFA(context)};
     return stack->count < UNS_C_FRAMES ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 

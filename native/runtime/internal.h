@@ -30,10 +30,15 @@ void uns_gate_forget(struct uns_thread *t);
 void uns_gate_noise(struct uns_thread *t);
 enum uns_grant uns_gate_leave(struct uns_thread *t);
 
+/* modules.c */
+void uns_guest_begins(void);
+void uns_guest_ends(void);
+int uns_inside(uint32_t low, uint32_t high);
+
 int uns_watch_begin(double time_limit);
-int uns_watches_signal(int number); /* a crash by it must still leave its run file */
-void uns_watch_signal(int number);
+UNS_API int uns_watches_signal(int number); /* a crash by it must still leave its run file */
+UNS_API void uns_watch_signal(int number);
 
 uint64_t uns_random(uint64_t *state);
-int64_t uns_real_ns(void);
+UNS_API int64_t uns_real_ns(void);
 #endif

@@ -6,7 +6,7 @@
  *   magic | version | size of struct uns_plan | the struct, its pointers void
  *   strategy | file | switch sites | interest sites | counts | segments, each followed by its
  *   points | rules, each followed by the points of when, hold, until, and its guards | capture |
- *   the points to stop at | places
+ *   the points to stop at | places | modules
  */
 #include "runtime/plan_file.h"
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define PLAN_MAGIC   0x4e4c50534e55ull /* "UNSPLN" */
-#define PLAN_VERSION 2u
+#define PLAN_VERSION 3u
 
 struct header {
     uint64_t magic;
@@ -74,6 +74,8 @@ int uns_plan_store(const struct uns_plan *plan, const char *path) {
     uint32_t length;
     const uint32_t *places = uns_places(&length);
     put(&out, places, length, sizeof *places);
+    const struct uns_module *modules = uns_modules(&length);
+    put(&out, modules, length, sizeof *modules);
     int outcome = store(&out, path);
     uns_array_free(&out);
     return outcome;
@@ -84,8 +86,9 @@ struct cursor {
     char *at, *end;
 };
 
-static void *take(struct cursor *from, uint32_t size) {
+static void *take_list(struct cursor *from, uint32_t size, uint32_t *count) {
     uint64_t length;
+    *count = 0;
     if (from->end - from->at < (ptrdiff_t)sizeof length)
         return from->at = from->end, NULL;
     memcpy(&length, from->at, sizeof length);
@@ -95,7 +98,13 @@ static void *take(struct cursor *from, uint32_t size) {
     uint64_t bytes = (length * size + 7) & ~7ull;
     void *data = from->at;
     from->at = bytes <= (uint64_t)(from->end - from->at) ? from->at + bytes : from->end;
+    *count = (uint32_t)length;
     return data;
+}
+
+static void *take(struct cursor *from, uint32_t size) {
+    uint32_t count;
+    return take_list(from, size, &count);
 }
 
 static void take_rule(struct cursor *from, struct uns_rule *rule) {
@@ -127,6 +136,9 @@ static int take_plan(struct cursor *from, struct uns_plan *plan) {
     plan->stop.points = take(from, sizeof(uint32_t));
     const uint32_t *places = take(from, sizeof *places);
     uns_use_places(places, places ? plan->site_limit : 0);
+    uint32_t length;
+    const struct uns_module *modules = take_list(from, sizeof *modules, &length);
+    uns_use_modules(modules, length);
     return 0;
 }
 

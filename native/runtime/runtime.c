@@ -115,6 +115,7 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     watch_signals();
     uns_rt.active = 1;
     uns_rt.fast = !uns_rt.held && plan->tracker.racy_lookup && !plan->by_object;
+    uns_guest_begins();
     return plan->time_limit > 0 || gated ? uns_watch_begin(plan->time_limit) : 0;
 }
 
@@ -125,6 +126,7 @@ int uns_run_finish(void) {
         return 0;
     if (uns_rt.hooks.ending)
         uns_rt.hooks.ending();
+    uns_guest_ends();
     return uns_write_run_file();
 }
 

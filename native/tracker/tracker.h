@@ -13,7 +13,9 @@
 
 #define UNS_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNS_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#define UNS_API         __attribute__((visibility("default")))
+#ifndef UNS_API /* where the runtime is part of a program, nobody else is to find it */
+#define UNS_API __attribute__((visibility("default")))
+#endif
 
 /* Ids 1..63 are live threads (recycled, 63 shared when there are more); 0 is "no writer". */
 #define UNS_LIVE_IDS       64

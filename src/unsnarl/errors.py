@@ -226,6 +226,11 @@ WARNINGS: dict[str, str] = {
         "interpreter's lock allows it. It cannot be expected under this interpreter's lock, but "
         "will happen on a free-threaded one."
     ),
+    "library-not-listed": (
+        "A shared library that was built with `unsnarl cc` was loaded from outside of the project, "
+        "or was built again since the hunt began: nothing in it was observed or controlled. Name "
+        "its file with --include, or hunt again."
+    ),
     "no-failure": (
         "Nothing failed. For n passing runs, the share of failing schedules of this kind is below "
         "3/n with 95 % confidence; it is not a proof."

@@ -106,6 +106,23 @@ struct uns_hooks {
     void (*about)(struct uns_thread *t, uint32_t point);
     /* ... t has taken this lock, or is about to let it go. */
     void (*locked)(struct uns_thread *t, const struct uns_lock *lock, int acquired);
+    /* Does the calling thread hold the language's own lock, so that no other can run its code? */
+    int (*exclusive)(void);
+    /* The calling thread found a deadlock; does not return. */
+    void (*verdict)(void);
+};
+
+/* A probe that comes with a library, into a process whose runs another one begins. */
+struct uns_guest {
+    void (*begins)(void), (*ending)(void);
+    int (*inside)(uint32_t low, uint32_t high);
+};
+
+/* A program or library with probes for C: which one, and what is its own of what all have. */
+struct uns_module {
+    uint8_t id[20]; /* the linker's build id */
+    uint32_t first, sites;
+    uint32_t offset; /* of its first byte, in the notes of where sites have been */
 };
 
 enum uns_plan_kind { UNS_PLAN_FREE, UNS_PLAN_NOISE, UNS_PLAN_CONTROLLED, UNS_PLAN_REPLAY };
@@ -210,6 +227,10 @@ UNS_API extern __thread struct uns_thread *uns_self __attribute__((tls_model("in
 UNS_API int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks);
 UNS_API int uns_run_finish(void);
 UNS_API void uns_run_abandon(void); /* a forked copy of the target: no run file, no gate */
+UNS_API void uns_use_guest(const struct uns_guest *guest);
+/* The modules that have sites, a program first. Kept, not copied. */
+UNS_API void uns_use_modules(const struct uns_module *modules, uint32_t length);
+UNS_API const struct uns_module *uns_modules(uint32_t *length);
 UNS_API void uns_note(const char *text, uint32_t bytes);
 /* From now on, thread comes after all that other has done: it was started by it, or joins it. */
 UNS_API void uns_order(uint32_t thread, uint32_t other);
@@ -246,7 +267,9 @@ UNS_API uint32_t uns_occurrence(const struct uns_thread *t, uint32_t point);
 /* Marks a second cell that the same operation touches; no switch point of its own. */
 UNS_API void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell);
 UNS_API void uns_lock_made(struct uns_lock *lock, uint32_t flags);
-/* `inside`: a library's own lock; one call of the target's is one switch point, not many. */
+/* `inside`: a library's own lock; one call of the target's is one switch point, not many. Or
+ * UNS_STAYS: no switch point at all, as long as the lock is free. */
+#define UNS_STAYS 2
 UNS_API enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t timeout_ns,
                                         int inside);
 UNS_API void uns_lock_release(struct uns_lock *lock, uint32_t site);

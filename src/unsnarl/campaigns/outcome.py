@@ -35,6 +35,7 @@ def notices(campaign: Campaign, stop: Stop, engine: Engine) -> tuple[Notice, ...
     found = [
         *_about_the_end(campaign, stop),
         *_about_threads(campaign.tally, engine.ready.threads),
+        *_about_libraries(campaign.tally),
         *_about_claims(campaign),
         *_about_losses(campaign, engine.deaths),
     ]
@@ -100,6 +101,13 @@ def _about_threads(tally: Tally, at_import: int) -> list[tuple[str, str]]:
             ("hangs", f"{tally.labels['hang']} of {tally.total} runs reached the time limit")
         )
     return found
+
+
+def _about_libraries(tally: Tally) -> list[tuple[str, str]]:
+    if not tally.unlisted:
+        return []
+    names = ", ".join(sorted(tally.unlisted)[:MOST_NAMES])
+    return [("library-not-listed", f"what {names} does was not observed; try --include with it")]
 
 
 def _about_claims(campaign: Campaign) -> list[tuple[str, str]]:

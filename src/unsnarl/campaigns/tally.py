@@ -30,6 +30,7 @@ class Tally:
         self.runs: Counter[str] = Counter()
         self.support: Counter[str] = Counter()
         self.counters: Counter[str] = Counter()
+        self.unlisted: set[str] = set()
         self.first_failing: RunRecord | None = None
         self.first: RunRecord | None = None
         self.threads_seen = 0
@@ -73,6 +74,7 @@ class Tally:
         """Remember in how many runs something could not be recorded or controlled."""
         for name in ("edges_dropped", "uncontrolled", "aliased"):
             self.counters[name] += run.counters[name] > 0
+        self.unlisted.update(run.notes.unlisted)
 
     def best(self, switch: Switch) -> tuple[str, int]:
         """The most frequent signature of a mode and its count."""

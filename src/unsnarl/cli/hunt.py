@@ -25,7 +25,8 @@ from unsnarl.config import GRANULARITIES, SWITCHES
     "--include",
     multiple=True,
     metavar="PKG",
-    help="Instrument this installed package too (repeatable).",
+    help="Instrument this installed package too, or observe this library built with "
+    "`unsnarl cc -shared` (repeatable).",
 )
 @click.option(
     "--switch",

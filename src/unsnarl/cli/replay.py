@@ -155,6 +155,6 @@ def _in_gdb(process: Again, replayer: Replayer, report: Report, step: int | None
         moment = debugging.choose_moment(report, replayer, step)
         table = SiteTable.load(process.codes, process.target.root)
         plan, kind = debugging.debug_plan(moment), table.site(moment.point >> 4).kind
-    program = Native(list(process.target.args), str(process.target.cwd))
+    program = Native(list(process.target.args), process.setup)
     program.codes()
     return replayer.by_hand(debugging.gdb_run(program, kind), debug=plan)

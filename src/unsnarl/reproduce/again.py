@@ -7,6 +7,7 @@ import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -62,6 +63,12 @@ class Again:
     def target(self) -> Target:
         """What is run."""
         return _target_of(self._store)
+
+    @property
+    def setup(self) -> dict[str, Any]:
+        """Where it is run, and what belongs to it."""
+        include = config.override(self._store.description.options, {}).include
+        return {"cwd": str(self.target.cwd), "root": str(self.target.root), "include": include}
 
     def replayer(self, schedule: AnchoredSchedule) -> Replayer:
         """What follows this schedule."""

@@ -23,6 +23,7 @@ class Notes(msgspec.Struct, frozen=True):
     values: tuple[Any, ...]
     places: dict[int, Any] = {}  # by site, where a C program was (native/probe_c/names.c)
     captured: tuple[Any, ...] = ()  # by a C program: values that still lack names
+    unlisted: tuple[str, ...] = ()  # instrumented libraries whose sites are not known
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -35,6 +36,7 @@ class _Line(msgspec.Struct, frozen=True):
     values: tuple[Any, ...] = ()
     places: dict[int, Any] | None = None
     captured: tuple[Any, ...] = ()
+    unlisted: str = ""
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -49,6 +51,7 @@ def parse_notes(text: bytes) -> Notes:
     codes: list[Code] = []
     values: list[Any] = []
     captured: list[Any] = []
+    unlisted: list[str] = []
     for line in _lines(text):
         plan.update(line.run or {})
         failures.extend([line.failure] if line.failure else [])
@@ -57,7 +60,8 @@ def parse_notes(text: bytes) -> Notes:
         codes.extend(line.codes)
         values.extend(line.values)
         captured.extend(line.captured)
-    lists = tuple(codes), tuple(values), places, tuple(captured)
+        unlisted.extend([line.unlisted] if line.unlisted else [])
+    lists = tuple(codes), tuple(values), places, tuple(captured), tuple(unlisted)
     return Notes(plan, tuple(failures), variables, *lists)
 
 

@@ -4,9 +4,11 @@
 The compiler's own -fsanitize=thread puts a call before every access. What it calls is ours:
 
     gcc    links what it finds as libtsan.a in the folder that it is shown: `static/` for programs,
-           `shared/` for libraries, whose calls the program answers that loads them
+           `shared/` for libraries, where there is nothing in it
     clang  is told of the calls behind its driver's back, so that it links no runtime; programs are
            given the archive
+
+Libraries need libunsnarl_c.so, unless a program that has the archive in it loads them.
 """
 
 from __future__ import annotations
@@ -56,6 +58,11 @@ CLANG = (
     "-mllvm",
     "-tsan-instrument-read-before-write=1",
 )
+# Of the linker: what libraries are to find in a program; which of a library's calls are ours.
+EXPORTS, STAND_INS = "program.list", "library.wraps"
+# std::thread and std::condition_variable call libc's functions from the standard library: in a
+# process that is not ours only a copy of its own lets an instrumented library wrap those, too.
+STANDARD_LIBRARY = "-static-libstdc++"
 
 
 def folder() -> Path:
@@ -73,6 +80,8 @@ def command(language: str, words: Sequence[str]) -> list[str]:
     if asked.step == "nothing":
         return [*compiler, *words]
     _check(asked)
+    own_copy = language == "c++" and asked.step == "library" and not asked.refused
+    words = [*words, STANDARD_LIBRARY] if own_copy else words
     if is_clang(compiler):
         return [*compiler, *_clang_flags(asked), *words, *_clang_last(asked)]
     return [*compiler, *_gcc_flags(asked), *words]
@@ -160,7 +169,8 @@ def _gcc_flags(asked: Arguments) -> list[str]:
     if asked.refused or (asked.bare and asked.step == "program"):
         return ["-g"]
     kind = folder() / ("static" if asked.step == "program" else "shared")
-    return [*GCC, *WRAPS, "-static-libtsan", f"-B{kind}", f"-L{kind}"]
+    ours = ["-static-libtsan", f"-B{kind}", f"-L{kind}"]
+    return [*GCC, *WRAPS, *ours, *_link_flags(asked)]
 
 
 def _clang_flags(asked: Arguments) -> list[str]:
@@ -171,11 +181,27 @@ def _clang_flags(asked: Arguments) -> list[str]:
         flags += ["-Xclang", word]
     if asked.step != "program":
         return flags
-    archive = str(folder() / "static" / LIBRARY)
-    whole = ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"]
-    return [*flags, *WRAPS, *whole, "-ldl", "-lpthread"]
+    if asked.step not in ("program", "library"):
+        return flags
+    flags += [*WRAPS, *_link_flags(asked)]
+    if asked.step == "program":
+        archive = str(folder() / "static" / LIBRARY)
+        flags += ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-ldl", "-lpthread"]
+    return flags
 
 
 def _clang_last(asked: Arguments) -> list[str]:
     """The user's own -fsanitize=thread would bring the runtime that ours stands in for."""
     return ["-fno-sanitize=thread"] if "thread" in asked.sanitizers else []
+
+
+def _link_flags(asked: Arguments) -> list[str]:
+    """A library has no probe in it: it needs the shared one, or finds that of its program."""
+    if asked.step == "program":
+        return [f"-Wl,--dynamic-list={folder() / EXPORTS}"]
+    if asked.step != "library":
+        return []
+    package = folder().parent
+    needed = "-Wl,--push-state,--no-as-needed,-lunsnarl_c,--pop-state"
+    wraps = f"-Wl,@{folder() / STAND_INS}"
+    return [f"-L{package}", f"-Wl,-rpath,{package}", "-Wl,--build-id", wraps, needed]

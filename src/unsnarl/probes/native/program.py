@@ -6,11 +6,12 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from array import array
 from pathlib import Path
 from typing import Any, NoReturn
 
 from unsnarl import _core
-from unsnarl.probes.native import sites
+from unsnarl.probes.native import finding, libraries, sites
 
 PLAN = "UNSNARL_PLAN"
 # As in native/include/unsnarl/rt.h.
@@ -20,13 +21,16 @@ _ADDR_NO_RANDOMIZE = 0x0040000
 
 
 class Native:
-    """The program, its sites, and how a run of it begins."""
+    """The program, its sites and those of its libraries, and how a run of it begins."""
 
-    def __init__(self, args: list[str], cwd: str) -> None:
+    def __init__(self, args: list[str], setup: dict[str, Any]) -> None:
         self._args = args
-        self._path = Path(cwd, args[0])
+        self._path = Path(setup["cwd"], args[0])
         self._build = self._stamp()
         self._program = sites.Program(self._path)
+        found = libraries.needed_by(self._path)
+        found += finding.in_project(setup["root"], setup["include"])
+        self._libraries = libraries.Libraries(found, self._program.limit, self._program.image)
 
     def _stamp(self) -> tuple[int, ...]:
         """What changes when a program is linked anew."""
@@ -36,7 +40,13 @@ class Native:
     def codes(self) -> dict[str, Any]:
         """The content of codes.json; the runs count by its places."""
         dump = self._program.codes()
-        _core.set_places(self._program.places(dump))
+        self._libraries.add_to(dump)
+        limit = self._program.limit
+        places = array("I", range(self._libraries.limit))
+        sites.add_places(places, (code for code in dump["codes"] if code["base"] < limit))
+        self._libraries.add_places(places, dump)
+        _core.set_places(places)
+        _core.set_modules([(b"", 0, limit, 0), *self._libraries.modules])
         return dump
 
     @property
@@ -47,7 +57,7 @@ class Native:
     def prepare(self, plan: dict[str, Any]) -> dict[str, str]:
         """Write the plan of a run; gives what its environment must say."""
         path = f"{plan['file']}.plan"
-        _core.store_plan({**plan, "switch": "free", "site_limit": self._program.limit}, path)
+        _core.store_plan({**plan, "switch": "free", "site_limit": self._libraries.limit}, path)
         return {PLAN: path}
 
     def begin(self, plan: dict[str, Any]) -> NoReturn:

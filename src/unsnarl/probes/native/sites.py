@@ -21,10 +21,12 @@ from unsnarl.probes.native.columns import Columns
 from unsnarl.probes.python.launcher import TargetError
 
 UNIT = 4
-START, END = "__executable_start", "etext"
+START, END, IMAGE_END = "__executable_start", "etext", "_end"
 READS = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:read|vptr_read)")
 WRITES = re.compile(r"__tsan_(?:unaligned_)?(?:volatile_)?(?:write|vptr_update)")
-ATOMICS = re.compile(r"__tsan_(?:atomic|mem|read_write|unaligned_read_write)|__wrap_")
+ATOMICS = re.compile(
+    r"__tsan_(?:atomic|mem|read_write|unaligned_read_write)|__wrap_(?:__)?(?:mem|str)"
+)
 WAITS = re.compile(
     r"(?:pthread|sem|mtx|cnd|thrd)_|call_once$|__cxa_guard_|(?:clock_nano|nano|u|)sleep$|sched_yield$"
     r"|(?:read|write)v?$|(?:recv|send)(?:from|to|msg|)$|accept4?$|connect$|p?poll$|p?select$"
@@ -46,6 +48,7 @@ KINDS = (
     ("allocate", ALLOCATES),
     ("sync", WAITS),
 )
+WRAP = "__wrap_"
 SYSTEM = "/usr/"
 MANGLED = "_ZTS"  # how the name of a C++ type's own name begins
 DATA = tuple("bBdDrRgGsSuV")
@@ -53,7 +56,7 @@ DATA = tuple("bBdDrRgGsSuV")
 MOST_INFORMATION = 8 << 20
 _INFORMATION = re.compile(r" \.debug_info +PROGBITS +\w+ +\w+ (\w+) ")
 _FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
-_CALL = re.compile(r"^\s*([0-9a-f]+):\s.*\b(?:call|jmp|bl?)q?\s.*<([A-Za-z_0-9]+)(?:@plt)?>")
+_CALL = re.compile(r"^\s*([0-9a-f]+):\s.*\b(?:call|jmp|bl?)q?\s.*<([A-Za-z_0-9]+)(?:@\w+)?>")
 _INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s")
 _INLINED = " (discriminator"
 
@@ -85,7 +88,9 @@ class Program:
         if END not in symbols or "uns_rt" not in symbols:
             raise TargetError("program-stripped", f"{path} is stripped: its symbols are needed")
         self.start = symbols.get(START, 0)
+        self.first = self.offset = 0  # of its sites and of its variables, among those of others
         self.limit = (symbols[END] - self.start) // UNIT + 1
+        self.image = symbols.get(IMAGE_END, symbols[END]) - self.start
 
     @property
     def built(self) -> str:
@@ -109,7 +114,7 @@ class Program:
         codes = [self._code(start, functions[start], found) for start, found in blocks.items()]
         return {
             "version": 1,
-            "watermark": self.limit,
+            "watermark": self.first + self.limit,
             "modules": len({one.file for one in sources if one.line and _is_source(one.file)}),
             "probes": sum(len(found) for found in blocks.values()),
             "codes": codes,
@@ -117,16 +122,6 @@ class Program:
             "program": str(self.path.absolute()),
             "built": self.built,
         }
-
-    def places(self, dump: dict[str, Any]) -> array[int]:
-        """By site the first one of its place: a function may be compiled into several others."""
-        first: dict[tuple[str, ...], int] = {}
-        found = array("I", range(self.limit))
-        for code in dump["codes"]:
-            for offset, kind, _, line, *_, function, file in code["sites"]:
-                site = code["base"] + offset
-                found[site] = first.setdefault((file, function, str(line), kind), site)
-        return found
 
     def _code(self, start: int, end: int, found: Sequence[tuple[Call, Source]]) -> dict[str, Any]:
         base = self.site(start)
@@ -149,14 +144,14 @@ class Program:
 
     def site(self, address: int) -> int:
         """The site whose call returns to an address."""
-        return (address - self.start) // UNIT
+        return self.first + (address - self.start) // UNIT
 
     def variables(self) -> Iterator[tuple[int, int, str]]:
         """The global and static variables: where they begin, their size, their name."""
         for line in self.tool("nm", "-S", "-C", str(self.path)):
             row = line.split(maxsplit=3)
             if len(row) == 4 and row[2] in DATA:
-                yield int(row[0], 16) - self.start, int(row[1], 16), row[3]
+                yield self.offset + int(row[0], 16) - self.start, int(row[1], 16), row[3]
 
     def _symbols(self) -> dict[str, int]:
         rows = (line.split() for line in self.tool("nm", str(self.path)))
@@ -188,11 +183,14 @@ class Program:
         columns = Columns(self.tool("readelf", "--debug-dump=rawline", str(self.path)))
         found = []
         for address, frames in zip(addresses, self.frames(addresses), strict=True):
-            one = next((one for one in frames if not one.file.startswith(SYSTEM)), frames[0])
+            one = self._chosen(frames)
             # Columns are those of the innermost line.
             column = columns.of(address, one.line) if one is frames[0] else 0
             found.append(one._replace(column=column))
         return found
+
+    def _chosen(self, frames: Sequence[Source]) -> Source:
+        return next((one for one in frames if not one.file.startswith(SYSTEM)), frames[0])
 
     def frames(self, addresses: Iterable[int]) -> list[list[Source]]:
         """The source lines of each address: those of inlined functions first."""
@@ -240,9 +238,20 @@ def plain_type(mangled: str) -> str:
     return done.strip().removeprefix("typeinfo name for ")
 
 
+def add_places(found: array[int], codes: Iterable[dict[str, Any]]) -> None:
+    """Put down by site the first one of its place: a function may be compiled into others."""
+    first: dict[tuple[str, ...], int] = {}
+    for code in codes:
+        for offset, kind, _, line, *_, function, file, size in code["sites"]:
+            site = code["base"] + offset
+            found[site] = first.setdefault((file, function, str(line), kind, str(size)), site)
+
+
 def _kind(name: str) -> str:
+    """Of a call; in libraries those of libc's functions are wrapped."""
+    plain_name = name.removeprefix(WRAP)
     for kind, pattern in KINDS:
-        if pattern.match(name):
+        if pattern.match(name) or (kind == "sync" and pattern.match(plain_name)):
             return kind
     return ""
 

@@ -84,6 +84,12 @@ class Registry:
             self.late(block)
         return base
 
+    def reserve(self, limit: int) -> None:
+        """Leave all ids below a limit to others."""
+        if limit > MAX_SITES:
+            raise ValueError("no site ids are left")
+        self._next = max(self._next, limit)
+
     def module_done(self) -> None:
         """Count one more rewritten module."""
         self.modules += 1

@@ -27,6 +27,7 @@ from unsnarl.probes.python.channel import Channel
 from unsnarl.probes.python.output import Output
 
 if TYPE_CHECKING:
+    from unsnarl.probes.python.extensions import Extensions
     from unsnarl.probes.python.launcher import Target
 
 _ALL = 1 << 30
@@ -56,6 +57,7 @@ class Server:
         # loaded here, so that a core that is missing or broken can be reported to the parent
         from unsnarl.probes.python import (  # noqa: PLC0415
             child,
+            extensions,
             importer,
             launcher,
             sync,
@@ -67,16 +69,17 @@ class Server:
         sync.install()
         child.install()
         importer.install(self._setup["root"], self._setup["include"])
+        native = extensions.Extensions(self._setup["root"], self._setup["include"])
         target = launcher.prepare(self._setup["command"], self._setup["cwd"])
         self._import_ahead(target, limit)
-        child.conduct(lambda: target.run(lambda: self._fork_point(target)))
+        child.conduct(lambda: target.run(lambda: self._fork_point(target, native)))
 
     def _serve_program(self) -> NoReturn:
         """Serve runs of a program that has no Python in it."""
         from unsnarl.probes.native.program import Native  # noqa: PLC0415
         from unsnarl.probes.python.forks import Forks  # noqa: PLC0415
 
-        program = Native(self._setup["command"]["args"], self._setup["cwd"])
+        program = Native(self._setup["command"]["args"], self._setup)
         dump = program.codes()
         _write_atomically(self._setup["codes"], json.dumps(dump, separators=(",", ":")))
         self._output.settle(False)
@@ -105,16 +108,18 @@ class Server:
             if _thread._count() > threads:
                 self._restart(index)
 
-    def _fork_point(self, target: Target) -> None:
+    def _fork_point(self, target: Target, extensions: Extensions) -> None:
         """Everything is loaded: answer the parent, serve; returns in the children only."""
         from unsnarl.probes.python import child, failures, places, registry  # noqa: PLC0415
         from unsnarl.probes.python.forks import Forks  # noqa: PLC0415
 
         try:
             dump = registry.dump()
+            extensions.add_to(dump)
             _write_atomically(self._setup["codes"], json.dumps(dump, separators=(",", ":")))
             failures.use_codes(dump)
             known = places.Places(registry.REGISTRY.blocks, dump)
+            extensions.add_places(known.first, dump)
             registry.core().set_places(known.first)
             registry.REGISTRY.late = known.add
             self._output.settle(target.private_scratch)
