@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.subject import SubjectError
-from unsnarl import _core
 from unsnarl.probes.native import sites
-from unsnarl.probes.native.program import PLAN
+from unsnarl.probes.native.program import PLAN, store_plan
 
 SOURCES = Path(__file__).resolve().parent / "native_kernels"
 APART = ("fast_path.c", "stub.c", "switches.c")  # programs of their own
@@ -52,7 +51,7 @@ class Program:
     def __init__(self, path: Path, build: Build) -> None:
         self.path, self.build = path, build
         self.run_file = path.with_suffix(".run")
-        self._limit = sites.Program(path).limit if build.kind == "tracked" else 0
+        self._program = sites.Program(path) if build.kind == "tracked" else None
 
     def run(self, *arguments: object, plan: dict[str, Any] | None = None) -> str:
         """What it prints. Addresses are those of every run, as in a hunt."""
@@ -66,10 +65,10 @@ class Program:
         return found
 
     def _store(self, plan: dict[str, Any]) -> dict[str, str]:
-        path = str(self.path.with_suffix(".plan"))
-        run = {"switch": "free", "site_limit": self._limit, "file": str(self.run_file)}
-        _core.store_plan({**run, **plan}, path)
-        return {PLAN: path}
+        path = self.path.with_suffix(".plan")
+        assert self._program is not None
+        store_plan(self._program, {"file": str(self.run_file), **plan}, path)
+        return {PLAN: str(path)}
 
 
 class Workshop:

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from evaluation.program_recipes import Build, Recipe
 from evaluation.program_sources import unpack
-from unsnarl import _core
-from unsnarl.probes.native.program import PLAN
+from unsnarl.probes.native.program import PLAN, store_plan
 from unsnarl.probes.native.sites import Program
 from unsnarl.runfile import RunFileError, read_run
 
@@ -99,8 +98,7 @@ class Built:
 
     def _store_plan(self, path: Path, run: Path) -> None:
         """Track everything, stop nothing."""
-        plan = {"strategy": "free", "switch": "free", "file": str(run)}
-        _core.store_plan(plan | {"site_limit": Program(self.program).limit}, str(path))
+        store_plan(Program(self.program), {"strategy": "free", "file": str(run)}, path)
 
     def check(self) -> Checked:
         """Run the test suite with a script in the program's place that tracks each run of it."""

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unsnarl import _core
 from unsnarl.probes.native import program, sites
 from unsnarl.runfile import RunFile, read_run
 
@@ -51,9 +50,9 @@ def plainly(made: Path, *arguments: str) -> Run:
 def run(made: Path, strategy: str, seed: int, *arguments: str, **plan: Any) -> Run:
     """One run of the program under a plan."""
     file = made.with_suffix(f".{strategy}-{seed}.run")
-    plan |= {"strategy": strategy, "seed": seed, "number": seed, "switch": "free"}
-    plan |= {"timeout": LIMIT, "file": str(file), "site_limit": sites.Program(made).limit}
-    _core.store_plan(plan, f"{file}.plan")
+    plan |= {"strategy": strategy, "seed": seed, "number": seed}
+    plan |= {"timeout": LIMIT, "file": str(file)}
+    program.store_plan(sites.Program(made), plan, Path(f"{file}.plan"))
     done = subprocess.run(
         [made, *arguments],
         env=os.environ | {program.PLAN: f"{file}.plan"},

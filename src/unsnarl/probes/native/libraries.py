@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from unsnarl.probes.native.finding import PROBE, instrumented
-from unsnarl.probes.native.sites import UNIT, Program, Source, add_places
+from unsnarl.probes.native.sites import UNIT, Module, Program, Source, add_places
 from unsnarl.probes.python.launcher import TargetError
 
-Module = tuple[bytes, int, int, int]  # build id, first site, sites, offset of variables
 PYTHON = "/include/python"
 _LOADED = re.compile(r"^\s*(?:\S+ => )?(/.*) \(0x[0-9a-f]+\)$")
 _NEEDED = re.compile(rf"\(NEEDED\).*\[{re.escape(PROBE)}\]")
@@ -49,10 +48,6 @@ class Library(Program):
         """Give it its sites, and the place of its variables."""
         self.first, self.offset = first, offset
 
-    def module(self) -> Module:
-        """How a run knows it."""
-        return (self.id, self.first, self.limit, self.offset)
-
 
 class Libraries:
     """The instrumented libraries that runs may load, and their sites."""
@@ -71,7 +66,7 @@ class Libraries:
     @property
     def modules(self) -> list[Module]:
         """How runs know them."""
-        return [library.module() for library in self._all]
+        return [library.module for library in self._all]
 
     def add_to(self, dump: dict[str, Any]) -> None:
         """Add them to the content of codes.json."""

@@ -20,6 +20,12 @@ EXIT_REFUSED = 98
 _ADDR_NO_RANDOMIZE = 0x0040000
 
 
+def store_plan(program: sites.Program, plan: dict[str, Any], path: Path) -> None:
+    """Write the plan of a run in which the program is looked at, and none of its libraries."""
+    _core.set_modules([program.module])
+    _core.store_plan({"switch": "free", "site_limit": program.limit, **plan}, str(path))
+
+
 class Native:
     """The program, its sites and those of its libraries, and how a run of it begins."""
 
@@ -46,7 +52,7 @@ class Native:
         sites.add_places(places, (code for code in dump["codes"] if code["base"] < limit))
         self._libraries.add_places(places, dump)
         _core.set_places(places)
-        _core.set_modules([(b"", 0, limit, 0), *self._libraries.modules])
+        _core.set_modules([self._program.module, *self._libraries.modules])
         return dump
 
     @property

@@ -79,8 +79,13 @@ class Source(NamedTuple):
     column: int = 0
 
 
+Module = tuple[bytes, int, int, int]  # build id, first site, sites, offset of variables
+
+
 class Program:
     """What binutils say of an executable."""
+
+    id = b""  # a run knows which program it is
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -91,6 +96,11 @@ class Program:
         self.first = self.offset = 0  # of its sites and of its variables, among those of others
         self.limit = (symbols[END] - self.start) // UNIT + 1
         self.image = symbols.get(IMAGE_END, symbols[END]) - self.start
+
+    @property
+    def module(self) -> Module:
+        """How a run knows it."""
+        return self.id, self.first, self.limit, self.offset
 
     @property
     def built(self) -> str:
