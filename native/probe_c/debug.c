@@ -9,14 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-uint32_t uns_c_stop_site; /* read by the debugger: which of the frames is the program's */
+uintptr_t uns_c_stop_at; /* read by the debugger: which of the frames is the program's */
 
 __attribute__((noinline)) void uns_c_stop_here(void) {
     __asm__ volatile("" ::: "memory");
 }
 
 void uns_c_stop(uint32_t site) {
-    uns_c_stop_site = site;
+    uns_c_stop_at = uns_c_address(site);
     uns_rt.paused = 1;
     uns_c_stop_here();
     uns_rt.paused = 0;

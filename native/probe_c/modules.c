@@ -110,6 +110,16 @@ uint32_t uns_c_site_elsewhere(const void *pc) {
                                                                             : 0;
 }
 
+uintptr_t uns_c_address_elsewhere(uint32_t site) {
+    uint32_t count = __atomic_load_n(&used, __ATOMIC_ACQUIRE);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct uns_module *module = all[i].module;
+        if (module && site >= module->first && site - module->first < module->sites)
+            return all[i].base + (uintptr_t)(site - module->first) * UNS_C_UNIT;
+    }
+    return 0;
+}
+
 uint32_t uns_c_offset_elsewhere(const volatile void *address) {
     const struct loaded *found = find((uintptr_t)address);
     return found && found->module

@@ -17,6 +17,7 @@
 /* modules.c: the same for shared libraries, each of which has its first site. 0: not listed. */
 uint32_t uns_c_site_elsewhere(const void *pc);
 uint32_t uns_c_offset_elsewhere(const volatile void *address);
+uintptr_t uns_c_address_elsewhere(uint32_t site);
 int uns_c_owns(uint32_t site);
 void uns_c_missed(const void *pc);
 void uns_c_note_unlisted(void);
@@ -33,6 +34,10 @@ static inline uint32_t uns_c_offset(const volatile void *address) {
 static inline uint32_t uns_c_code(uintptr_t pc) {
     (void)pc;
     return 0;
+}
+/* Where a site's call returns to, rounded down. */
+static inline uintptr_t uns_c_address(uint32_t site) {
+    return uns_c_address_elsewhere(site);
 }
 #else
 extern char __executable_start, etext, end;
@@ -52,6 +57,10 @@ static inline uint32_t uns_c_offset(const volatile void *address) {
 static inline uint32_t uns_c_code(uintptr_t pc) {
     uintptr_t offset = pc - (uintptr_t)&__executable_start;
     return offset < (uintptr_t)&etext - (uintptr_t)&__executable_start ? (uint32_t)offset : 0;
+}
+static inline uintptr_t uns_c_address(uint32_t site) {
+    uintptr_t found = uns_c_address_elsewhere(site);
+    return found ? found : (uintptr_t)&__executable_start + (uintptr_t)site * UNS_C_UNIT;
 }
 #endif
 
@@ -225,7 +234,7 @@ extern struct uns_plan uns_c_plan;
 void uns_c_capture_begin(struct uns_hooks *hooks);
 void uns_c_about_to_touch(const volatile void *address);
 void uns_c_note_captured(void);
-extern uint32_t uns_c_stop_site;
+extern uintptr_t uns_c_stop_at;
 void uns_c_stop_here(void);
 void uns_c_stop(uint32_t site);
 void uns_c_stop_if_there(const struct uns_thread *t, uint32_t point);

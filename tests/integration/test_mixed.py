@@ -9,6 +9,8 @@ import sys
 import sysconfig
 
 import pytest
+from tests.integration.compiling import FAMILIES
+from tests.integration.native_programs import PROGRAMS
 
 from unsnarl.probes.native import compiler
 
@@ -439,6 +441,23 @@ def test_an_extension_in_cxx_with_threads_of_its_own(tmp_path):
     assert failure["findings"][0]["variables"] == ["total"]
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_an_extension_with_c11_threads_and_a_pipe(tmp_path, monkeypatch, family):
+    """Both compilers; all that its threads wait for is known to the gate."""
+    for name, value in FAMILIES[family].items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "main.py").write_text("import relay\n\nassert relay.run() == 2\n")
+    flags = ("-shared", "-fPIC", f"-I{sysconfig.get_path('include')}")
+    built(tmp_path, *flags, str(PROGRAMS / "relay.c"), "-o", "relay.so")
+    assert run(tmp_path, sys.executable, "main.py").returncode == 0
+    report = hunt(tmp_path, "main.py", more=QUICK)
+    assert report["instrumented"]["threads_controlled"] == 3
+    assert report["runs"]["hang"] == 0 < report["runs"]["fail"]
+    assert {one["slug"] for one in report["warnings"]} <= {"budget-out"}
+    (failure,) = report["failures"]
+    assert failure["findings"][0]["variables"] == ["total"]
+
+
 def test_threads_that_nobody_saw_start_are_told_of(tmp_path):
     (tmp_path / "foreign.py").write_text(FOREIGN)
     report = hunt(tmp_path, "foreign.py", runs="10", status=4)
@@ -469,6 +488,7 @@ def test_a_program_and_its_library_are_one_target(tmp_path, flags):
     assert finding["variables"] == ["stock"]
     told = places(finding["explanation"])
     assert ("shop.c", "take", line_of(SHOP, "/* take */")) in told
+    assert finding["fix"]["from"]["file"] == "shop.c"
     assert failure["signature"].startswith("assert in main.c:main [assert(left() == 8);")
 
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.integration.test_mixed import shop
 from tests.integration.test_native import HUNT, built, specimen, unsnarl
 
 needs_gdb = pytest.mark.skipif(not shutil.which("gdb"), reason="there is no gdb")
@@ -85,6 +86,17 @@ def test_gdb_stops_before_an_access_with_the_others_held(tmp_path):
     assert set(others) == {"syscall"}, out  # at the gate
     assert "failed as recorded" in out
     assert code == 1
+
+
+@needs_gdb
+def test_gdb_stops_in_a_library(tmp_path):
+    folder = shop(tmp_path)
+    built(folder, "main.c", "-o", "main", "-L.", "-lshop", "-Wl,-rpath,$ORIGIN")
+    failure = hunted(folder, "main")
+    code, out = debugged(folder, failure["run"], ["bt", "continue", "continue"], "--break", "1")
+    assert "about to read in take, shop.c:4" in out
+    assert re.search(r"#0 .*take \(.*shop\.c:[45]\s+#1 .* buy \(", out), out
+    assert code == 1, out
 
 
 @needs_gdb

@@ -79,15 +79,19 @@ class Teller:
         if named is not None:
             thing, variable, element = named.thing, named.variable, named.element
             owner = numbers.of(named.owner) if named.owner else 0
-        stack = [
-            [source.file, source.line, source.function]
-            for call in one.calls
-            for source in self._known[call]
-        ]
+        stack = [*self._library_frame(one.point >> 4)]
+        for call in one.calls:
+            stack += [[source.file, source.line, source.function] for source in self._known[call]]
         identity = [numbers.of(thing), element, owner]
         inlined = any(len(self._known[call]) > 1 for call in one.calls)
         told = [one.event, one.point, one.path, self._text(one, named), locks, variable]
         return [*told, held, identity, stack, inlined]
+
+    def _library_frame(self, number: int) -> Iterator[list[Any]]:
+        """A library's code is not among the calls that are noted: where it is, is known."""
+        site = self._table.site(number)
+        if number >= self._program.limit:
+            yield [site.file, site.line, site.function]
 
     def _text(self, one: Captured, named: Named | None) -> str:
         site = self._table.site(one.point >> 4)

@@ -179,8 +179,6 @@ def _clang_flags(asked: Arguments) -> list[str]:
     flags = ["-g", NO_JUMPS] if asked.compiles else []
     for word in CLANG if asked.compiles else ():
         flags += ["-Xclang", word]
-    if asked.step != "program":
-        return flags
     if asked.step not in ("program", "library"):
         return flags
     flags += [*WRAPS, *_link_flags(asked)]

@@ -23,11 +23,11 @@ PLAIN = ("read", "write")
 # Frames of the probe between the program and the stop, at most.
 _DEPTH = 40
 _TO_THE_PROGRAM = f"""\
-set $unsnarl_site = *(unsigned *) &uns_c_stop_site
+set $unsnarl_at = *(unsigned long *) &uns_c_stop_at
 set $unsnarl_left = {_DEPTH}
 while $unsnarl_left > 0
   set $unsnarl_left = $unsnarl_left - 1
-  if ((unsigned long) $pc - (unsigned long) &__executable_start) / {UNIT} == $unsnarl_site
+  if (unsigned long) $pc / {UNIT} == $unsnarl_at / {UNIT}
     set $unsnarl_left = 0
   else
     up-silently 1
