@@ -12,9 +12,9 @@
 #define LARGE   (64 * PAGE) /* from here on blocks are mapped anew each time by malloc, too */
 /* A pair of points that a thread has seen so often is looked at every STEP-th time, and adds to the
  * contexts 2^PER_OCTAVE times while its count doubles. */
-#define OFTEN      256
+#define OFTEN      64
 #define STEP       64
-#define PER_OCTAVE 5
+#define PER_OCTAVE 4
 
 static const struct uns_word all_seen = {.seen = UINT64_MAX};
 __thread struct uns_view uns_view = {.words = (const char *)&all_seen};

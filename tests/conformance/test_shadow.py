@@ -12,7 +12,7 @@ from tests.conformance.test_tracker import R, W, streams
 from tests.conformance.tracker_twin import EdgeKey, EdgeValue, Event, Tracker, pack, unpack
 
 X = 0x7F00_0000_1000
-OFTEN = 256  # native/tracker/shadow.c: from here on a pair of points is no news
+OFTEN = 64  # native/tracker/shadow.c: from here on a pair of points is no news
 STEP = 64
 
 

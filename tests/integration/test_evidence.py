@@ -141,3 +141,47 @@ def test_a_library_call_counts_from_when_it_has_its_own_lock(start):
         ends |= {triple[1:] for triple in patterns(found, places, PatternKind.WWW)}
         assert ((16, "call"), (9, "call")) in ends
     assert refused
+
+
+TURNS = """
+    import threading
+
+    class Box:
+        value = 0
+
+    def add(box, lock):
+        for _ in range(5):
+            with lock:
+                box.value = box.value + 1
+
+    box, lock = Box(), threading.Lock()
+    threads = [threading.Thread(target=add, args=(box, lock)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def occurrences(rows):
+    """The times of every pair of points, by their threads."""
+    found = {}
+    for row in rows:
+        if kinds_of(row) < PatternKind.RWR:
+            ends = ("first", "other")
+            key = tuple(int(row[f"{end}_{what}"]) for end in ends for what in ("point", "thread"))
+            found.setdefault(key, []).append(tuple(int(row[f"{end}_time"]) for end in ends))
+    return found
+
+
+def test_a_gated_run_keeps_every_pair_and_not_only_its_latest(start):
+    client = start("script", "main.py", main=TURNS)
+    repeated = 0
+    for number in range(1, 8):
+        found, _ = evidence(client, number, seed=number)
+        latest, every = occurrences(found.patterns), occurrences(found.pairs)
+        assert latest.keys() == every.keys()
+        assert all(max(every[key]) == times[0] for key, times in latest.items())
+        assert all(len(set(times)) == len(times) for times in every.values())
+        repeated += sum(len(times) > 1 for times in every.values())
+    assert repeated

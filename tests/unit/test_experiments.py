@@ -70,8 +70,11 @@ def test_no_place_elsewhere_no_control():
 
 
 def test_who_comes_too_late_again_and_again_must_have_ended():
-    first, second = forbidding([spot(1, 1), spot(2, 2)], repeaters=("0.1", "0.2"))
+    """Only others wait for it: it may come by the first access itself."""
+    spots = [spot(1, 1), spot(2, 2)]
+    first, second = forbidding(spots, repeaters=(("0.3", "0.1"), ("0.3", "0.2")))
     assert first["hold"]["points"] == second["hold"]["points"] == [1]
+    assert first["hold"]["path"] == second["hold"]["path"] == "0.3"
     assert (first["until"]["points"], first["until"]["path"]) == ([Op.END], "0.1")
     assert second["until"]["path"] == "0.2"
 

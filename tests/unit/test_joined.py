@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations, pairwise
 
 import numpy as np
 from hypothesis import given
@@ -114,6 +115,80 @@ def test_a_pair_is_told_with_what_closes_the_cycle():
     assert told(best) == [(1, 1), (2, 2), (3, 2), (4, 1)]
     assert [line.confidence for line in best.lines] == [1.0] * 4
     assert best.passing == 0
+
+
+def looping(pairs):
+    """A run of which all pairs are known, and of the patterns only the latest."""
+    latest = {tuple(row[f"{end}_point"] for end in ("first", "other")): row for row in pairs}
+    return replace(run(patterns=latest.values()), pairs=run(patterns=pairs).patterns)
+
+
+def rounds(*times):
+    """Thread 1 writes X at 1 and Y at 4, thread 2 reads X at 2 and Y at 3: when, in turns."""
+    in_order = sorted(times)
+    found = []
+    for cell, (writes, reads) in ((X, (1, 2)), (Y, (4, 3))):
+        here = [(time, point) for time, point in in_order if point in (writes, reads)]
+        for (before, one), (after, other) in pairwise(here):
+            if one != other:
+                threads = (1, 2) if one == writes else (2, 1)
+                kind = WR if one == writes else RW
+                found.append(
+                    conflict(kind, one, other, cell=cell, threads=threads, times=(before, after))
+                )
+    return looping(found)
+
+
+def test_conflicts_of_different_rounds_close_no_cycle():
+    """In loops every run has both conflicts; only one round has them crossed."""
+    serial = rounds((10, 1), (11, 4), (20, 2), (21, 3), (30, 1), (31, 4), (40, 2), (41, 3))
+    crossed = rounds((10, 1), (11, 4), (20, 2), (21, 3), (30, 1), (32, 2), (33, 3), (34, 4))
+    best = answers(compare([crossed] * 4, [serial] * 4))[0]
+    assert told(best) == [(1, 1), (2, 2), (3, 2), (4, 1)]
+    assert (best.score, best.passing) == (1.0, 0)
+
+
+def test_a_third_threads_write_between_does_not_hide_the_conflict():
+    there = conflict(WR, 1, 2, cell=X, threads=(1, 2), times=(10, 20))
+    next_one = conflict(RW, 3, 4, cell=Y, threads=(2, 3), times=(21, 25))
+    detour = conflict(WW, 4, 4, cell=Y, threads=(3, 1), times=(25, 30))
+    failing = run(patterns=[there, next_one, detour])
+    passing = [run(patterns=[there, detour])] * 2 + [run(patterns=[next_one, detour])] * 2
+    best = answers(compare([failing] * 4, passing))[0]
+    assert told(best) == [(1, 1), (2, 2), (3, 2), (4, 1)]
+
+
+def test_a_ring_of_three_threads_is_told_whole():
+    """1 tells 2, which tells 3, which has not yet heard from 1."""
+    z = 0x30
+    first = conflict(WR, 1, 2, cell=X, threads=(1, 2), times=(10, 11))
+    second = conflict(WR, 3, 4, cell=Y, threads=(2, 3), times=(12, 13))
+    third = conflict(RW, 5, 6, cell=z, threads=(3, 1), times=(14, 15))
+    failing = run(patterns=[first, second, third])
+    passing = [run(patterns=list(two)) for two in combinations((first, second, third), 2)]
+    best = answers(compare([failing] * 3, passing))[0]
+    assert told(best) == [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3), (6, 1)]
+    assert best.passing == 0
+
+
+def test_accesses_are_told_in_the_order_of_most_runs():
+    """Whenever in a run it happened."""
+    early = [
+        conflict(WR, 1, 2, cell=X, threads=(1, 2), times=(10, 12)),
+        conflict(RW, 3, 4, cell=Y, threads=(2, 1), times=(13, 14)),
+    ]
+    late = [
+        conflict(WR, 1, 2, cell=X, threads=(1, 2), times=(90, 92)),
+        conflict(RW, 3, 4, cell=Y, threads=(2, 1), times=(93, 94)),
+    ]
+    odd = [
+        conflict(WR, 1, 2, cell=X, threads=(1, 2), times=(10, 80)),
+        conflict(RW, 3, 4, cell=Y, threads=(2, 1), times=(20, 70)),
+    ]
+    failing = [run(patterns=rows) for rows in (odd, late, odd, early, late)]
+    passing = [run(patterns=[row]) for row in early]
+    best = answers(compare(failing, passing * 3))[0]
+    assert told(best) == [(1, 1), (2, 2), (3, 2), (4, 1)]
 
 
 def test_a_write_that_nobody_read_is_told_with_both_writes():

@@ -287,10 +287,13 @@ def _tells(minimal: Minimal, spots: Sequence[Spot]) -> bool:
     )
 
 
-def _repeaters(timeline: Timeline, spots: Sequence[Spot], often: bool = False) -> list[str]:
-    """The threads of the last access, if one had done it before when it came too late.
+def _repeaters(
+    timeline: Timeline, spots: Sequence[Spot], often: bool = False
+) -> list[tuple[str, str]]:
+    """The threads of the first access, each with one of the last, if that is done repeatedly.
 
-    With `often`, if one does it more than once at all.
+    That is: if one had done it before when it came too late; with `often`, if one does it more than
+    once at all.
     """
     told = occurrence(timeline, spots)
     if len(told) < len(spots):
@@ -300,8 +303,13 @@ def _repeaters(timeline: Timeline, spots: Sequence[Spot], often: bool = False) -
         for event in timeline.events
         if event.point in spots[-1].points and event.path != told[0].path
     ]
-    repeated = len(theirs) > 1 if often else theirs[:1] < told[-1:]
-    return sorted({event.path for event in theirs}) if repeated else []
+    if not (len(theirs) > 1 if often else theirs[:1] < told[-1:]):
+        return []
+    ours = {event.path for event in timeline.events if event.point in spots[0].points}
+    last = {event.path for event in theirs}
+    # Where threads do both, they would wait for each other's end.
+    ours = {told[0].path} if ours & last else ours
+    return sorted((one, other) for one in ours for other in last)
 
 
 def _kept(rules: Sequence[RuleEffect]) -> bool:

@@ -19,7 +19,7 @@ CONTROL_LIMIT = 20
 THREAD_ENDS = (int(Op.END),)  # at site 0
 
 
-def forbidding(spots: Sequence[Spot], repeaters: Sequence[str] = ()) -> list[Rule]:
+def forbidding(spots: Sequence[Spot], repeaters: Sequence[tuple[str, str]] = ()) -> list[Rule]:
     """The rules under which they cannot: both sides become critical sections of one lock.
 
     It is not enough to hold the others once the first thread has begun: one of them may be inside
@@ -27,12 +27,12 @@ def forbidding(spots: Sequence[Spot], repeaters: Sequence[str] = ()) -> list[Rul
 
     Args:
         spots: The accesses.
-        repeaters: Threads that do the last access more than once: that comes too late as long as
-            they have not ended.
+        repeaters: Threads, each with one that does the last access more than once: that comes too
+            late as long as it has not ended.
     """
     shape = _shape(spots)
     if shape is None and repeaters and len({spot.role for spot in spots}) == len(spots) == 2:
-        return [_ended(spots[0], path) for path in repeaters]
+        return [_ended(spots[0], *paths) for paths in repeaters]
     if shape is None:
         return [_forbidden_order(spots)]
     regions: dict[Points, Rule] = {}
@@ -117,9 +117,13 @@ def _order(held: Spot, before: Spot) -> Rule:
     }
 
 
-def _ended(held: Spot, path: str) -> Rule:
-    rule = _order(held, held)
-    return {**rule, "until": {"who": "any", **_match(THREAD_ENDS), "path": path}}
+def _ended(held: Spot, waits: str, path: str) -> Rule:
+    return {
+        "when": None,
+        "hold": {"who": "any", **_match(held.holds), "path": waits},
+        "until": {"who": "any", **_match(THREAD_ENDS), "path": path},
+        "limit": 0,
+    }
 
 
 def _rule(when: Points, hold: tuple[str, Points], until: tuple[str, Points]) -> Rule:
