@@ -134,9 +134,9 @@ ERRORS: dict[str, str] = {
     ),
     "platform-unsupported": "unsnarl runs on Linux, on x86-64 and aarch64.",
     "program-refused": (
-        "A run ended before it began: the program was built again while it was hunted, was built "
-        "with another version of unsnarl, or may not use the memory that the probe needs. What "
-        "was stored before is complete."
+        "A run could not be done as planned: the program was built again while it was hunted, was "
+        "built with another version of unsnarl, may not use the memory that the probe needs, or "
+        "has more threads at once than the gate can hold. What was stored before is complete."
     ),
     "program-static": (
         "A statically linked program cannot be observed: the probe stands between a program and "
@@ -170,11 +170,6 @@ ERRORS: dict[str, str] = {
     "step-not-reached": (
         "This run fails with the same signature as the explained one, but in another way: it does "
         "not pass the step asked for. Replay the run that the report names."
-    ),
-    "run-refused": (
-        "A run could not be done as planned, and said why: the program was built again since its "
-        "sites were listed, or with another version of unsnarl, its memory is limited too tightly, "
-        "or it has more threads at once than the gate can hold."
     ),
     "server-failed": (
         "The process that imports the target and forks the runs could not start, or died "

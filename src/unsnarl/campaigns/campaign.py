@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from unsnarl.campaigns.engine import Done, Engine
 from unsnarl.campaigns.judging import Judge
-from unsnarl.campaigns.labels import STATUS_REFUSED, Verdict
+from unsnarl.campaigns.labels import Verdict
 from unsnarl.campaigns.profile import profile_of
 from unsnarl.campaigns.rotation import PROFILES, Rotation
 from unsnarl.campaigns.store import DISK_ERRORS, Store
@@ -201,8 +201,6 @@ class Campaign:
             return None
 
     def _verdict(self, done: Done, run: RunFile | None) -> Verdict:
-        if run is None and done.status == STATUS_REFUSED:
-            raise ToolError("run-refused", self._output_tail(done.number).rpartition("\n")[2])
         verdict = self._judge.verdict(done, run, self.store.output_file(done.number))
         if (run is None and not done.timed_out) or _names_the_disk(verdict):
             self.store.check_room()

@@ -78,8 +78,6 @@ def _refused(output: Path) -> UsageError:
     """What the program, or what should have become it, wrote before anything was run."""
     text = output.read_text(errors="replace") if output.exists() else ""
     why = next((row for row in text.splitlines() if row.startswith(OURS)), "")
-    return UsageError(
-        "program-refused",
-        why.removeprefix(OURS) or "the program cannot be run under a plan",
-        "build it with this version of unsnarl, and hunt again",
-    )
+    hint = "build it with this version of unsnarl, and hunt again" if "built" in why else ""
+    why = why.removeprefix(OURS) or "the program cannot be run under a plan"
+    return UsageError("program-refused", why, hint)

@@ -21,7 +21,6 @@ from unsnarl.model.run import Failure, Frame, Label
 
 STATUS_DEADLOCK = 96
 STATUS_TIME_OUT = 97
-STATUS_REFUSED = 98  # and no run file: the target cannot do what its plan says
 OUTPUT_LIMIT = 4 << 20
 
 
