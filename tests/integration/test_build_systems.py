@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from tests.integration.compiling import call, counts, done, fails_when_hunted, is_observed, symbols
 
+needs_cmake = pytest.mark.skipif(not shutil.which("cmake"), reason="there is no cmake")
+needs_pkg_config = pytest.mark.skipif(not shutil.which("pkg-config"), reason="no pkg-config")
+
 
 def test_a_makefile(family, folder):
     (folder / "Makefile").write_text(
@@ -59,6 +62,7 @@ target_link_libraries(counter Threads::Threads)
 """
 
 
+@needs_cmake
 @pytest.mark.parametrize("how", ["variable", "environment"])
 def test_cmake_with_the_wrapper_as_its_compiler(family, folder, how):
     (folder / "CMakeLists.txt").write_text(CMAKE)
@@ -84,6 +88,7 @@ target_link_libraries(same PRIVATE unsnarl::probe)
 """
 
 
+@needs_cmake
 def test_the_cmake_package(family, folder):
     """A target that asks for the probe has it; the compiler is the plain one."""
     where = done("unsnarl", "doctor", "--folder", "cmake").strip()
@@ -95,6 +100,7 @@ def test_the_cmake_package(family, folder):
     assert fails_when_hunted("out/same")
 
 
+@needs_pkg_config
 def test_the_packages_may_be_moved(folder):
     where = Path(done("unsnarl", "doctor", "--folder", "cmake").strip()).parent
     shutil.copytree(where / "cc", folder / "moved" / "cc")
@@ -110,6 +116,7 @@ def test_the_packages_may_be_moved(folder):
     assert is_observed()
 
 
+@needs_pkg_config
 def test_pkg_config(family, folder):
     where = done("unsnarl", "doctor", "--folder", "pkgconfig").strip()
     package = "unsnarl" if family == "gcc" else f"unsnarl-{family}"
