@@ -12,7 +12,7 @@ import msgspec
 from unsnarl.campaigns.engine import Done
 from unsnarl.campaigns.labels import Labeller, Verdict
 from unsnarl.campaigns.profile import waiting_frames
-from unsnarl.errors import UsageError
+from unsnarl.errors import ToolError, UnsnarlError, UsageError
 from unsnarl.model.run import Failure, Frame
 from unsnarl.model.spelling import bare
 from unsnarl.probes.native.sites import MANGLED, plain_type
@@ -74,10 +74,15 @@ class Judge:
         return SiteTable.load(self._codes, self._root)
 
 
-def _refused(output: Path) -> UsageError:
-    """What the program, or what should have become it, wrote before anything was run."""
+def _refused(output: Path) -> UnsnarlError:
+    """What the program, or what should have become it, wrote before anything was run.
+
+    Another build is for the user to mend; what is too much for us is not.
+    """
     text = output.read_text(errors="replace") if output.exists() else ""
     why = next((row for row in text.splitlines() if row.startswith(OURS)), "")
-    hint = "build it with this version of unsnarl, and hunt again" if "built" in why else ""
     why = why.removeprefix(OURS) or "the program cannot be run under a plan"
-    return UsageError("program-refused", why, hint)
+    if "built" in why:
+        hint = "build it with this version of unsnarl, and hunt again"
+        return UsageError("program-refused", why, hint)
+    return ToolError("program-refused", why)
