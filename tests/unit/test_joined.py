@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.comparisons import compare, edge, pattern, places, run
 
-from unsnarl.analyses.joined import answers
+from unsnarl.analyses.joined import answers, cycles
+from unsnarl.analyses.joined.places import by_line
 from unsnarl.analyses.ordered import Knowledge, open_patterns
 from unsnarl.model.evidence import ORDER
 from unsnarl.model.pattern import FINE, PatternKind
@@ -139,6 +140,9 @@ def rounds(*times):
     return looping(found)
 
 
+ROUND = ((10, 1), (12, 2), (13, 3), (14, 4))
+
+
 def test_conflicts_of_different_rounds_close_no_cycle():
     """In loops every run has both conflicts; only one round has them crossed."""
     serial = rounds((10, 1), (11, 4), (20, 2), (21, 3), (30, 1), (31, 4), (40, 2), (41, 3))
@@ -146,6 +150,18 @@ def test_conflicts_of_different_rounds_close_no_cycle():
     best = answers(compare([crossed] * 4, [serial] * 4))[0]
     assert told(best) == [(1, 1), (2, 2), (3, 2), (4, 1)]
     assert (best.score, best.passing) == (1.0, 0)
+
+
+def test_cycles_of_a_loop_are_as_many_as_its_rounds():
+    """All conflicts with all would be their square: a ranking of minutes."""
+
+    def number(count):
+        turns = [(40 * i + at, point) for i in range(count) for at, point in ROUND]
+        where = by_line(places(9))
+        tried = np.array([1 << 32 | 2, 2 << 32 | 1, 3 << 32 | 4, 4 << 32 | 3], dtype=np.uint64)
+        return len(list(cycles._in_run(rounds(*turns), where, tried)))
+
+    assert 0 < number(80) < 2.5 * number(40)
 
 
 def test_a_third_threads_write_between_does_not_hide_the_conflict():

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -184,7 +184,25 @@ def _closing(rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]) -> Iterat
     closes &= ~_equal(rows, "cell", "cell") & (points[0][:, None] != points[1][None, :])
     closes &= rows["first_time"][:, None] < rows["first_time"][None, :]
     closes &= rows["first_time"][:, None] < rows["other_time"][None, :]
-    yield from zip(*(each.tolist() for each in np.nonzero(closes)), strict=True)
+    yield from _nearest(closes, rows, points)
+
+
+def _nearest(
+    fits: npt.NDArray[np.bool_], rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]
+) -> Iterator[tuple[int, int]]:
+    """Of the conflicts of one kind that fit another one, the one that is complete first.
+
+    Later ones are of later rounds; all with all would be the square of a loop's rounds.
+    """
+    if not len(rows):
+        return
+    kinds = (rows["cell"], rows["first_thread"], rows["other_thread"], points[1], points[0])
+    in_order = np.lexsort((-rows["first_time"].astype(np.int64), rows["other_time"], *kinds))
+    differs = np.any([kind[in_order][1:] != kind[in_order][:-1] for kind in kinds], axis=0)
+    for group in np.split(in_order, np.flatnonzero(differs) + 1):
+        some = fits[:, group]
+        ones = np.flatnonzero(some.any(axis=1))
+        yield from zip(ones.tolist(), group[some[ones].argmax(axis=1)].tolist(), strict=True)
 
 
 def _rings(rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]) -> Iterator[tuple[int, ...]]:
@@ -192,17 +210,22 @@ def _rings(rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]) -> Iterator
     follows = _equal(rows, "other_thread", "first_thread") & ~_equal(rows, "cell", "cell")
     follows &= ~_equal(rows, "first_thread", "other_thread")
     follows &= rows["other_time"][:, None] < rows["first_time"][None, :]
-    ways: dict[tuple[int, int], list[int]] = {}
-    threads = zip(*(rows[f"{end}_thread"].tolist() for end in _ENDS), strict=True)
-    for at, (begin, end) in enumerate(threads):
-        ways.setdefault((begin, end), []).append(at)
-    cells, begins, ends = (rows[name].tolist() for name in ("cell", "first_time", "other_time"))
-    following = (each[:MOST_FOLLOWING].tolist() for each in np.nonzero(follows))
-    for one, two in zip(*following, strict=True):
-        for back in ways.get((int(rows["other_thread"][two]), int(rows["first_thread"][one])), ()):
-            apart = cells[back] not in (cells[one], cells[two])
-            if apart and ends[two] < begins[back] and points[0][one] != points[1][back]:
-                yield one, two, back
+    after: dict[int, list[int]] = {}
+    for one, two in islice(_nearest(follows, rows, points), MOST_FOLLOWING):
+        after.setdefault(one, []).append(two)
+    cells, firsts, others = (
+        rows[name].tolist() for name in ("cell", "first_thread", "other_thread")
+    )
+    found = (
+        (one, two, back)
+        for one, twos in after.items()
+        for two in twos
+        for back in after.get(two, ())
+    )
+    for one, two, back in found:
+        closes = others[back] == firsts[one] and cells[back] != cells[one]
+        if closes and points[0][one] != points[1][back]:
+            yield one, two, back
 
 
 def _equal(rows: Patterns, name: str, other: str) -> npt.NDArray[np.bool_]:
