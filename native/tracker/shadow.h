@@ -108,7 +108,8 @@ static inline int uns_repeats_read(uintptr_t address, uint32_t point) {
 static inline int uns_repeats_write(uintptr_t address, uint32_t point) {
     struct uns_word *word = uns_viewed(address);
     const struct uns_tracked *t = uns_view.thread;
-    if (!uns_repeats(word, point))
+    /* A thread's own write that others have read is overwritten: no edge, whatever the points. */
+    if (word->seen >> UNS_SHADOW_READERS == t->id || !uns_repeats(word, point))
         return 0;
     *(uint64_t *)(uns_view.times + (address & uns_view.mask)) = t->time;
     *word = (struct uns_word){uns_view.exclusive, point, (uint16_t)t->context, (uint16_t)t->index};

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from itertools import pairwise
 
@@ -82,3 +83,23 @@ def test_frequent_pairs_stop_adding_contexts():
         sizes.append(len(track(events, 8, True, "shared")))
     growth = [after - before for before, after in pairwise(sizes)]
     assert growth[1] <= growth[0] + 64
+
+
+@given(st.integers(0, 2**32), st.integers(2, 4))
+@settings(deadline=None, max_examples=20)
+def test_counts_of_frequent_pairs_are_those_of_the_twin(seed: int, threads: int):
+    """But for what was passed over since the latest look; a thread's own writes are no edges."""
+    draw = random.Random(seed)
+    events = [
+        Event(
+            draw.randrange(threads),
+            draw.randrange(3),
+            X + 8 * draw.randrange(2),
+            draw.choice((R, W)),
+        )
+        for _ in range(6_000)
+    ]
+    native = by_points(track(events, 0, True, "shared"))
+    twin = by_points(Tracker(0, True, "shared").feed(events).edges)
+    assert native.keys() == twin.keys()
+    assert all(twin[pair] - STEP * threads <= native[pair] <= twin[pair] for pair in twin)
