@@ -76,9 +76,8 @@ static uint64_t unmix(uint64_t key) {
 static int shadowed;
 
 static void append_rows(const struct uns_table *all, struct uns_array *rows) {
-    for (uint32_t i = 0; i < all->capacity; i++) {
-        const char *row = all->rows + (size_t)i * all->row_size;
-        if (!uns_row_count(row) || uns_array_append(rows, row, all->row_size) < 0)
+    for (uint32_t i = 0; i < all->used; i++) {
+        if (uns_array_append(rows, all->rows + (size_t)i * all->row_size, all->row_size) < 0)
             continue;
         struct uns_edge_record *copy = /* patterns begin alike */
             (struct uns_edge_record *)((char *)rows->data + rows->used - all->row_size);

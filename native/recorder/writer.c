@@ -96,11 +96,8 @@ static void add_threads(struct uns_array *out) {
 }
 
 static void append_rows(struct uns_array *rows, const struct uns_table *all) {
-    for (uint32_t i = 0; i < all->capacity; i++) {
-        const char *row = all->rows + (size_t)i * all->row_size;
-        if (uns_row_count(row))
-            uns_array_append(rows, row, all->row_size);
-    }
+    if (all->used)
+        uns_array_append(rows, all->rows, (uint64_t)all->used * all->row_size);
 }
 
 static void add_edges(struct uns_array *out) {

@@ -14,10 +14,14 @@
  * contexts 2^PER_OCTAVE times while its count doubles. */
 #define OFTEN      64
 #define STEP       64
-#define PER_OCTAVE 4
+#define PER_OCTAVE 3
 
 static const struct uns_word all_seen = {.seen = UINT64_MAX};
 __thread struct uns_view uns_view = {.words = (const char *)&all_seen};
+/* What instrumented code calls it: a library finds that of the program which loads it, if it has
+ * one. */
+extern __thread struct uns_view __tsan_view
+    __attribute__((alias("uns_view"), visibility("default"), tls_model("initial-exec")));
 
 void uns_view_nothing(void) {
     uns_view = (struct uns_view){
@@ -137,7 +141,7 @@ static int is_rare(const struct uns_often *often) {
 static int repeat_edge(struct uns_tracked *t, const struct uns_often *often, uint64_t cell,
                        uint64_t source_time) {
     struct uns_edge_record *row = (struct uns_edge_record *)t->edges.rows + often->row;
-    if (often->row >= t->edges.capacity || row->source_point != often->key >> 32 ||
+    if (often->row >= t->edges.used || row->source_point != often->key >> 32 ||
         row->sink_point != (uint32_t)often->key)
         return 0;
     row->source_time = source_time;

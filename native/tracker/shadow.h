@@ -17,6 +17,7 @@
 #ifndef UNSNARL_SHADOW_H
 #define UNSNARL_SHADOW_H
 #include "tracker/tracker.h"
+#include <stddef.h>
 
 #define UNS_SHADOW_READERS 56 /* bits for those; ids above share them */
 #define UNS_SHADOW_WORD    8u
@@ -37,6 +38,10 @@ struct uns_view {
     struct uns_tracked *thread;
 };
 UNS_API extern __thread struct uns_view uns_view __attribute__((tls_model("initial-exec")));
+/* probe_c/inline.s reads it in the program's own code, and in that of its libraries. */
+_Static_assert(offsetof(struct uns_view, mask) == 8 && offsetof(struct uns_view, bit) == 16 &&
+                   offsetof(struct uns_view, exclusive) == 24,
+               "inline.s");
 
 struct uns_shadow {
     char *words, *times;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Tables of edges and of patterns: open addressing, private to a thread while it runs (Recon 5.2),
- * merged at the end. They start small and grow: a large table costs more in page faults than it
- * saves in probes.
+ * Tables of edges and of patterns: private to a thread while it runs (Recon 5.2), merged at the
+ * end. Rows lie densely, since they are most of what a run of many threads keeps; only the index is
+ * sparse. Both start small and grow: a large table costs more in page faults than it saves in
+ * probes.
  */
+#define _GNU_SOURCE
 #include <string.h>
 #include <sys/mman.h>
 #include "tracker/tracker.h"
@@ -45,9 +47,15 @@ void uns_tracker_free(struct uns_tracker *tracker) {
     tracker->windows = NULL;
 }
 
+static size_t most_rows(uint32_t capacity) {
+    return capacity - capacity / 4;
+}
+
 void uns_table_free(struct uns_table *table) {
-    unmap(table->rows, (size_t)table->capacity * table->row_size);
+    unmap(table->rows, most_rows(table->capacity) * table->row_size);
+    unmap(table->index, table->capacity * sizeof *table->index);
     table->rows = NULL;
+    table->index = NULL;
     table->capacity = table->used = 0;
 }
 
@@ -55,38 +63,48 @@ static struct row *row_at(const struct uns_table *table, uint32_t at) {
     return (struct row *)(table->rows + (size_t)at * table->row_size);
 }
 
-uint32_t uns_row_count(const void *row) {
-    return ((const struct row *)row)->count;
+static uint64_t hash_of(const struct uns_table *table, const struct row *row) {
+    uint64_t hash = uns_mix(uns_mix((uint64_t)row->key[0] << 32 | row->key[1]) + row->key[2]);
+    if (table->key_size >= UNS_KEY_THREADS)
+        hash = uns_mix(hash + row->threads);
+    return table->key_size == UNS_KEY_TIME ? uns_mix(hash + row->first_time) : hash;
 }
 
-static struct row *find(const struct uns_table *table, const struct row *wanted) {
-    const uint32_t *key = wanted->key;
-    uint64_t hash = uns_mix(uns_mix((uint64_t)key[0] << 32 | key[1]) + key[2]);
-    if (table->key_size >= UNS_KEY_THREADS)
-        hash = uns_mix(hash + wanted->threads);
-    if (table->key_size == UNS_KEY_TIME)
-        hash = uns_mix(hash + wanted->first_time);
-    uint32_t at = (uint32_t)hash & (table->capacity - 1);
-    while (row_at(table, at)->count && memcmp(row_at(table, at)->key, key, table->key_size) != 0)
-        at = (at + 1) & (table->capacity - 1);
-    return row_at(table, at);
+/* Where the index says which row it is, or would. */
+static uint32_t *find(const struct uns_table *table, const struct row *wanted) {
+    uint32_t at = (uint32_t)hash_of(table, wanted) & (table->capacity - 1);
+    for (uint32_t row; (row = table->index[at]); at = (at + 1) & (table->capacity - 1))
+        if (memcmp(row_at(table, row - 1)->key, wanted->key, table->key_size) == 0)
+            break;
+    return &table->index[at];
+}
+
+/* Moved, not copied: there are never two tables in memory. */
+static char *stretched(char *pages, size_t from, size_t to) {
+    if (!pages)
+        return uns_pages(to);
+    pages = mremap(pages, from, to, MREMAP_MAYMOVE);
+    return pages == MAP_FAILED ? NULL : pages;
 }
 
 static int grow(struct uns_table *table) {
-    struct uns_table bigger = {.row_size = table->row_size,
-                               .key_size = table->key_size,
-                               .capacity = table->capacity ? table->capacity * 2 : UNS_ROWS_START};
-    if (bigger.capacity > UNS_ROWS_MAX)
+    uint32_t from = table->capacity, to = from ? from * 2 : UNS_ROWS_START;
+    if (to > UNS_ROWS_MAX)
         return -1;
-    bigger.rows = uns_pages((size_t)bigger.capacity * bigger.row_size);
-    if (!bigger.rows)
+    uint32_t *index = uns_pages(to * sizeof *index);
+    char *rows = index ? stretched(table->rows, most_rows(from) * table->row_size,
+                                   most_rows(to) * table->row_size)
+                       : NULL;
+    if (!rows) {
+        unmap(index, to * sizeof *index);
         return -1;
-    for (uint32_t i = 0; i < table->capacity; i++)
-        if (row_at(table, i)->count)
-            memcpy(find(&bigger, row_at(table, i)), row_at(table, i), table->row_size);
-    unmap(table->rows, (size_t)table->capacity * table->row_size);
-    table->rows = bigger.rows;
-    table->capacity = bigger.capacity;
+    }
+    unmap(table->index, from * sizeof *index);
+    table->rows = rows;
+    table->index = index;
+    table->capacity = to;
+    for (uint32_t i = 0; i < table->used; i++)
+        *find(table, row_at(table, i)) = i + 1;
     return 0;
 }
 
@@ -101,31 +119,37 @@ static int is_later(const struct uns_table *table, const struct row *new, const 
 }
 
 /* Only the latest times are kept (Recon 3.1, "lossy timestamps"). */
-uint32_t uns_table_add(struct uns_table *table, const void *added) {
-    if (table->used * 2 >= table->capacity && grow(table) < 0 && table->used == table->capacity) {
-        table->dropped++;
-        return UINT32_MAX;
-    }
-    const struct row *new = added;
-    struct row *row = find(table, new), old = *row;
-    if (!old.count) {
-        table->used++;
-        old = *new;
-        old.count = 0;
-    }
-    if (!old.count || is_later(table, new, row))
+static void again(const struct uns_table *table, struct row *row, const struct row *new) {
+    const struct row old = *row;
+    if (is_later(table, new, row))
         memcpy(row, new, table->row_size);
     row->count = old.count + new->count;
     row->kind = old.kind < new->kind ? old.kind : new->kind;
     row->span = old.span < new->span ? old.span : new->span;
-    return (uint32_t)(((char *)row - table->rows) / table->row_size);
+}
+
+uint32_t uns_table_add(struct uns_table *table, const void *added) {
+    uint32_t *found = table->capacity ? find(table, added) : NULL;
+    if (!found || (!*found && table->used == most_rows(table->capacity))) {
+        if (grow(table) < 0) {
+            table->dropped++;
+            return UINT32_MAX;
+        }
+        found = find(table, added);
+    }
+    if (*found) {
+        again(table, row_at(table, *found - 1), added);
+        return *found - 1;
+    }
+    memcpy(row_at(table, table->used), added, table->row_size);
+    *found = ++table->used;
+    return table->used - 1;
 }
 
 void uns_table_merge(struct uns_table *into, const struct uns_table *from) {
     into->row_size = from->row_size;
     into->key_size = from->key_size;
-    for (uint32_t i = 0; i < from->capacity; i++)
-        if (row_at(from, i)->count)
-            uns_table_add(into, row_at(from, i));
+    for (uint32_t i = 0; i < from->used; i++)
+        uns_table_add(into, row_at(from, i));
     into->dropped += from->dropped;
 }

@@ -87,7 +87,8 @@ struct uns_window {
 
 /* Edges or patterns: both begin with a key of 12 bytes, then two threads (format.h). */
 struct uns_table {
-    char *rows;
+    char *rows;      /* `used` of them, in the order of their coming */
+    uint32_t *index; /* where a key's row is, and 1; 0: free */
     uint32_t row_size, key_size, capacity, used;
     uint64_t dropped;
 };
@@ -172,11 +173,10 @@ UNS_API void uns_window_end(struct uns_tracker *tracker, struct uns_tracked *t,
                             struct uns_cell *cell);
 UNS_API void uns_windows_end(struct uns_tracker *tracker, struct uns_tracked *t);
 
-/* Where it is now, until the table grows; UINT32_MAX: dropped. */
+/* Which row it is; UINT32_MAX: dropped. */
 UNS_API uint32_t uns_table_add(struct uns_table *table, const void *row);
 UNS_API void uns_table_merge(struct uns_table *into, const struct uns_table *from);
 UNS_API void uns_table_free(struct uns_table *table);
-UNS_API uint32_t uns_row_count(const void *row);
 UNS_API void *uns_pages(size_t bytes);
 
 static inline uint64_t uns_mix(uint64_t x) {

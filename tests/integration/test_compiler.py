@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`unsnarl cc` and `unsnarl c++` in the compiler's place: gcc always, clang where there is one."""
 
+import os
 import shutil
 import subprocess
 
@@ -51,6 +52,65 @@ def test_one_word_for_build_systems_that_need_one(family, folder, language):
     assert is_observed("./one")
     failed = call(f"unsnarl-{language}", "-static", f"counter.{LANGUAGES[language]}")
     assert failed.returncode == 2 and "[program-static]" in failed.stderr
+
+
+# What the fast path reads: where it is inline, the code of an object names it.
+VIEW = "__tsan_view"
+CALLS = """
+#include <assert.h>
+static long twice(long n) { return 2 * n; }
+long shared;
+int main(void) {
+    long (*volatile far)(long) = twice, found;
+    __asm__ volatile("mov $21, %%rdi; call *%1; mov %%rax, %0"
+                     : "=r"(found) : "r"(far)
+                     : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory");
+    shared = found;
+    assert(shared == 42);
+    return 0;
+}
+"""
+HERS = """
+    .text
+    .macro call what
+    .byte 0x90
+    .endm
+    .globl hers
+hers:
+    call anything
+    ret
+    .section .note.GNU-stack,"",@progbits
+"""
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the fast path is inline on x86-64")
+@pytest.mark.parametrize(
+    ("words", "inline"),
+    [
+        ([], True),
+        (["-fPIC"], True),
+        (["-fno-pie"], True),
+        (["-fno-plt"], False),
+        (["-pipe"], False),
+        (["-masm=intel"], False),
+        (["-masm=intel", "-masm=att"], True),
+    ],
+)
+def test_the_fast_path_is_inline(folder, words, inline):
+    """By gcc; where it cannot be, the calls do the same."""
+    done("unsnarl", "cc", "-O2", *words, "-c", "counter.c")
+    assert (VIEW in symbols("counter.o")) == inline
+    assert {"__tsan_read4", "__tsan_write4"} <= symbols("counter.o")
+
+
+def test_calls_in_the_users_own_assembly(family, folder):
+    """Ours is a macro called `call`."""
+    (folder / "calls.c").write_text(CALLS)
+    (folder / "hers.s").write_text(HERS)
+    done("unsnarl", "cc", "-O1", "-mno-red-zone", "calls.c", "-o", "calls")
+    done("./calls")
+    done("unsnarl", "cc", "calls.c", "hers.s", "-mno-red-zone", "-o", "both")
+    done("./both")
 
 
 def test_both_sides_of_an_increment_are_told(family, folder):

@@ -60,6 +60,24 @@ def test_whether_there_is_code(line, compiles):
 
 
 @pytest.mark.parametrize(
+    ("line", "assembles"),
+    [
+        ("-c a.c", False),
+        ("a.c b.s", True),
+        ("a.c b.S", True),
+        ("-x assembler-with-cpp data", True),
+        ("-x c a.s", False),
+        ("-pipe -c a.c", True),
+        ("-masm=intel a.c", True),
+        ("-masm=intel -masm=att a.c", False),
+        ("-o a.s b.c", False),
+    ],
+)
+def test_whether_the_assembler_reads_more_than_the_compiler_writes(line, assembles):
+    assert read(line.split()).assembles == assembles
+
+
+@pytest.mark.parametrize(
     ("line", "on", "refused"),
     [
         ("a.c", set(), False),

@@ -29,6 +29,8 @@ LIBRARY = frozenset(["-shared", "--shared", "-Wl,-shared", "-dynamiclib"])
 RELOCATABLE = frozenset(["-r", "-Wl,-r", "-Wl,--relocatable", "-Wl,-i"])
 BARE = frozenset(["-nostdlib", "--no-standard-libraries", "-nodefaultlibs", "-nolibc"])
 CODE = re.compile(r"\.(?:c|i|ii|cc|cp|cxx|cpp|CPP|c\+\+|C|S|sx|m|mi|mm|M|mii|ll|bc|h|hh|hpp|H|hxx)")
+ASSEMBLY = re.compile(r"\.(?:s|S|sx|asm)")
+SYNTAXES = ("-masm=intel", "-masm=att")
 SANITIZE = re.compile(r"-f(no-)?sanitize=(.+)")
 # At most so deep may a response file name another; gcc stops at 2000 files.
 DEPTH = 20
@@ -39,6 +41,8 @@ class Arguments(NamedTuple):
 
     Attributes:
         compiles: Some input is code, not only objects and libraries.
+        assembles: The assembler's input is not only what the compiler writes: some of it is the
+            user's, in another syntax, or comes by a pipe.
         bare: Without the libraries that every program has: the probe cannot be in it.
         sanitizers: Those that are switched on, by the user's own words.
         refused: The user has switched ThreadSanitizer's calls off.
@@ -46,6 +50,7 @@ class Arguments(NamedTuple):
 
     step: Step
     compiles: bool
+    assembles: bool
     static: bool
     bare: bool
     narrow: bool
@@ -56,12 +61,13 @@ class Arguments(NamedTuple):
 def read(words: Sequence[str]) -> Arguments:
     """Understand a command line, its response files included."""
     plain = [*_expanded(words, DEPTH)]
-    inputs, code = _inputs(plain)
+    inputs, code, assembly = _inputs(plain)
     options = frozenset(plain)
     on, off = _sanitizers(plain)
     return Arguments(
         step=_step(options) if inputs else "nothing",
         compiles=code,
+        assembles=assembly or "-pipe" in options or _last(plain, SYNTAXES) == SYNTAXES[0],
         static=bool(options & STATIC),
         bare=bool(options & BARE),
         narrow=_last(plain, ("-m32", "-mx32", "-m64")) in ("-m32", "-mx32"),
@@ -99,9 +105,9 @@ def _response(name: str) -> list[str] | None:
         return text.split()
 
 
-def _inputs(words: Sequence[str]) -> tuple[bool, bool]:
-    """Whether there are inputs, and whether some of them are code."""
-    found, code, language = False, False, "none"
+def _inputs(words: Sequence[str]) -> tuple[bool, bool, bool]:
+    """Whether there are inputs, and whether some of them are code, or assembly."""
+    found, code, assembly, language = False, False, False, "none"
     rest = iter(words)
     for word in rest:
         value = next(rest, "") if WITH_VALUE.fullmatch(word) else ""
@@ -112,13 +118,20 @@ def _inputs(words: Sequence[str]) -> tuple[bool, bool]:
         elif not word.startswith("-") or word == "-":
             found = True
             code = code or _is_code(word, language)
-    return found, code
+            assembly = assembly or _is_assembly(word, language)
+    return found, code, assembly
 
 
 def _is_code(word: str, language: str) -> bool:
     if language == "none":
         return bool(CODE.fullmatch(PurePath(word).suffix))
     return language != "assembler"
+
+
+def _is_assembly(word: str, language: str) -> bool:
+    if language == "none":
+        return bool(ASSEMBLY.fullmatch(PurePath(word).suffix))
+    return language.startswith("assembler")
 
 
 def _sanitizers(words: Sequence[str]) -> tuple[frozenset[str], frozenset[str]]:

@@ -4,7 +4,8 @@
 The compiler's own -fsanitize=thread puts a call before every access. What it calls is ours:
 
     gcc    links what it finds as libtsan.a in the folder that it is shown: `static/` for programs,
-           `shared/` for libraries, where there is nothing in it
+           `shared/` for libraries, where there is nothing in it. Its assembler puts the fast path
+           where the calls are (native/probe_c/inline.s)
     clang  is told of the calls behind its driver's back, so that it links no runtime; programs are
            given the archive
 
@@ -58,6 +59,8 @@ CLANG = (
     "-mllvm",
     "-tsan-instrument-read-before-write=1",
 )
+INLINE = "inline.s"
+INLINED_ON = "x86_64"
 # Of the linker: what libraries are to find in a program; which of a library's calls are ours.
 EXPORTS, STAND_INS = "program.list", "library.wraps"
 # std::thread and std::condition_variable call libc's functions from the standard library: in a
@@ -164,13 +167,21 @@ def _check(asked: Arguments) -> None:
 
 
 def _gcc_flags(asked: Arguments) -> list[str]:
+    flags = [*GCC, *_inline(asked)]
     if asked.step == "compile":
-        return [*GCC]
+        return flags
     if asked.refused or (asked.bare and asked.step == "program"):
         return ["-g"]
     kind = folder() / ("static" if asked.step == "program" else "shared")
     ours = ["-static-libtsan", f"-B{kind}", f"-L{kind}"]
-    return [*GCC, *WRAPS, *ours, *_link_flags(asked)]
+    return [*flags, *WRAPS, *ours, *_link_flags(asked)]
+
+
+def _inline(asked: Arguments) -> list[str]:
+    """Assembly that somebody wrote may have a `call` of its own meaning."""
+    if not asked.compiles or asked.assembles or os.uname().machine != INLINED_ON:
+        return []
+    return ["-Xassembler", str(folder() / INLINE)]
 
 
 def _clang_flags(asked: Arguments) -> list[str]:
@@ -200,6 +211,6 @@ def _link_flags(asked: Arguments) -> list[str]:
     if asked.step != "library":
         return []
     package = folder().parent
-    needed = "-Wl,--push-state,--no-as-needed,-lunsnarl_c,--pop-state"
+    needed = "-Wl,--push-state,--no-as-needed,-lunsnarl_c,-lunsnarl_rt,--pop-state"
     wraps = f"-Wl,@{folder() / STAND_INS}"
     return [f"-L{package}", f"-Wl,-rpath,{package}", "-Wl,--build-id", wraps, needed]
