@@ -67,7 +67,9 @@ static uint64_t hash_of(const struct uns_table *table, const struct row *row) {
     uint64_t hash = uns_mix(uns_mix((uint64_t)row->key[0] << 32 | row->key[1]) + row->key[2]);
     if (table->key_size >= UNS_KEY_THREADS)
         hash = uns_mix(hash + row->threads);
-    return table->key_size == UNS_KEY_TIME ? uns_mix(hash + row->first_time) : hash;
+    return table->key_size == UNS_KEY_TIMES
+               ? uns_mix(uns_mix(hash + row->first_time) + row->second_time)
+               : hash;
 }
 
 /* Where the index says which row it is, or would. */

@@ -49,7 +49,7 @@ void uns_tracked_init(struct uns_tracker *tracker, struct uns_tracked *t, uint32
     /* Long free runs may have any number of threads; few patterns are worth as many rows. */
     t->patterns.key_size = tracker->own_reads ? UNS_KEY_THREADS : UNS_KEY;
     t->gaps = t->pairs = t->patterns;
-    t->pairs.key_size = tracker->own_reads ? UNS_KEY_TIME : 0;
+    t->pairs.key_size = tracker->own_reads ? UNS_KEY_TIMES : 0;
     t->read_bit = 0;
     t->own_id = t->write_id = t->slot = t->read_slot = UINT32_MAX;
     t->write_mask = tracker->first_write == UNS_FIRST_WRITE_PAPER ? 0 : ~t->bit;

@@ -25,7 +25,7 @@
 #define UNS_ROWS_START     64
 #define UNS_KEY            12
 #define UNS_KEY_THREADS    16
-#define UNS_KEY_TIME       24
+#define UNS_KEY_TIMES      32
 #define UNS_PAIRS_MOST     4096
 #define UNS_ROWS_MAX       (1u << 20)
 #define UNS_WINDOW_MAX     64
@@ -62,11 +62,12 @@ struct uns_access_record {
 };
 struct uns_history {
     struct uns_access_record writer, reader;
-    uint64_t slot_time, early_time, late_time;
-    uint32_t early, late;            /* see struct uns_slot */
-    uint32_t window, early_is_write; /* place in tracker.windows + 1; 0: only one thread so far */
+    uint64_t slot_time, early_time, late_time, wrote_time;
+    uint32_t early, late, wrote; /* see struct uns_slot */
+    uint32_t window;             /* place in tracker.windows + 1; 0: only one thread so far */
+    uint64_t early_is_write;
 };
-_Static_assert(sizeof(struct uns_history) == 72, "history");
+_Static_assert(sizeof(struct uns_history) == 88, "history");
 
 /* The slots of a cell before the latest one, oldest first. */
 #define UNS_SLOT_WRITE  0x80u
@@ -76,9 +77,10 @@ struct uns_slot {
     uint32_t point;
     uint16_t thread;
     uint8_t write, early_is_write;
-    /* What the slot's own rule drops: the thread's first access, and its read after its write. */
-    uint64_t early_time, late_time;
-    uint32_t early, late; /* points, 0: none */
+    /* What the slot's own rule drops: the thread's first access, its read after its write, and its
+     * first write if that was neither. */
+    uint64_t early_time, late_time, wrote_time;
+    uint32_t early, late, wrote; /* points, 0: none */
 };
 struct uns_window {
     uint32_t cell, used;

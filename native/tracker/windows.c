@@ -7,9 +7,9 @@
  *
  * A slot stands for all that a thread did in a row, and Falcon keeps one access of it. What broke
  * is often another one: the check after the thread's own earlier write, or the first read after the
- * other's write, before the thread wrote itself. In gated runs, where every access comes by, a slot
- * keeps these two as well, and windows reach further; that and all pairs that depend on each other
- * make further patterns, marked UNS_PATTERN_FINE.
+ * other's write, before the thread wrote itself, or the first write of several. In gated runs,
+ * where every access comes by, a slot keeps these as well, and windows reach further; that and all
+ * pairs that depend on each other make further patterns, marked UNS_PATTERN_FINE.
  */
 #include <string.h>
 #include "tracker/tracker.h"
@@ -36,11 +36,14 @@ static struct uns_slot latest(const struct uns_tracker *tracker, const struct un
                              .early_is_write = past->early_is_write != 0,
                              .early_time = past->early_time,
                              .late_time = past->late_time,
+                             .wrote_time = past->wrote_time,
                              .early = past->early,
-                             .late = past->late};
+                             .late = past->late,
+                             .wrote = past->wrote};
 }
 
-/* The same streak of accesses, told by its first one, or by its read after the write. */
+/* The same streak of accesses, told by its first one, by its read after the write, or by its first
+ * write. */
 static struct uns_slot early(struct uns_slot slot) {
     slot.time = slot.early_time;
     slot.point = slot.early;
@@ -52,6 +55,13 @@ static struct uns_slot late(struct uns_slot slot) {
     slot.time = slot.late_time;
     slot.point = slot.late;
     slot.write = 0;
+    return slot;
+}
+
+static struct uns_slot wrote(struct uns_slot slot) {
+    slot.time = slot.wrote_time;
+    slot.point = slot.wrote;
+    slot.write = 1;
     return slot;
 }
 
@@ -119,8 +129,9 @@ static int add_triple(struct uns_tracked *t, uint64_t key, const struct uns_slot
 
 static void add_pair(struct uns_tracked *t, uint64_t key, const struct uns_slot *first,
                      const struct uns_slot *second, uint32_t span, int fine) {
-    const struct uns_slot firsts[] = {*first, late(*first)}, seconds[] = {*second, early(*second)};
-    for (uint32_t variant = 0; variant < 4; variant++) {
+    const struct uns_slot firsts[] = {*first, late(*first)},
+                          seconds[] = {*second, early(*second), wrote(*second)};
+    for (uint32_t variant = 0; variant < 6; variant++) {
         const struct uns_slot *a = &firsts[variant & 1], *b = &seconds[variant >> 1];
         if (a->point && b->point)
             add(t, key, pair_kind(a, b) | (variant || fine ? UNS_PATTERN_FINE : 0), span, a, b,
@@ -184,17 +195,24 @@ static void begin_slot(struct uns_tracker *tracker, const struct uns_tracked *t,
                        struct uns_cell *cell, const struct uns_slot *access) {
     struct uns_history *past = history(tracker, cell);
     set_slot(tracker, t, cell, access);
-    past->early = 0;
+    past->early = past->wrote = 0;
 }
 
-/* Before the slot's access is replaced for the first time, it was the first one. */
+/* Before the slot's access is replaced for the first time, it was the first one; a write that is
+ * replaced later may have been the first write. */
 static void keep_early(const struct uns_tracker *tracker, const struct uns_cell *cell) {
     struct uns_history *past = history(tracker, cell);
-    if (!tracker->own_reads || past->early)
+    int write = (cell->slot & UNS_SLOT_WRITE) != 0;
+    if (!tracker->own_reads)
         return;
-    past->early = cell->slot_point;
-    past->early_time = past->slot_time;
-    past->early_is_write = (cell->slot & UNS_SLOT_WRITE) != 0;
+    if (!past->early) {
+        past->early = cell->slot_point;
+        past->early_time = past->slot_time;
+        past->early_is_write = (uint64_t)write;
+    } else if (write && !past->early_is_write && !past->wrote) {
+        past->wrote = cell->slot_point;
+        past->wrote_time = past->slot_time;
+    }
 }
 
 static void keep_late(const struct uns_tracker *tracker, const struct uns_cell *cell,

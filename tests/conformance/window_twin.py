@@ -131,11 +131,15 @@ class Windows:
 
 @dataclass
 class Streak:
-    """All that a thread did in a row: the access that Falcon keeps, the first one, a late read."""
+    """All that a thread did in a row: the access that Falcon keeps, the first one, a late read.
+
+    And the first write, if it is none of them.
+    """
 
     kept: Slot
     early: Slot | None = None
     late: Slot | None = None
+    wrote: Slot | None = None
 
 
 class FineKey(NamedTuple):
@@ -192,7 +196,13 @@ class FineWindows:
         elif window[-1].kept.write and not slot.write:
             window[-1].late = slot
         else:
-            window[-1] = Streak(slot, window[-1].early or window[-1].kept)
+            window[-1] = self._replaced(window[-1], slot)
+
+    def _replaced(self, streak: Streak, slot: Slot) -> Streak:
+        if streak.early is None:
+            return Streak(slot, streak.kept)
+        first = streak.kept.write and not streak.early.write
+        return Streak(slot, streak.early, None, streak.wrote or (streak.kept if first else None))
 
     def _end(self, cell: int) -> None:
         window = self.windows.pop(cell, [])
@@ -226,7 +236,7 @@ class FineWindows:
 
     def _pair(self, cell: int, one: Streak, two: Streak, span: int, *, fine: bool) -> None:
         for first in (one.kept, one.late):
-            for other in (two.kept, two.early):
+            for other in (two.kept, two.early, two.wrote):
                 plain = (first, other) == (one.kept, two.kept)
                 self._note(cell, (first, other), span, fine=fine or not plain)
 

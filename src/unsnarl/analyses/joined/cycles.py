@@ -34,6 +34,8 @@ LEAST_SHARE = 0.4
 # A ring of three threads is looked for among so many conflicts that follow each other.
 MOST_FOLLOWING = 5000
 
+EITHER, STRAIGHT, CROSSED = range(3)
+
 Key = tuple[int, ...]
 
 
@@ -43,7 +45,8 @@ def cycles(
     """The cycles among the most suspicious pairs; the key has the points of both.
 
     In a loop two conflicts may seem to close a cycle although they are of different rounds. Cycles
-    are counted with those and without: what separates the runs better is kept.
+    are counted with those and without, and by the order of the second thread's two accesses: what
+    separates the runs better is kept.
     """
     failing = len(comparison.failing)
     frequent = [pair for pair in pairs if len(pair.occurrences) >= LEAST_SHARE * failing]
@@ -57,7 +60,7 @@ def cycles(
         for kind in {kind for kind, _ in _in_run(evidence, counting, tried)} & passing.keys():
             passing[kind] += 1
     best: dict[Key, Hypothesis] = {}
-    for kind, runs in sorted(found.items(), key=lambda item: item[0].of_one_round):
+    for kind, runs in sorted(found.items(), key=lambda item: item[0][1:]):
         one = Hypothesis(SHAPE, 1.0, runs, passing[kind], failing)
         if kind.key not in best or one.jaccard > best[kind.key].jaccard:
             best[kind.key] = one
@@ -67,6 +70,7 @@ def cycles(
 class _Kind(NamedTuple):
     key: Key
     of_one_round: bool
+    turn: int  # of the accesses between the first and the last: in either order, or in this one
 
 
 def _in_run(
@@ -98,9 +102,14 @@ def _in_run(
             for which, end in enumerate(_ENDS)
         )
         key = tuple(access.point for access in occurrence)
-        yield _Kind(key, of_one_round=False), occurrence
-        if not rounds.differ([int(rows["cell"][row]) for row in cycle], occurrence):
-            yield _Kind(key, of_one_round=True), occurrence
+        cells = [int(rows["cell"][row]) for row in cycle]
+        for of_one_round in (False, True)[: 1 if rounds.differ(cells, occurrence) else 2]:
+            for turn in (EITHER, _turn(occurrence)):
+                yield _Kind(key, of_one_round, turn), occurrence
+
+
+def _turn(cycle: Occurrence) -> int:
+    return STRAIGHT if cycle[1].time <= cycle[-2].time else CROSSED
 
 
 class _Rounds:
