@@ -31,7 +31,7 @@ NOT_CONFIRMED = ("refuted", "inconclusive", "infeasible")
 
 
 def bars(found: ProvedZoo) -> list[Bar]:
-    """The bars of issue 4 that a hunt shows."""
+    """What a hunt shall show: the bars of issue 4; of C and C++ issue 5 has the first."""
 
     def share(text: str, wanted: float, holds: Callable[[Proved], bool]) -> Bar:
         return Bar(text, wanted, sum(map(holds, found.rows)), len(found.rows))
@@ -40,7 +40,7 @@ def bars(found: ProvedZoo) -> list[Bar]:
     times = [row.seconds for row in found.rows]
     fast = statistics.median(times) < 10 if times else False
     return [
-        share("true cause confirmed", 0.9, lambda row: row.confirmed),
+        share("true cause confirmed", found.wanted, lambda row: row.confirmed),
         share("no decoy confirmed", 1.0, _sees_through),
         Bar("fixed twins that confirm nothing", 1.0, sum(quiet), len(quiet)),
         share("explanation of at most 8 lines", 0.9, lambda row: row.lines <= 8),

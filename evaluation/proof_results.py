@@ -58,10 +58,14 @@ class Proved(msgspec.Struct, frozen=True):
 
 
 class ProvedZoo(msgspec.Struct, frozen=True):
-    """One evaluation; `twins` are the confirmed findings of the fixed twins."""
+    """One evaluation; `twins` are the confirmed findings of the fixed twins.
+
+    `wanted` is the share of causes that shall be confirmed.
+    """
 
     command: str
     date: str
     python: str
     rows: tuple[Proved, ...]
     twins: dict[str, int]
+    wanted: float = 0.9

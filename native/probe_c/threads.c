@@ -121,10 +121,27 @@ void uns_c_watch_threads(void) {
     uns_c_watch_this_thread();
 }
 
+/* Its stack was another's, perhaps. Under the gate that is looked up word by word: so much of it. */
+#define FRESH_STACK 16384u
+static void void_stack(void) {
+    pthread_attr_t attributes;
+    void *low;
+    size_t size;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    if (!uns_c_on() || pthread_getattr_np(pthread_self(), &attributes))
+        return;
+    pthread_attr_getstack(&attributes, &low, &size);
+    pthread_attr_destroy(&attributes);
+    size = here - (uintptr_t)low;
+    size = uns_c_shadow.words || size < FRESH_STACK ? size : FRESH_STACK;
+    uns_c_fresh((const void *)(here - size), size);
+}
+
 static void *run(void *argument) {
     mine = argument;
     mine->handle = pthread_self();
     uns_thread_begin(mine->thread);
+    void_stack();
     uns_c_watch_this_thread();
     pthread_sigmask(SIG_SETMASK, &mine->signals, NULL);
     if (mine->c11_routine)

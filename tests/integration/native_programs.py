@@ -47,14 +47,21 @@ def plainly(made: Path, *arguments: str) -> Run:
     return Run(done.returncode, done.stdout, done.stderr, None)
 
 
-def run(made: Path, strategy: str, seed: int, *arguments: str, **plan: Any) -> Run:
-    """One run of the program under a plan."""
+def run(
+    made: Path,
+    strategy: str,
+    seed: int,
+    *arguments: str,
+    through: Path | None = None,
+    **plan: Any,
+) -> Run:
+    """One run of the program under a plan; `through`: a script that becomes it."""
     file = made.with_suffix(f".{strategy}-{seed}.run")
     plan |= {"strategy": strategy, "seed": seed, "number": seed}
     plan |= {"timeout": LIMIT, "file": str(file)}
     program.store_plan(sites.Program(made), plan, Path(f"{file}.plan"))
     done = subprocess.run(
-        [made, *arguments],
+        [through or made, *arguments],
         env=os.environ | {program.PLAN: f"{file}.plan"},
         capture_output=True,
         text=True,

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 from benchmarks.programs import FREE, Build, workshop
+from tests.integration.native_programs import build, run
 
 from unsnarl.runfile import read_run
 
@@ -75,3 +76,25 @@ def test_every_word_counts(tmp_path, case, kind):
     to_other = edges[here & (edges["source_thread"] == 0) & (edges["sink_thread"] == 1)]
     assert len({*to_other["source_point"].tolist()}) == 2
     assert first + changed in to_other["cell"].tolist()
+
+
+def test_a_stack_has_no_past(tmp_path):
+    """What a thread that nobody joined left on its stack is not told to the next one that gets it."""
+    made = build(tmp_path, "stacks.c")
+    done = run(made, "free", 1)
+    first, words, reused = map(int, done.output.split())
+    cells = done.file.edges["cell"]
+    assert reused > 0
+    assert len(cells) > 0
+    assert not ((cells >= first) & (cells < first + words)).any()
+
+
+def test_little_address_space(tmp_path):
+    """The shadow is folded: words may be taken for others, but no edge is lost, nothing breaks."""
+    made = build(tmp_path, "stacks.c")
+    limited = tmp_path / "limited"
+    limited.write_text(f'#!/bin/sh\nulimit -v {1 << 22}\nexec "{made}" "$@"\n')
+    limited.chmod(0o755)
+    done = run(made, "free", 2, through=limited)
+    assert done.status == 0, done.errors
+    assert len(done.file.edges) > 0
