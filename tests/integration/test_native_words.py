@@ -79,7 +79,7 @@ def test_every_word_counts(tmp_path, case, kind):
 
 
 def test_a_stack_has_no_past(tmp_path):
-    """What a thread that nobody joined left on its stack is not told to the next one that gets it."""
+    """What a thread that nobody joined left there is not told to the next one that gets it."""
     made = build(tmp_path, "stacks.c")
     done = run(made, "free", 1)
     first, words, reused = map(int, done.output.split())
