@@ -121,7 +121,8 @@ void uns_c_watch_threads(void) {
     uns_c_watch_this_thread();
 }
 
-/* Its stack was another's, perhaps. Under the gate that is looked up word by word: so much of it. */
+/* Its stack was another's, perhaps. Under the gate that is looked up word by word: so much of it.
+ */
 #define FRESH_STACK 16384u
 static void void_stack(void) {
     pthread_attr_t attributes;
