@@ -231,7 +231,7 @@ def _of_role(story: Story, parts: Sequence[Part], reach: Reach, lifted: bool) ->
     begins, ends = ground.line_run(first)[0].point, ground.line_run(last)[-1].point
     points = [begins]
     if span is not None and reach == "function":
-        points.append(ground.first_of(span.code))
+        points.append(ground.first_of(span))
         span = ground.whole(span)
     entries = ground.entries(points, lifted)
     begin = Spot((begins,), entries, parts[0].role, ground.code(begins))
@@ -246,7 +246,7 @@ def _until(story: Story, span: Span | None, begin: Spot, ends: Points) -> Points
     """The end, and all lines of the function outside, counted from where the region is entered."""
     outside: Points = ()
     if span is not None:
-        lines = story.ground.lines_before(begin.points[0], begin.holds, span.code)
+        lines = story.ground.lines_before(begin.points[0], begin.holds, span)
         outside = story.ground.outside(span, lines)
     return tuple(sorted({*outside, *ends}))
 

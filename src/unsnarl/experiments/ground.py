@@ -19,6 +19,7 @@ from unsnarl.model.site import Op
 from unsnarl.runfile import Interner, RunFile
 
 Place = tuple[str, str, int]  # file, function, line
+Function = tuple[str, str]
 Codes = tuple[int, int]  # the site ids of a function: the first one, and the first one after it
 Stacks = Mapping[tuple[str, int, int], tuple[Frame, ...]]  # by thread, point and occurrence
 NOWHERE = (0, 0)
@@ -45,7 +46,8 @@ class Span(NamedTuple):
     """The innermost function in which both ends of a region lie, and its lines between them.
 
     The lines are all that were passed from the one to the other; those of the calls if the ends are
-    in callees. A function that only calls others has no sites: its code is nowhere.
+    in callees. A function that only calls others has no sites: its code is nowhere. A compiler may
+    have put several functions into one code: `callees` are those that were passed on the way.
     """
 
     code: Codes
@@ -53,6 +55,11 @@ class Span(NamedTuple):
     function: str
     first: int
     last: int
+    callees: frozenset[Function] = frozenset()
+
+    def is_own(self, place: Place) -> bool:
+        """Whether it is a line of the function itself."""
+        return place[:2] == (self.file, self.function)
 
 
 class Ground:
@@ -147,31 +154,33 @@ class Ground:
         if outer is None:
             return None
         code, file = self._named(outer[0])
-        passed = {frame.line for frame in outer} | self._lines(code, first, last)
-        return Span(code, file, outer[0].function, min(passed), max(passed))
+        lines = [frame.line for frame in outer]
+        span = Span(code, file, outer[0].function, min(lines), max(lines))
+        return span if code == NOWHERE else self._filled(span, first, last)
+
+    def _filled(self, span: Span, first: Step, last: Step) -> Span:
+        """With what a thread passed from one of its steps to another."""
+        between = self.steps[first.at : last.at + 1]
+        points = {step.point for step in between if step.path == first.path}
+        places = {self.place(point) for point in points if self.code(point) == span.code}
+        lines = {place[2] for place in places if span.is_own(place)} | {span.first, span.last}
+        callees = frozenset(place[:2] for place in places if not span.is_own(place))
+        return span._replace(first=min(lines), last=max(lines), callees=callees)
 
     def whole(self, span: Span) -> Span:
         """All lines of its function."""
-        low, high = (base << 4 for base in span.code)
-        lines = {self.place(point)[2] for point in self._places if low <= point < high}
+        places = (self.place(point) for point in self._places if _is_in(point, span.code))
+        lines = {place[2] for place in places if span.is_own(place)}
         return span._replace(
             first=min(lines, default=span.first), last=max(lines, default=span.last)
         )
-
-    def _lines(self, code: Codes, first: Step, last: Step) -> set[int]:
-        """The lines of a function that a thread passed from one of its steps to another."""
-        if code == NOWHERE:
-            return set()
-        between = self.steps[first.at : last.at + 1]
-        points = {step.point for step in between if step.path == first.path}
-        return {self.place(point)[2] for point in points if self.code(point) == code}
 
     def _frames(self, step: Step, stacks: Stacks) -> tuple[Frame, ...]:
         """The calls that led to a step, outermost first; of a lock operation, that of its line."""
         mine = self._threads[0][step.path]
         at = next(i for i, one in enumerate(mine) if one.at == step.at)
         for near in (step, *reversed(mine[:at]), *mine[at + 1 :]):
-            if self.code(near.point) == self.code(step.point):
+            if self._function(near.point) == self._function(step.point):
                 found = stacks.get((near.path, near.point, near.occurrence))
                 if found:
                     file, function, line = (
@@ -182,6 +191,10 @@ class Ground:
                     return (*reversed(found[1:]), Frame(file, line, function))
         file, function, line = self.place(step.point)
         return (Frame(file, line, function),)
+
+    def _function(self, point: int) -> tuple[Codes, str, str]:
+        file, function, _ = self.place(point)
+        return self.code(point), file, function
 
     def _named(self, frame: Frame) -> tuple[Codes, str]:
         """The sites of a call's function, if a run met one of them, and its file below the root."""
@@ -194,12 +207,15 @@ class Ground:
 
     def outside(self, span: Span, more: Collection[int] = ()) -> Points:
         """The points of the function that are on none of the span's lines, nor on some more."""
-        low, high = (base << 4 for base in span.code)
         lines = {*range(span.first, span.last + 1), *more}
-        inside = (point for point in self._points if low <= point < high)
-        return tuple(sorted(point for point in inside if self.place(point)[2] not in lines))
 
-    def lines_before(self, point: int, entries: Collection[int], code: Codes) -> set[int]:
+        def is_inside(place: Place) -> bool:
+            return place[2] in lines if span.is_own(place) else place[:2] in span.callees
+
+        points = (point for point in self._points if _is_in(point, span.code))
+        return tuple(sorted(point for point in points if not is_inside(self.place(point))))
+
+    def lines_before(self, point: int, entries: Collection[int], span: Span) -> set[int]:
         """The lines of a function on the way from an entry to the point."""
         lines: set[int] = set()
         for threads in self._threads:
@@ -207,16 +223,16 @@ class Ground:
                 passed: set[int] = set()
                 for step in mine:
                     passed = set() if step.point in entries else passed
-                    if self.code(step.point) == code:
+                    if span.is_own(self.place(step.point)):
                         passed.add(self.place(step.point)[2])
                     if step.point == point:
                         lines |= passed
         return lines
 
-    def first_of(self, code: Codes) -> int:
+    def first_of(self, span: Span) -> int:
         """The first point of a function that any run met."""
-        low, high = (base << 4 for base in code)
-        return min((point for point in self._points if low <= point < high), default=0)
+        points = (point for point in self._points if _is_in(point, span.code))
+        return min((point for point in points if span.is_own(self.place(point))), default=0)
 
     def acquires(self, cell: int) -> Points:
         """Where a lock is taken, in any run: a lock has mostly the same cell in all."""
@@ -232,6 +248,10 @@ class Ground:
         """The points at which threads that were started touched one of the cells."""
         cells = set(cells)
         return {step.point for step in self.steps if step.cell in cells and step.path != "0"}
+
+
+def _is_in(point: int, code: Codes) -> bool:
+    return code[0] << 4 <= point < code[1] << 4
 
 
 def steps_of(run: RunFile, libraries: Collection[int] = ()) -> list[Step]:

@@ -173,16 +173,8 @@ UNNAMED = "a lock"
 
 
 def stacks_of(run: RunFile) -> Stacks:
-    """The stacks, innermost call first.
-
-    Where a compiler has put functions into others the lines of a stack are not those of the code
-    that runs, and a region could not be ended by them.
-    """
-    return {
-        key: tuple(Frame(*frame) for frame in noted[8])
-        for key, noted in _noted(run)
-        if not any(noted[9:])
-    }
+    """The stacks, innermost call first, with the functions that a compiler has put into others."""
+    return {key: tuple(Frame(*frame) for frame in noted[8]) for key, noted in _noted(run)}
 
 
 def lock_names(run: RunFile, steps: Sequence[Step]) -> dict[int, str]:

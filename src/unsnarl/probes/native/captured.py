@@ -2,8 +2,7 @@
 """What a replay of a C program captured, told in the program's own words.
 
 The probe notes addresses and bytes (native/probe_c/capture.c); here they become the `values` note
-that a replay of a Python program has (probes/python/capture.py), with one more field: whether the
-compiler has put functions of the stack into others. It is done once, in the parent,
+that a replay of a Python program has (probes/python/capture.py). It is done once, in the parent,
 when the replay is over, and kept in its run file: the program may be built again tomorrow.
 """
 
@@ -83,9 +82,8 @@ class Teller:
         for call in one.calls:
             stack += [[source.file, source.line, source.function] for source in self._known[call]]
         identity = [numbers.of(thing), element, owner]
-        inlined = any(len(self._known[call]) > 1 for call in one.calls)
         told = [one.event, one.point, one.path, self._text(one, named), locks, variable]
-        return [*told, held, identity, stack, inlined]
+        return [*told, held, identity, stack]
 
     def _library_frame(self, number: int) -> Iterator[list[Any]]:
         """A library's code is not among the calls that are noted: where it is, is known."""
