@@ -90,10 +90,10 @@ def _foot(clocks: Clocks) -> Iterator[str]:
     if clocks.virtual:
         yield (
             "this is a virtual machine: the host moves its cores, and the skew with them (middles "
-            f"of windows were up to {clocks.wobble:.0f} {_unit(clocks)} apart)."
+            f"of windows were up to {clocks.wobble} {_unit(clocks)} apart)."
         )
     yield from clocks.notes
-    yield "more observations make a range narrower, never wrong: unsnarl clocks --again"
+    yield "more observations can only make a range narrower: unsnarl clocks --again"
 
 
 def _row(*cells: object) -> str:

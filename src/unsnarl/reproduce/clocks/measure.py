@@ -21,11 +21,10 @@ from unsnarl.reproduce.clocks.estimates import estimates
 from unsnarl.reproduce.clocks.machine import Machine
 from unsnarl.reproduce.clocks.observed import PROGRAMS, Observed, Reading, Test, reading_for
 from unsnarl.reproduce.clocks.ranges import (
-    ClockRange,
     Clocks,
     Source,
-    drift,
     hard_ranges,
+    hull,
     intersection,
 )
 
@@ -87,13 +86,13 @@ def measure(
         pinned=how.pinned,
         virtual=machine.virtual,
         windows=len(observed.windows),
-        wobble=observed.wobble(),
         measured=time.time(),
-        ranges=_checked(observed, margin),
+        ranges=hard_ranges(observed.gaps(), margin),
+        middles=tuple(observed.middles()),
         tests=tuple(observed.tests()),
         estimates=tuple(estimates(machine, how.pinned, source, observed)),
     )
-    return narrowed(clocks, earlier)
+    return narrowed(clocks.checked(), earlier)
 
 
 class Pace:
@@ -153,30 +152,20 @@ def _windows(
         yield len(observed.windows)
 
 
-def _checked(observed: Observed, margin: int) -> tuple[ClockRange, ...]:
-    """The hard ranges. Every window's middle must lie inside, or the skew is not constant."""
-    ranges = hard_ranges(observed.gaps(), margin)
-    for found in ranges:
-        middles = observed.middles(found.first, found.second)
-        if min(middles) < found.low or max(middles) > found.high:
-            raise drift(
-                found.first,
-                found.second,
-                f"from window to window it moved by {max(middles) - min(middles):.0f} ticks",
-            )
-    return ranges
-
-
 def narrowed(clocks: Clocks, earlier: Clocks | None) -> Clocks:
     """With what was known before: the skew is constant, so both hold."""
     if earlier is None or (earlier.source, earlier.margin) != (clocks.source, clocks.margin):
         return clocks
     try:
-        ranges = intersection(clocks.ranges, earlier.ranges)
+        return msgspec.structs.replace(
+            clocks,
+            ranges=intersection(clocks.ranges, earlier.ranges),
+            middles=hull(clocks.middles, earlier.middles),
+            windows=clocks.windows + earlier.windows,
+        ).checked()
     except ToolError:
         note = "what was kept of this boot contradicts what was seen now, and was dropped"
         return msgspec.structs.replace(clocks, notes=(*clocks.notes, note))
-    return msgspec.structs.replace(clocks, ranges=ranges, windows=clocks.windows + earlier.windows)
 
 
 def _all_pairs(machine: Machine, how: How, observed: Observed) -> None:

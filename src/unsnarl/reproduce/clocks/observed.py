@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unsnarl.reproduce.clocks.ranges import Gaps, Source, TestRange, smallest
+from unsnarl.reproduce.clocks.ranges import ClockRange, Gaps, Source, TestRange, smallest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -152,19 +152,13 @@ class Observed:
         """Of all windows together."""
         return smallest(self.windows)
 
-    def middles(self, first: int, second: int) -> list[float]:
-        """The middle of each window's range."""
-        return [
-            (window[first, second] - window[second, first]) / 2
-            for window in self.windows
-            if (first, second) in window and (second, first) in window
-        ]
-
-    def wobble(self) -> float:
-        """How far the middles of two windows were apart, at most, of any pair."""
-        pairs = {(min(pair), max(pair)) for window in self.windows for pair in window}
-        middles = [self.middles(*pair) for pair in pairs]
-        return max((max(some) - min(some) for some in middles if some), default=0.0)
+    def middles(self) -> Iterator[ClockRange]:
+        """For every pair, between which values the middle of a window's range was."""
+        for first, second in sorted({pair for pair in self.gaps() if pair[0] < pair[1]}):
+            ranges = [_range_of(window, first, second) for window in self.windows]
+            middles = [sum(found) // 2 for found in ranges if found]
+            if middles:
+                yield ClockRange(first, second, min(middles), max(middles))
 
     def tests(self) -> Iterator[TestRange]:
         """Table IV: what each test alone would say, over all windows."""

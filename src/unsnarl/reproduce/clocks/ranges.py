@@ -110,8 +110,9 @@ class Clocks(msgspec.Struct, frozen=True, kw_only=True):
         pinned: Whether the threads were bound to cores while measuring.
         virtual: Whether this is a virtual machine, whose cores may be moved.
         windows: How many times, one after the other, all tests were done.
-        wobble: How far the windows' middles were apart, at most.
         measured: When, in seconds since 1970.
+        ranges: What proves an order.
+        middles: Where the middles of all windows' ranges were: they must lie inside `ranges`.
     """
 
     version: int = 1
@@ -125,9 +126,9 @@ class Clocks(msgspec.Struct, frozen=True, kw_only=True):
     pinned: bool
     virtual: bool
     windows: int
-    wobble: float
     measured: float
     ranges: tuple[ClockRange, ...]
+    middles: tuple[ClockRange, ...] = ()
     tests: tuple[TestRange, ...] = ()
     estimates: tuple[Estimate, ...] = ()
     notes: tuple[str, ...] = ()
@@ -152,6 +153,24 @@ class Clocks(msgspec.Struct, frozen=True, kw_only=True):
     def widest(self) -> int:
         """The width of the widest range."""
         return max((found.width for found in self.ranges), default=0)
+
+    @property
+    def wobble(self) -> int:
+        """How far the middles of two windows were apart, at most."""
+        return max((found.width for found in self.middles), default=0)
+
+    def checked(self) -> Clocks:
+        """Itself, if every window's middle is inside the range.
+
+        Raises:
+            ToolError: One is not: the skew is not constant, nor nearly so.
+        """
+        for middle in self.middles:
+            found = self.range(middle.first, middle.second)
+            if found and not found.low <= middle.low <= middle.high <= found.high:
+                how = f"from window to window it moved by {middle.width} ticks"
+                raise drift(middle.first, middle.second, how)
+        return self
 
 
 def hard_ranges(gaps: Gaps, margin: int = 0) -> tuple[ClockRange, ...]:
@@ -214,6 +233,16 @@ def intersection(
     """What holds if both hold; of pairs that only one of them knows, its own."""
     both = (bounds_of(found) for found in (*ranges, *others))
     return hard_ranges(smallest(both))
+
+
+def hull(ranges: Iterable[ClockRange], others: Iterable[ClockRange]) -> tuple[ClockRange, ...]:
+    """The smallest that contains both, of every pair."""
+    found: dict[tuple[int, int], ClockRange] = {}
+    for one in (*ranges, *others):
+        had = found.get((one.first, one.second), one)
+        low, high = min(one.low, had.low), max(one.high, had.high)
+        found[one.first, one.second] = ClockRange(one.first, one.second, low, high)
+    return tuple(found.values())
 
 
 def bounds_of(found: ClockRange) -> Gaps:
