@@ -80,4 +80,4 @@ class Trigger:
         found[struck] += random.choice((-1, 1), int(struck.sum())) * random.uniform(
             2_000, 100_000, int(struck.sum())
         )
-        return np.round(found).astype(np.int64)
+        return np.asarray(np.round(found), np.int64)

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The clocks of this machine's cores: is their range narrow, does it ever lie, what costs a read?
+
+A message test: a thread on one core stamps and sends, a thread on another receives and stamps. A
+range that would prove that it was received before it was sent is wrong. The range is measured once,
+before all messages; they are sent in chunks, so that the host has time to move the cores.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import numpy as np
+
+from benchmarks.figures import Figure, median, ratios
+from unsnarl import _core
+from unsnarl.reproduce.clocks import Clocks, machine
+from unsnarl.reproduce.clocks.measure import How, measure
+from unsnarl.reproduce.clocks.observed import Reading, ping_pong
+
+WIDTH = 300  # cycles: the bar of issue 6
+MESSAGES = 10_000_000
+CHUNK = 500_000  # rounds, of two messages each
+READS = {
+    Reading.FULL: "figure 2(c)",
+    Reading.DRAINED: "write buffer known to be empty",
+    Reading.BARE: "no fences",
+}
+
+
+def figures(quick: bool) -> Iterator[Figure]:
+    """The width, the message tests with all three reads, the cost of a read."""
+    how = How(patience=10.0 if quick else 60.0)
+    known = measure(machine.read(), how)
+    yield Figure(
+        "clocks: width of the widest range",
+        known.widest,
+        known.widest,
+        known.widest,
+        unit="cycles",
+        bar=WIDTH,
+        details={"ranges": [(r.first, r.second, r.low, r.high) for r in known.ranges]},
+    )
+    yield from message_tests(known, 1_000_000 if quick else MESSAGES, Reading.FULL, bar=0)
+    for reading in (Reading.DRAINED, Reading.BARE):
+        yield from message_tests(known, 1_000_000, reading, bar=None)
+    yield from costs(5 if quick else 15)
+
+
+def message_tests(
+    known: Clocks, wanted: int, reading: Reading, bar: float | None
+) -> Iterator[Figure]:
+    """How many messages the range orders wrongly, and how many rightly."""
+    begin, sent, wrong, right = time.monotonic(), 0, 0, 0
+    first, second = known.ranges[0].first, known.ranges[0].second
+    while sent < wanted:
+        stamps = ping_pong(reading, (first, second), min(CHUNK, (wanted - sent + 3) // 2))
+        if not len(stamps):
+            raise RuntimeError("no messages pass between the cores: the machine is too busy")
+        for one, other in ((first, second), (second, first)):
+            mine = stamps[(stamps["first_core"] == one) & (stamps["second_core"] == other)]
+            there = known.range(one, other)
+            assert there is not None
+            right += int(np.count_nonzero(there.before(mine["first"], mine["second"])))
+            wrong += int(np.count_nonzero(there.flipped().before(mine["second"], mine["first"])))
+            sent += len(mine)
+    name = f"clocks: {sent / 1e6:.1f} million messages, {READS[reading]}"
+    seconds = round(time.monotonic() - begin, 1)
+    more = {"sent": sent, "wrong": wrong, "right": right, "seconds": seconds}
+    yield Figure(f"{name}: ordered wrongly", wrong, wrong, wrong, "", bar, details=more)
+    share = 100 * right / sent
+    yield Figure(f"{name}: proved", share, share, share, "%", at_least=True, details=more)
+
+
+def costs(rounds: int) -> Iterator[Figure]:
+    """One read of each kind, in nanoseconds and beside the kernel's clock."""
+    count = 20_000
+    spent = {
+        reading: [_core.clock_cost(reading, count) / count for _ in range(rounds)]
+        for reading in Reading
+    }
+    for reading, name in READS.items():
+        yield median(f"clocks: one read, {name}", spent[reading], unit="ns")
+        against = ratios(spent[reading], spent[Reading.KERNEL])
+        yield median(f"clocks: one read, {name}, beside clock_gettime", against)
