@@ -31,7 +31,7 @@ READS = {
 
 def figures(quick: bool) -> Iterator[Figure]:
     """The width, the message tests with all three reads, the cost of a read."""
-    how = How(patience=10.0 if quick else 60.0)
+    how = How(patience=10.0) if quick else How()
     known = measure(machine.read(), how)
     yield Figure(
         "clocks: width of the widest range",

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from unsnarl.reproduce.clocks.machine import Machine
     from unsnarl.reproduce.clocks.measure import How
 
-RUNS = 10_000  # reproduce.clocks.measure.RUNS, which is too heavy to import for --help
+# As in reproduce.clocks.measure, which is too heavy to import for --help.
+RUNS = 10_000
+PATIENCE = 120.0
 
 
 @click.command()
@@ -38,7 +40,7 @@ RUNS = 10_000  # reproduce.clocks.measure.RUNS, which is too heavy to import for
 @click.option(
     "--patience",
     type=click.FloatRange(0, 3600),
-    default=60.0,
+    default=PATIENCE,
     show_default=True,
     metavar="SECONDS",
     help="In a virtual machine: how long to wait for its cores to come near each other.",
@@ -92,7 +94,7 @@ def _found(here: Machine, how: How, again: bool) -> tuple[Clocks, bool]:
         warn("clocks-damaged", f"what was kept cannot be read: {error}", "measuring again")
     if known is not None and not again:
         return known, True
-    found = measure(here, how, known, _progress)
+    found = measure(here, how, known, lambda number: _progress(number, how))
     try:
         if stored.keep(found, here) is None:
             warn("clocks-not-kept", "the kernel gives no boot id", "nothing is kept")
@@ -101,8 +103,11 @@ def _found(here: Machine, how: How, again: bool) -> tuple[Clocks, bool]:
     return found, False
 
 
-def _progress(number: int) -> None:
-    from unsnarl.reproduce.clocks.measure import WINDOWS  # noqa: PLC0415  heavy; not for --help
-
-    if number == WINDOWS and sys.stderr.isatty():
-        print("the cores are far apart at the moment: waiting for a better one", file=sys.stderr)
+def _progress(number: int, how: How) -> None:
+    """Whoever waits should know what for."""
+    if number == how.windows:
+        print(
+            "the host has put the cores far apart: waiting for a narrower range, "
+            f"at most {how.patience:.0f} s (--patience)",
+            file=sys.stderr,
+        )
