@@ -4,6 +4,10 @@
 A message test: a thread on one core stamps and sends, a thread on another receives and stamps. A
 range that would prove that it was received before it was sent is wrong. The range is measured once,
 before all messages; they are sent in chunks, so that the host has time to move the cores.
+
+An unseen write is figure 2(b) of ReCBuLC: a thread writes and stamps, another stamps and reads the
+old value. If the stamps prove that the write came first, they lie: the write was still on its way.
+This is what the fences of figure 2(c) are for, and where cheaper reads must not be trusted.
 """
 
 from __future__ import annotations
@@ -17,11 +21,12 @@ from benchmarks.figures import Figure, median, ratios
 from unsnarl import _core
 from unsnarl.reproduce.clocks import Clocks, machine
 from unsnarl.reproduce.clocks.measure import How, measure
-from unsnarl.reproduce.clocks.observed import Reading, ping_pong
+from unsnarl.reproduce.clocks.observed import Reading, Test, observe, ping_pong
 
 WIDTH = 300  # cycles: the bar of issue 6
 MESSAGES = 10_000_000
-CHUNK = 500_000  # rounds, of two messages each
+UNSEEN = 4_000_000
+CHUNK = 500_000  # rounds; of two messages each
 READS = {
     Reading.FULL: "figure 2(c)",
     Reading.DRAINED: "write buffer known to be empty",
@@ -45,6 +50,9 @@ def figures(quick: bool) -> Iterator[Figure]:
     yield from message_tests(known, 1_000_000 if quick else MESSAGES, Reading.FULL, bar=0)
     for reading in (Reading.DRAINED, Reading.BARE):
         yield from message_tests(known, 1_000_000, reading, bar=None)
+    for reading in READS:
+        bar = 0 if reading is Reading.FULL else None
+        yield unseen_writes(known, 500_000 if quick else UNSEEN, reading, bar)
     yield from costs(5 if quick else 15)
 
 
@@ -71,6 +79,26 @@ def message_tests(
     yield Figure(f"{name}: ordered wrongly", wrong, wrong, wrong, "", bar, details=more)
     share = 100 * right / sent
     yield Figure(f"{name}: proved", share, share, share, "%", at_least=True, details=more)
+
+
+def unseen_writes(known: Clocks, wanted: int, reading: Reading, bar: float | None) -> Figure:
+    """How many writes the stamps would put before a read that did not see them."""
+    pair = known.ranges[0].first, known.ranges[0].second
+    unseen = wrong = 0
+    worst = 0
+    while unseen < wanted:
+        for writer, reader in (pair, pair[::-1]):
+            stamps = observe(Test.UNSEEN, reading, (writer, reader), min(CHUNK, wanted))
+            if not len(stamps):
+                raise RuntimeError("nothing passes between the cores: the machine is too busy")
+            there = known.range(writer, reader)
+            assert there is not None
+            wrong += int(np.count_nonzero(there.before(stamps["second"], stamps["first"])))
+            worst = max(worst, int((stamps["first"] - stamps["second"]).max()) - there.high)
+            unseen += len(stamps)
+    name = f"clocks: {unseen / 1e6:.1f} million unseen writes, {READS[reading]}: ordered wrongly"
+    details = {"unseen": unseen, "wrong": wrong, "beyond the range, cycles": worst}
+    return Figure(name, wrong, wrong, wrong, "", bar, details=details)
 
 
 def costs(rounds: int) -> Iterator[Figure]:

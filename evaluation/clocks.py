@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from benchmarks.clocks import MESSAGES, message_tests
+from benchmarks.clocks import MESSAGES, READS, message_tests, unseen_writes
 
 from evaluation import clock_page
 from evaluation.draws import REPOSITORY
@@ -60,6 +60,7 @@ class Results(NamedTuple):
     sent: int
     wrong: int
     right: int
+    unseen: dict[str, dict[str, int]]
     simulated: dict[tuple[int, int], list[Interval]]
     real: dict[tuple[int, int], list[Interval]]
     simulated_windows: list[Window]
@@ -103,6 +104,10 @@ def evaluate(options: argparse.Namespace) -> Results:
         sent=wrong.details["sent"],
         wrong=wrong.details["wrong"],
         right=wrong.details["right"],
+        unseen={
+            name: unseen_writes(known, options.messages // 5, reading, None).details
+            for reading, name in READS.items()
+        },
         simulated=table_v(*simulated),
         real=table_v(*sides),
         simulated_windows=[*_simulated_windows(options.windows)],

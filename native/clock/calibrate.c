@@ -15,9 +15,10 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define SPINS     4096 /* looks between two looks at the time */
-#define DITHER    63
-#define MOST_LEAD 1000
+#define SPINS       4096 /* looks between two looks at the time */
+#define DITHER      63
+#define MOST_LEAD   1000
+#define UNSEEN_LEAD 400
 
 struct moment {
     uint64_t ticks;
@@ -162,6 +163,13 @@ INLINE void write_between(struct meeting *m, uint32_t id, uint64_t *x, struct mo
         __atomic_compare_exchange_n(x, &old, id + 1, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
         both[1] = take(reading);
         break;
+    case UNS_TEST_UNSEEN:
+        if (id == 0)
+            put(x, 1);
+        both[0] = both[1] = take(reading);
+        if (id == 1)
+            old = get(x);
+        break;
     default:
         both[0] = take(reading);
         put(x, id + 1);
@@ -175,6 +183,8 @@ INLINE void write_between(struct meeting *m, uint32_t id, uint64_t *x, struct mo
  * first writer has the line and the second one has just asked for it: the two take turns in having
  * it. (Measured: 260 cycles in each of five tries, against 338 to 390.) */
 static int64_t adjusted(const struct uns_calibration *how, uint64_t x, int64_t lead) {
+    if (how->test == UNS_TEST_UNSEEN) /* X does not tell: all leads, in turn */
+        return lead >= UNSEEN_LEAD ? -UNSEEN_LEAD : lead + 1;
     int second_late = how->test == UNS_TEST_COMPARE ? x == 1 : x == 2;
     int64_t next = lead + (second_late ? 1 : -1);
     return next > MOST_LEAD || next < -MOST_LEAD ? lead : next;
@@ -302,6 +312,10 @@ static struct uns_stamps pair_of(const struct moment *first, const struct moment
 static int program_stamps(const struct meeting *m, uint64_t run, struct uns_stamps *out) {
     const struct moment *zero = &m->moments[0][2 * run], *one = &m->moments[1][2 * run];
     int atomic = m->how->test == UNS_TEST_EXCHANGE || m->how->test == UNS_TEST_COMPARE;
+    if (m->how->test == UNS_TEST_UNSEEN) {
+        *out = pair_of(&one[0], &zero[0]);
+        return one[1].seen == 0;
+    }
     if (atomic ? one[1].seen == 1 : zero[0].seen == 2)
         *out = pair_of(&zero[0], &one[1]);
     else if (atomic ? zero[1].seen == 2 : zero[0].seen == 1)

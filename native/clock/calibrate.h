@@ -16,6 +16,7 @@ enum uns_clock_test {
     UNS_TEST_COMPARE,   /* 5(d) */
     UNS_TEST_PING_PONG, /* ours: a message there and one back, a single stamp in between */
     UNS_TEST_TRIGGER,   /* figure 6 */
+    UNS_TEST_UNSEEN,    /* figure 2(b): thread 0 writes and stamps, thread 1 stamps and reads */
     UNS_CLOCK_TESTS
 };
 
@@ -29,8 +30,8 @@ enum uns_clock_reading {
 };
 
 /* Two stamps. The first was taken before the second: one thread's write came after the first stamp
- * and was seen, or overwritten, by another thread before the second. Figure 6 alone does not know
- * which of its two was earlier. */
+ * and was seen, or overwritten, by another thread before the second; or was not seen by a read
+ * after the first (UNSEEN). Figure 6 alone does not know which of its two was earlier. */
 struct uns_stamps {
     uint64_t first, second;
     uint32_t first_core, second_core;

@@ -20,6 +20,7 @@ def test_the_page_has_both_tables_and_the_figure(tmp_path):
     lines = page.read_text().splitlines()
     assert [line for line in lines if line.startswith("## ")] == [
         "## The hard range",
+        "## Figure 2(b): writes that are not seen yet",
         "## Table IV: program testing",
         "## Table V: confidence intervals",
         "## Figure 13: stability of equation 7",

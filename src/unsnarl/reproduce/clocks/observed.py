@@ -33,6 +33,7 @@ class Test(enum.IntEnum):
     COMPARE = 3
     PING_PONG = 4
     TRIGGER = 5
+    UNSEEN = 6
 
 
 class Reading(enum.IntEnum):
@@ -51,6 +52,7 @@ LABELS = {
     Test.COMPARE: "fig. 5(d)",
     Test.PING_PONG: "ping-pong",
     Test.TRIGGER: "fig. 6",
+    Test.UNSEEN: "fig. 2(b)",
 }
 PROGRAMS = (Test.FENCES, Test.SERIALISE, Test.EXCHANGE, Test.COMPARE, Test.PING_PONG)
 
