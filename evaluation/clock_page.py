@@ -136,8 +136,7 @@ def _table_v(found: Results) -> Sequence[str]:
         _intervals(found.real),
         "The hard range is "
         f"{found.known.ranges[0].low} to {found.known.ranges[0].high}. Estimates never prove an "
-        "order: the intervals say how well a mean is known, and in a virtual machine the skew "
-        "moves by more than that.",
+        "order: the intervals say how well a mean is known, if nothing moves.",
     )
 
 
@@ -163,8 +162,8 @@ def _figure_13(found: Results) -> Sequence[str]:
     return (
         "## Figure 13: stability of equation 7",
         f"Scaled down: {len(rows)} windows of 20,000 runs within "
-        f"{found.windows[-1].seconds:.0f} seconds; the paper has 10 days of an hour and 360,000 "
-        "runs each.",
+        f"{found.windows[-1].seconds:.0f} seconds; the paper has 10 days, each hour with 360,000 "
+        "runs.",
         markdown.table(
             ("", "lowest", "highest", "sample variance"),
             [
@@ -174,7 +173,8 @@ def _figure_13(found: Results) -> Sequence[str]:
             ],
         ),
         "The simulated skew is constant: its row shows what equation 7 does by itself. What this "
-        "machine's row has beyond that is the skew's own movement. "
+        "machine's row has beyond that is movement: of the skew, or of ways that are not equally "
+        "long there and back while other work runs. The two cannot be told apart here. "
         f"{_inside(found)} of {len(rows)} windows are inside of the hard range.",
         markdown.table(head, rows),
     )

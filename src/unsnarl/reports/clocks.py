@@ -89,8 +89,8 @@ def _foot(clocks: Clocks) -> Iterator[str]:
     yield ""
     if clocks.virtual:
         yield (
-            "this is a virtual machine: the host moves its cores, and the skew with them (middles "
-            f"of windows were up to {clocks.wobble} {_unit(clocks)} apart)."
+            "this is a virtual machine, whose cores the host moves about: the middles of windows "
+            f"were up to {clocks.wobble} {_unit(clocks)} apart"
         )
     yield from clocks.notes
     yield "more observations can only make a range narrower: unsnarl clocks --again"
