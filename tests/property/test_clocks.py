@@ -5,7 +5,7 @@ import dataclasses
 
 import numpy as np
 from evaluation.simulated_clocks import SimulatedClock, messages
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from unsnarl.errors import ToolError
@@ -13,6 +13,8 @@ from unsnarl.reproduce.clocks.observed import gaps
 from unsnarl.reproduce.clocks.ranges import hard_ranges
 from unsnarl.reproduce.clocks.unwrap import unwrap
 
+# Laws of numbers: how long the machine takes over them, or over finding examples, is no matter.
+LAW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 OFFSETS = st.integers(10**9, 10**9 + 10**6)
 MOMENTS = st.integers(10**6, 10**6 + 5_000)
 
@@ -31,7 +33,7 @@ def machines(draw):
     return clocks, moved, gaps(messages(clocks, sent)), grain if long_way else 2 * grain
 
 
-@settings(max_examples=400)
+@settings(LAW, max_examples=400)
 @given(machines(), MOMENTS, MOMENTS)
 def test_no_wrong_order_is_ever_claimed(machine, here, there):
     clocks, _, seen, margin = machine
@@ -41,7 +43,7 @@ def test_no_wrong_order_is_ever_claimed(machine, here, there):
     assert not found.flipped().before(b, a) or there < here
 
 
-@settings(max_examples=400)
+@settings(LAW, max_examples=400)
 @given(machines(), MOMENTS, MOMENTS)
 def test_nor_if_the_cores_have_since_come_to_step_at_other_moments(machine, here, there):
     """As in a virtual machine whose cores were moved: the reason for the margin."""
@@ -52,6 +54,7 @@ def test_nor_if_the_cores_have_since_come_to_step_at_other_moments(machine, here
     assert not found.flipped().before(b, a) or there < here
 
 
+@LAW
 @given(machines())
 def test_the_range_contains_the_skew(machine):
     clocks, _, seen, margin = machine
@@ -59,6 +62,7 @@ def test_the_range_contains_the_skew(machine):
     assert found.low <= clocks[1].offset - clocks[0].offset <= found.high
 
 
+@LAW
 @given(machines(), machines())
 def test_more_observations_never_widen_a_range(machine, other):
     _, _, seen, _ = machine
@@ -67,6 +71,7 @@ def test_more_observations_never_widen_a_range(machine, other):
     assert hard_ranges(more)[0].width <= hard_ranges(seen)[0].width
 
 
+@LAW
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 500)), min_size=1))
 def test_ranges_through_third_cores_contain_every_possible_skew(observed):
     """Zero skews explain any gaps of 0 and more, so 0 must stay inside of every range."""
@@ -78,6 +83,7 @@ def test_ranges_through_third_cores_contain_every_possible_skew(observed):
     assert all(found.low <= 0 <= found.high for found in ranges)
 
 
+@LAW
 @given(
     st.integers(8, 32),
     st.integers(0, 2**40),
@@ -92,6 +98,7 @@ def test_unwrapped_stamps_are_the_true_time(bits, offset, steps):
     assert (found - found[0]).tolist() == moments.tolist()
 
 
+@LAW
 @given(
     st.integers(12, 32),
     st.integers(0, 100),
