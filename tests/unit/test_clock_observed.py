@@ -46,6 +46,15 @@ def test_windows_are_intersected_and_their_middles_kept():
     assert [*seen.middles()] == [ClockRange(0, 1, 25, 40)]
 
 
+def test_the_middle_of_a_window_without_luck_says_nothing():
+    """Else a busy machine would be taken for one whose clocks drift."""
+    seen = Observed()
+    for back in (100, 9000):
+        seen.begin_window()
+        seen.include(Test.EXCHANGE, stamps((0, 0, 100), (1, 0, back)))
+    assert [*seen.middles()] == [ClockRange(0, 1, 40, 40)]
+
+
 def test_table_iv_has_a_row_for_every_test_and_drops_the_useless():
     seen = Observed()
     seen.begin_window()

@@ -19,6 +19,9 @@ STAMPS = np.dtype(
     [("first", "<i8"), ("second", "<i8"), ("first_core", "<u4"), ("second_core", "<u4")]
 )
 USELESS = 10  # times as wide as all tests together: such a test is dropped
+LUCKLESS = (
+    3  # times as wide as the narrowest window; cores that are far apart make it twice as wide
+)
 MOST_SECONDS = 5.0  # for one loop: a partner that never comes must not hold us up
 
 
@@ -155,10 +158,15 @@ class Observed:
         return smallest(self.windows)
 
     def middles(self) -> Iterator[ClockRange]:
-        """For every pair, between which values the middle of a window's range was."""
+        """For every pair, between which values the middle of a window's range was.
+
+        A window in which one direction had no luck is wide, and its middle says nothing.
+        """
         for first, second in sorted({pair for pair in self.gaps() if pair[0] < pair[1]}):
-            ranges = [_range_of(window, first, second) for window in self.windows]
-            middles = [sum(found) // 2 for found in ranges if found]
+            found = [_range_of(window, first, second) for window in self.windows]
+            ranges = [(low, high) for low, high in filter(None, found)]
+            widest = LUCKLESS * min((high - low for low, high in ranges), default=0)
+            middles = [(low + high) // 2 for low, high in ranges if high - low <= widest]
             if middles:
                 yield ClockRange(first, second, min(middles), max(middles))
 
