@@ -139,10 +139,10 @@ PyObject *uns_set_capture_hook(PyObject *module, PyObject *hook);
 PyObject *uns_set_break_hook(PyObject *module, PyObject *hook);
 void uns_break(uint32_t point);
 
-/* locks.c, control.c, threads.c, offline.c */
+/* locks.c, control.c, threads.c, clocks.c, offline.c */
 int uns_locks_init(PyObject *module);
 void uns_verdict(void);
 void uns_use_gil_hooks(void);
-extern PyMethodDef uns_control_methods[], uns_thread_methods[];
+extern PyMethodDef uns_control_methods[], uns_thread_methods[], uns_clock_methods[];
 PyObject *uns_track(PyObject *module, PyObject *args);
 #endif
