@@ -139,6 +139,13 @@ PyObject *uns_set_capture_hook(PyObject *module, PyObject *hook);
 PyObject *uns_set_break_hook(PyObject *module, PyObject *hook);
 void uns_break(uint32_t point);
 
+uint32_t uns_function_site(PyFrameObject *frame); /* where its code begins, 0: not the target's */
+uint32_t uns_line_site(PyFrameObject *frame);
+
+/* sketch.c: the calling thread tells of the functions or lines that it comes to, if a run wants it.
+ */
+void uns_hear_functions(void);
+
 /* locks.c, control.c, threads.c, offline.c */
 int uns_locks_init(PyObject *module);
 void uns_verdict(void);

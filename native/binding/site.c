@@ -119,6 +119,11 @@ static void count_remote(const struct uns_thread *t, uint32_t site) {
         t->counts[site].remote += t->tracked.remote;
 }
 
+static void log_access(struct uns_thread *t, uint32_t point) {
+    if (uns_rt.sketch.level == UNS_LEVEL_ACCESS)
+        uns_sketch_event(t, point);
+}
+
 static inline void deliver(Site *site, const struct operation *operation) {
     struct uns_thread *t = uns_current();
     if (UNS_UNLIKELY(t->muted))
@@ -127,6 +132,10 @@ static inline void deliver(Site *site, const struct operation *operation) {
     if (UNS_UNLIKELY(uns_rt.by_object))
         widen(&o);
     uint32_t point = UNS_POINT(site->id, o.op);
+    if (UNS_UNLIKELY(uns_rt.recording)) {
+        log_access(t, point);
+        return;
+    }
     if (UNS_UNLIKELY(uns_rt.held))
         deliver_at_gate(site, t, &o);
     if (UNS_UNLIKELY(site->flags & SITE_INIT) && !uns_rt.by_object && !is_known_write(t, o.cell))
@@ -339,7 +348,7 @@ static inline int is_old_item(const Site *site, PyObject *container, PyObject *k
 }
 
 static __attribute__((noinline)) int site_slow(Site *site, PyObject *key, PyObject *value) {
-    if (!uns_rt.active)
+    if (!uns_rt.active || uns_rt.blind)
         return 0;
     if (value)
         probe_item(site, value, key);

@@ -363,6 +363,11 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
         uns_rt.hooks.about(t, point);
 }
 
+/* A function is entered or left, or a block: nobody asks for it yet. */
+void uns_gate_sketch(struct uns_thread *t, uint32_t point) {
+    (void)t, (void)point;
+}
+
 void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {
     if (uns_rt.gated &&
         uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites,

@@ -91,7 +91,8 @@ uint32_t uns_c_library_site(void);
 static inline uint32_t uns_c_caller(const void *pc) {
     uint32_t site = uns_c_site(pc);
     uns_c_inside = !site;
-    return site || !uns_c_waits() ? site : uns_c_library_site();
+    int asks = uns_c_waits() || (uns_rt.recording && uns_c_on() && uns_self);
+    return site || !asks ? site : uns_c_library_site();
 }
 #define UNS_C_CALLER() uns_c_caller(__builtin_return_address(0))
 
@@ -174,6 +175,11 @@ void uns_c_give_back(void);
 /* Free runs: a lock operation that libc did. */
 void uns_c_sync(const void *address, uint32_t site, enum uns_op op);
 int uns_c_told(int outcome, const void *address, uint32_t site);
+/* ... that only recorded runs are told of. */
+static inline void uns_c_recorded(const void *pc, enum uns_op op) {
+    if (UNS_UNLIKELY(uns_rt.recording) && uns_c_on())
+        uns_c_sync(NULL, uns_c_caller(pc), op);
+}
 
 /* Functions that take, or give, a `lock`: under the gate as given, else libc's. */
 #define UNS_C_LOCKS(name, gated, arguments, ...)                                                   \

@@ -162,8 +162,11 @@ static void add_waits(struct uns_array *out) {
 static void add_counters(struct uns_array *out) {
     uns_rt.counters[UNS_COUNT_STEPS] = uns_gate.steps;
     uns_rt.counters[UNS_COUNT_CELLS_EVICTED] = uns_rt.tracker.evicted;
-    for (const struct uns_thread *t = uns_rt.threads; t; t = t->next)
+    for (const struct uns_thread *t = uns_rt.threads; t; t = t->next) {
         uns_rt.counters[UNS_COUNT_EVENTS] += t->events;
+        uns_rt.counters[UNS_COUNT_LOG_DROPPED] +=
+            t->log.dropped + t->values.dropped + t->branches.dropped;
+    }
     add_section(out, UNS_SECTION_COUNTERS, 8, uns_rt.counters, sizeof uns_rt.counters);
 }
 

@@ -19,6 +19,7 @@ extern struct uns_array uns_notes, uns_schedule, uns_trace;
 void uns_trace_event(const struct uns_thread *t, uint32_t point, uint64_t cell);
 int uns_write_run_file(void);
 void uns_recorder_reset(const char *file);
+void uns_logs_begin(const char *file);
 
 /* gate/ */
 #define UNS_CLASSES 4u /* of operations: read, write, call, all on locks and threads */
@@ -28,6 +29,7 @@ void uns_gate_register(struct uns_thread *t);
 void uns_gate_arrive(struct uns_thread *t);
 void uns_gate_forget(struct uns_thread *t);
 void uns_gate_noise(struct uns_thread *t);
+void uns_gate_sketch(struct uns_thread *t, uint32_t point);
 enum uns_grant uns_gate_leave(struct uns_thread *t);
 
 /* modules.c */

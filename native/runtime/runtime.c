@@ -101,9 +101,14 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_rt.switch_sites = plan->switch_sites;
     uns_rt.shared_sites = uns_pages(plan->site_limit + 1);
     uns_recorder_reset(plan->file);
+    uns_logs_begin(plan->file);
+    uns_rt.sketch = plan->sketch;
+    uns_rt.recording = plan->kind == UNS_PLAN_RECORD;
+    uns_rt.blind =
+        uns_rt.recording && plan->sketch.level < UNS_LEVEL_ACCESS && !plan->sketch.values;
     uns_rt.tracing = plan->trace;
     uns_rt.by_object = plan->by_object;
-    if (!uns_rt.shared_sites || (plan->kind != UNS_PLAN_FREE && uns_gate_begin(plan) < 0))
+    if (!uns_rt.shared_sites || ((gated || uns_rt.noise) && uns_gate_begin(plan) < 0))
         return -1;
     if (gated && plan->core >= 0)
         pin(plan->core);
@@ -114,7 +119,8 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_self->state = UNS_RUNNING;
     watch_signals();
     uns_rt.active = 1;
-    uns_rt.fast = !uns_rt.held && plan->tracker.racy_lookup && !plan->by_object;
+    uns_rt.fast =
+        !uns_rt.held && !uns_rt.recording && plan->tracker.racy_lookup && !plan->by_object;
     uns_guest_begins();
     return plan->time_limit > 0 || gated ? uns_watch_begin(plan->time_limit) : 0;
 }
@@ -134,4 +140,5 @@ void uns_run_abandon(void) {
     uns_rt.active = uns_rt.fast = 0;
     uns_rt.held = 0;
     uns_rt.gated = 0;
+    uns_rt.recording = 0; /* the pages of its logs are still those of the run */
 }

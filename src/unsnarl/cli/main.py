@@ -18,6 +18,7 @@ from unsnarl.cli.doctor import doctor
 from unsnarl.cli.export import export
 from unsnarl.cli.hunt import hunt
 from unsnarl.cli.rank import rank
+from unsnarl.cli.record import record
 from unsnarl.cli.replay import replay
 from unsnarl.cli.show import show
 from unsnarl.cli.verify import verify
@@ -49,7 +50,9 @@ def cli() -> None:
     """
 
 
-COMMANDS = (hunt, rank, show, confirm, minimise, replay, verify, export, cc, cxx, demo, doctor)
+COMMANDS = (
+    hunt, rank, show, confirm, minimise, record, replay, verify, export, cc, cxx, demo, doctor,
+)  # fmt: skip
 for command in COMMANDS:
     cli.add_command(command)
 

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the files that the threads of a recorded run have written to its run file.
+
+    000007.run             what the process itself wrote at its end, if it came to that
+    000007.run.log.0       one for each thread, mapped into its memory while it ran:
+    000007.run.log.1       a header (native/include/unsnarl/format.h), then records
+    000007.run.values.1
+
+A process that was killed leaves pieces only: their headers tell which threads there were.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from unsnarl.runfile import layout
+from unsnarl.runfile.amend import read_sections, write_sections
+from unsnarl.runfile.errors import RunFileError
+from unsnarl.runfile.layout import Section, ThreadFlag
+
+MAGIC = b"UNSPIECE"
+# magic, version, section, record size, reserved; then a thread record
+HEADER = struct.Struct("<8sIIII")
+HEADER_BYTES = 4096
+KINDS = {"log": Section.LOG, "values": Section.VALUES, "branches": Section.BRANCHES}
+# The field that is written last: a record is there if it is not 0.
+WRITTEN = {Section.LOG: "stamp", Section.VALUES: "point", Section.BRANCHES: "count"}
+_NAME = re.compile(r"\.(log|values|branches)\.(\d+)")
+
+
+class Piece(NamedTuple):
+    """One thread's records of one kind."""
+
+    section: Section
+    thread: npt.NDArray[Any]  # one row of layout.THREAD
+    rows: npt.NDArray[Any]
+
+
+def paths(run: Path) -> list[Path]:
+    """The pieces of a run, thread by thread."""
+    found = []
+    for path in run.parent.glob(f"{run.name}.*"):
+        match = _NAME.fullmatch(path.name.removeprefix(run.name))
+        if match:
+            found.append((match[1], int(match[2]), path))
+    return [path for _, _, path in sorted(found)]
+
+
+def gather(run: Path, note: dict[str, Any]) -> int:
+    """Put the pieces of a run into its run file, with one more note, and remove them.
+
+    Returns the bytes of the logs.
+
+    Raises:
+        RunFileError: A piece is damaged, or there is nothing at all.
+    """
+    files = paths(run)
+    pieces = [read_piece(path) for path in files]
+    sections = _own_sections(run, pieces)
+    line = msgspec.json.encode(note) + b"\n"
+    sections[Section.NOTES] = (1, sections.get(Section.NOTES, (1, b""))[1] + line)
+    for kind in KINDS.values():
+        rows = [piece.rows for piece in pieces if piece.section == kind]
+        if rows:
+            sections[kind] = (rows[0].itemsize, np.concatenate(rows).tobytes())
+    write_sections(run, sections)
+    discard(run)
+    return sum(piece.rows.nbytes for piece in pieces)
+
+
+def discard(run: Path) -> None:
+    """Remove the pieces of a run."""
+    for path in paths(run):
+        path.unlink(missing_ok=True)
+
+
+def read_piece(path: Path) -> Piece:
+    """One piece, as far as it was written; raises RunFileError if it is none."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RunFileError(path, f"cannot be read: {error.strerror}") from error
+    if len(data) < HEADER.size + layout.THREAD.itemsize:
+        raise RunFileError(path, "ends inside its header")
+    magic, version, section, size, _ = HEADER.unpack_from(data)
+    if magic != MAGIC or version != layout.VERSION or section not in WRITTEN:
+        raise RunFileError(path, "is no log of a thread")
+    kind = Section(section)
+    dtype = layout.RECORDS[kind]
+    if size != dtype.itemsize:
+        raise RunFileError(path, f"has records of {size} bytes, expected {dtype.itemsize}")
+    thread = np.frombuffer(data, layout.THREAD, 1, HEADER.size)
+    whole = max(len(data) - HEADER_BYTES, 0) // size
+    rows = np.frombuffer(data, dtype, whole, min(HEADER_BYTES, len(data)))
+    return Piece(kind, thread, rows[: _written(rows[WRITTEN[kind]])])
+
+
+def _written(marks: npt.NDArray[Any]) -> int:
+    """How many come before the zeros at the end."""
+    return _first(len(marks), lambda place: not marks[place])
+
+
+def _first(length: int, holds: Callable[[int], bool]) -> int:
+    low, high = 0, length
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _own_sections(run: Path, pieces: Iterable[Piece]) -> dict[int, tuple[int, bytes]]:
+    """Those that the process wrote; of one that was killed, the threads that are known."""
+    if run.exists():
+        return read_sections(run)
+    rows = [*_known_threads(pieces)]
+    if not rows:
+        raise RunFileError(run, "the run has left nothing")
+    return {Section.THREADS: (layout.THREAD.itemsize, np.concatenate(rows).tobytes())}
+
+
+def _known_threads(pieces: Iterable[Piece]) -> Iterator[npt.NDArray[Any]]:
+    """One row for every index: threads that logged nothing have no name."""
+    known = {int(piece.thread["index"][0]): piece.thread for piece in pieces}
+    for index in range(max(known, default=-1) + 1):
+        if index in known:
+            yield known[index]
+            continue
+        blank = np.zeros(1, layout.THREAD)
+        blank["index"], blank["path"] = index, str(index).encode()
+        blank["flags"] = int(ThreadFlag.ENDED)
+        yield blank
