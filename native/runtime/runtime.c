@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -51,8 +52,19 @@ uint64_t uns_random(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-static void on_fatal(int number) {
+/* Where a signal struck. */
+static uintptr_t struck_at(const ucontext_t *context) {
+#if defined(__x86_64__)
+    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#else
+    return (uintptr_t)context->uc_mcontext.pc;
+#endif
+}
+
+static void on_fatal(int number, siginfo_t *info, void *context) {
+    (void)info;
     uns_rt.fatal = number;
+    uns_rt.fatal_pc = struck_at(context);
     uns_run_finish();
     signal(number, SIG_DFL);
     raise(number);
@@ -69,7 +81,7 @@ int uns_watches_signal(int number) {
 }
 
 void uns_watch_signal(int number) {
-    struct sigaction ours = {.sa_handler = on_fatal, .sa_flags = SA_NODEFER};
+    struct sigaction ours = {.sa_sigaction = on_fatal, .sa_flags = SA_NODEFER | SA_SIGINFO};
     sigaction(number, &ours, NULL);
 }
 

@@ -240,11 +240,12 @@ struct uns_runtime {
     struct uns_sketch sketch;
     int tracing; /* keep every event, not only the graph */
     int any_access;
-    int by_object;    /* one cell per object, not per attribute or element */
-    int fatal;        /* the signal that ends the process */
-    int64_t expected; /* real ns: till then a signal may still come */
-    uint64_t stirred; /* calls after which another may no longer block */
-    int paused;       /* somebody is looking at the holder of the token: it is not stalled */
+    int by_object;      /* one cell per object, not per attribute or element */
+    int fatal;          /* the signal that ends the process, */
+    uintptr_t fatal_pc; /* ... and where it struck */
+    int64_t expected;   /* real ns: till then a signal may still come */
+    uint64_t stirred;   /* calls after which another may no longer block */
+    int paused;         /* somebody is looking at the holder of the token: it is not stalled */
     uint64_t logical_time;
     int64_t clock_offset; /* virtual ns that waiting threads were spared */
     uint32_t site_limit;
