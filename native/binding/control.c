@@ -68,6 +68,8 @@ static PyObject *store_plan(PyObject *module, PyObject *args) {
 }
 
 static PyObject *finish_run(PyObject *module, PyObject *unused) {
+    if (uns_rt.recording && uns_rt.active)
+        uns_settle_value();
     return PyBool_FromLong(uns_run_finish() == 0);
 }
 

@@ -119,7 +119,12 @@ static void count_remote(const struct uns_thread *t, uint32_t site) {
         t->counts[site].remote += t->tracked.remote;
 }
 
-static void log_access(struct uns_thread *t, uint32_t point) {
+static void log_access(const Site *site, struct uns_thread *t, const struct operation *o) {
+    uint32_t point = UNS_POINT(site->id, o->op);
+    if (uns_rt.sketch.values) {
+        const struct uns_value_record access = {.point = point, .cell = o->cell};
+        uns_take_value(t, site->kind, &access, o->object, o->key);
+    }
     if (uns_rt.sketch.level == UNS_LEVEL_ACCESS)
         uns_sketch_event(t, point);
 }
@@ -133,7 +138,7 @@ static inline void deliver(Site *site, const struct operation *operation) {
         widen(&o);
     uint32_t point = UNS_POINT(site->id, o.op);
     if (UNS_UNLIKELY(uns_rt.recording)) {
-        log_access(t, point);
+        log_access(site, t, &o);
         return;
     }
     if (UNS_UNLIKELY(uns_rt.held))
@@ -282,6 +287,12 @@ static void probe_global(Site *site) {
               site->kind == PROBE_GLOBAL_WRITE);
 }
 
+static void probe_branch(const Site *site, PyObject *asked) {
+    struct uns_thread *t = uns_current();
+    if (uns_rt.recording && uns_rt.sketch.branches && !t->muted)
+        uns_log_branch(t, site->flags & SITE_NONE ? asked == Py_None : uns_truth(asked));
+}
+
 /* del site[operand] */
 static void probe(Site *site, PyObject *operand) {
     switch ((enum uns_probe_kind)site->kind) {
@@ -319,6 +330,9 @@ static void probe(Site *site, PyObject *operand) {
     case PROBE_CREATE:
         uns_created(operand);
         break;
+    case PROBE_BRANCH:
+        probe_branch(site, operand);
+        break;
     case PROBE_ITEM_READ:
     case PROBE_ITEM_WRITE:
     case PROBE_ITEM_DELETE:
@@ -348,7 +362,7 @@ static inline int is_old_item(const Site *site, PyObject *container, PyObject *k
 }
 
 static __attribute__((noinline)) int site_slow(Site *site, PyObject *key, PyObject *value) {
-    if (!uns_rt.active || uns_rt.blind)
+    if (!uns_rt.active || (uns_rt.blind && site->kind != PROBE_BRANCH))
         return 0;
     if (value)
         probe_item(site, value, key);

@@ -35,8 +35,8 @@ static uint32_t lock_point(const struct uns_lock *lock, uint32_t site, int acqui
 static void record(struct uns_thread *t, const struct uns_lock *lock, uint32_t point) {
     uint64_t cell = lock_cell(lock);
     if (UNS_UNLIKELY(uns_rt.recording)) {
-        if (!t->muted && (UNS_POINT_SITE(point) || UNS_POINT_OP(point) > UNS_RELEASE))
-            uns_sketch_event(t, point);
+        if (!t->muted && (UNS_POINT_SITE(point) || UNS_POINT_OP(point) == UNS_END))
+            uns_log_sync(t, point, cell);
         return;
     }
     /* The end of a thread and the wait for it order nothing that a reader of the graph looks for.

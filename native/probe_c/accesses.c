@@ -70,11 +70,18 @@ static void access_cells(struct uns_thread *t, uint32_t site, const volatile voi
     }
 }
 
+uint64_t uns_c_cell(uintptr_t address) {
+    return cell_at(WORD_OF(address));
+}
+
 /* A recorded run: the signal that an access may raise is told by its site. */
-static void log_access(struct uns_thread *t, uint32_t site, int write) {
-    t->last_site = site;
+static void log_access(struct uns_thread *t, uint32_t point, const volatile void *address,
+                       uint64_t size) {
+    t->last_site = UNS_POINT_SITE(point);
+    if (uns_rt.sketch.values)
+        uns_c_take_value(t, point, address, size);
     if (uns_rt.sketch.level == UNS_LEVEL_ACCESS)
-        uns_sketch_event(t, UNS_POINT(site, write ? UNS_WRITE : UNS_READ));
+        uns_sketch_event(t, point);
 }
 
 void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write) {
@@ -82,7 +89,7 @@ void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, 
         return;
     struct uns_thread *t = uns_current();
     if (UNS_UNLIKELY(uns_rt.recording)) {
-        log_access(t, site, write);
+        log_access(t, UNS_POINT(site, write ? UNS_WRITE : UNS_READ), address, size);
         return;
     }
     if (uns_c_shadow.words)

@@ -39,7 +39,8 @@ static void begin(int count, char **arguments, char **environment) {
     struct uns_hooks hooks = {.inside = uns_c_is_inside,
                               .ending = uns_c_note_end,
                               .adopted = uns_c_watch_this_thread,
-                              .idle = uns_c_hear};
+                              .idle = uns_c_hear,
+                              .excuses = uns_c_peeks};
     if (uns_plan_load(path, &uns_c_plan) < 0)
         refuse("it was built with another version of unsnarl");
     unlink(path);

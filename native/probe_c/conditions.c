@@ -74,7 +74,7 @@ WAITS(cnd_timedwait, uns_c_thrd(WAIT(uns_c_until(CLOCK_REALTIME, when))),
     UNS_C_STANDS_IN int name(type *condition) {                                                    \
         if (uns_c_gated())                                                                         \
             return notify(condition, UNS_C_CALLER(), all);                                         \
-        uns_c_recorded(UNS_C_HERE, UNS_RELEASE);                                                   \
+        uns_c_recorded(condition, UNS_C_HERE, UNS_RELEASE);                                        \
         return UNS_C_REAL(name)(condition);                                                        \
     }
 NOTIFIES(pthread_cond_signal, pthread_cond_t, 0)

@@ -11,8 +11,11 @@ static inline void tell(enum uns_level level, enum uns_op op, const void *pc) {
     if (UNS_LIKELY(uns_rt.sketch.level != level) || !uns_c_on())
         return;
     uint32_t site = uns_c_site(pc);
-    if (site)
-        uns_sketch_event(uns_current(), UNS_POINT(site, op));
+    if (!site)
+        return;
+    if (UNS_UNLIKELY(uns_rt.sketch.values))
+        uns_c_settle_value(uns_current());
+    uns_sketch_event(uns_current(), UNS_POINT(site, op));
 }
 
 ENTRY void __tsan_func_entry(void *caller) {

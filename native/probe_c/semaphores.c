@@ -93,9 +93,9 @@ UNS_C_STANDS_IN int pthread_barrier_destroy(pthread_barrier_t *barrier) {
 
 UNS_C_STANDS_IN int pthread_barrier_wait(pthread_barrier_t *barrier) {
     if (!uns_c_gated()) {
-        uns_c_recorded(UNS_C_HERE, UNS_RELEASE);
+        uns_c_recorded(barrier, UNS_C_HERE, UNS_RELEASE);
         int outcome = UNS_C_REAL(pthread_barrier_wait)(barrier);
-        uns_c_recorded(UNS_C_HERE, UNS_ACQUIRE);
+        uns_c_recorded(barrier, UNS_C_HERE, UNS_ACQUIRE);
         return outcome;
     }
     struct uns_c_object *object = uns_c_object(barrier, UNS_C_BARRIER);
@@ -144,7 +144,7 @@ UNS_C_STANDS_IN int pthread_once(pthread_once_t *control, void (*routine)(void))
         return do_once(control, routine, UNS_C_SITE());
     int outcome = UNS_C_REAL(pthread_once)(control, routine);
     if (UNS_C_SITE())
-        uns_c_recorded(UNS_C_HERE, UNS_ACQUIRE);
+        uns_c_recorded(control, UNS_C_HERE, UNS_ACQUIRE);
     return outcome;
 }
 UNS_C_STANDS_IN void call_once(once_flag *control, void (*routine)(void)) {
@@ -153,5 +153,5 @@ UNS_C_STANDS_IN void call_once(once_flag *control, void (*routine)(void)) {
     else
         UNS_C_REAL(call_once)(control, routine);
     if (UNS_C_SITE())
-        uns_c_recorded(UNS_C_HERE, UNS_ACQUIRE);
+        uns_c_recorded(control, UNS_C_HERE, UNS_ACQUIRE);
 }

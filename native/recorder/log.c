@@ -110,7 +110,7 @@ static inline void *room(struct uns_thread *t, struct uns_stream *stream, uint32
                                                  : grow(t, stream, section, record_size);
 }
 
-static uint32_t position(const struct uns_thread *t) {
+uint32_t uns_log_position(const struct uns_thread *t) {
     const struct uns_stream *log = &t->log;
     return (uint32_t)(log->records +
                       (uint64_t)(log->at - log->chunk) / sizeof(struct uns_log_record));
@@ -220,7 +220,7 @@ void uns_log_value(struct uns_thread *t, const struct uns_value_record *value) {
     if (record) {
         record->cell = value->cell;
         record->value = value->value;
-        record->position = position(t);
+        record->position = value->position;
         record->thread = (uint16_t)t->index;
         record->flags = value->flags;
         LAST();
@@ -235,7 +235,7 @@ void uns_log_branch(struct uns_thread *t, int taken) {
     struct uns_branch_record *record = room(t, &t->branches, UNS_SECTION_BRANCHES, sizeof *record);
     if (record) {
         if (!record->count) {
-            record->position = position(t);
+            record->position = uns_log_position(t);
             record->thread = (uint16_t)t->index;
         }
         record->bits |= (uint64_t)(taken != 0) << record->count;
@@ -244,4 +244,13 @@ void uns_log_branch(struct uns_thread *t, int taken) {
             t->branches.at += sizeof *record;
     }
     uns_idle();
+}
+
+void uns_log_sync(struct uns_thread *t, uint32_t point, uint64_t cell) {
+    if (UNS_UNLIKELY(uns_rt.sketch.values)) {
+        const struct uns_value_record on = {
+            .cell = cell, .point = point, .position = uns_log_position(t)};
+        uns_log_value(t, &on);
+    }
+    uns_sketch_event(t, point);
 }

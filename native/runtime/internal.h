@@ -40,6 +40,7 @@ int uns_inside(uint32_t low, uint32_t high);
 int uns_watch_begin(double time_limit);
 UNS_API int uns_watches_signal(int number); /* a crash by it must still leave its run file */
 UNS_API void uns_watch_signal(int number);
+UNS_API int uns_excuse(void *context); /* a fault of the probe's own: it goes on behind it */
 
 uint64_t uns_random(uint64_t *state);
 UNS_API int64_t uns_real_ns(void);

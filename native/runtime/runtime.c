@@ -53,18 +53,26 @@ uint64_t uns_random(uint64_t *state) {
 }
 
 /* Where a signal struck. */
-static uintptr_t struck_at(const ucontext_t *context) {
 #if defined(__x86_64__)
-    return (uintptr_t)context->uc_mcontext.gregs[REG_RIP];
+#define STRUCK_AT(context) ((context)->uc_mcontext.gregs[REG_RIP])
 #else
-    return (uintptr_t)context->uc_mcontext.pc;
+#define STRUCK_AT(context) ((context)->uc_mcontext.pc)
 #endif
+
+int uns_excuse(void *context) {
+    ucontext_t *struck = context;
+    uintptr_t on = uns_rt.hooks.excuses ? uns_rt.hooks.excuses((uintptr_t)STRUCK_AT(struck)) : 0;
+    if (on)
+        STRUCK_AT(struck) = (__typeof__(STRUCK_AT(struck)))on;
+    return on != 0;
 }
 
 static void on_fatal(int number, siginfo_t *info, void *context) {
     (void)info;
+    if (uns_excuse(context))
+        return;
     uns_rt.fatal = number;
-    uns_rt.fatal_pc = struck_at(context);
+    uns_rt.fatal_pc = (uintptr_t)STRUCK_AT((ucontext_t *)context);
     uns_run_finish();
     signal(number, SIG_DFL);
     raise(number);

@@ -118,6 +118,8 @@ struct uns_hooks {
     void (*locked)(struct uns_thread *t, const struct uns_lock *lock, int acquired);
     /* Does the calling thread hold the language's own lock, so that no other can run its code? */
     int (*exclusive)(void);
+    /* A fault at this instruction is the probe's own: where to go on; 0: it is not. */
+    uintptr_t (*excuses)(uintptr_t pc);
     /* The calling thread found a deadlock; does not return. */
     void (*verdict)(void);
 };
@@ -284,7 +286,10 @@ UNS_API int64_t uns_clock_ns(void); /* monotonic + what waiting was spared */
 
 /* recorder/: an event of a sketch. Recorded, or told to the gate. */
 UNS_API void uns_sketch_event(struct uns_thread *t, uint32_t point);
+UNS_API uint32_t uns_log_position(const struct uns_thread *t); /* events in its log so far */
 UNS_API void uns_log_value(struct uns_thread *t, const struct uns_value_record *record);
+/* An operation on a lock: which one is told where values are. */
+UNS_API void uns_log_sync(struct uns_thread *t, uint32_t point, uint64_t cell);
 UNS_API void uns_log_branch(struct uns_thread *t, int taken);
 
 /* gate/ */

@@ -80,7 +80,8 @@ class RecordSession:
 
     def _record(self, recording: Recording, until_fail: int | None) -> Kept | None:
         settings = self._settings
-        with Engine(self._target, self._store.folder, 1, settings.include) as engine:
+        folder, branches = self._store.folder, self._how.branches
+        with Engine(self._target, folder, 1, settings.include, branches) as engine:
             self._check_level()
             if until_fail is None:
                 return recording.once(engine)

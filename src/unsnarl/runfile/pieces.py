@@ -70,10 +70,22 @@ def gather(run: Path, note: dict[str, Any]) -> int:
     for kind in KINDS.values():
         rows = [piece.rows for piece in pieces if piece.section == kind]
         if rows:
-            sections[kind] = (rows[0].itemsize, np.concatenate(rows).tobytes())
+            whole = np.concatenate(rows)
+            whole = _shared(whole) if kind == Section.VALUES else whole
+            sections[kind] = (whole.itemsize, whole.tobytes())
     write_sections(run, sections)
     discard(run)
     return sum(piece.rows.nbytes for piece in pieces)
+
+
+def _shared(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Without those of cells that one thread alone has touched: nobody could have changed them."""
+    _, cell = np.unique(values["cell"], return_inverse=True)
+    first = np.full(cell.max(initial=-1) + 1, values["thread"].max(initial=0))
+    last = np.zeros_like(first)
+    np.minimum.at(first, cell, values["thread"])
+    np.maximum.at(last, cell, values["thread"])
+    return values[(first != last)[cell]]
 
 
 def discard(run: Path) -> None:
