@@ -154,10 +154,10 @@ void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_recor
 void uns_settle_value(void);
 int uns_truth(PyObject *value); /* without running the target's code */
 
-/* locks.c, control.c, threads.c, offline.c */
+/* locks.c, control.c, threads.c, clocks.c, offline.c */
 int uns_locks_init(PyObject *module);
 void uns_verdict(void);
 void uns_use_gil_hooks(void);
-extern PyMethodDef uns_control_methods[], uns_thread_methods[];
+extern PyMethodDef uns_control_methods[], uns_thread_methods[], uns_clock_methods[];
 PyObject *uns_track(PyObject *module, PyObject *args);
 #endif

@@ -28,6 +28,7 @@ PyMODINIT_FUNC PyInit__core(void) {
     if (!module || PyType_Ready(&SiteType) < 0 || uns_types_init() < 0 ||
         PyModule_AddFunctions(module, uns_control_methods) < 0 ||
         PyModule_AddFunctions(module, uns_thread_methods) < 0 ||
+        PyModule_AddFunctions(module, uns_clock_methods) < 0 ||
         PyModule_AddObjectRef(module, "Site", (PyObject *)&SiteType) < 0 ||
         uns_locks_init(module) < 0) {
         Py_XDECREF(module);

@@ -38,6 +38,16 @@ ERRORS: dict[str, str] = {
         "The campaign's database or `campaign.json` cannot be read, or was written by a newer "
         "version. The run files beside it are untouched."
     ),
+    "clocks-drift": (
+        "The clocks of two cores do not keep their distance, so stamps of one cannot be compared "
+        "with stamps of the other. Nothing was kept. Seen on machines of several sockets with "
+        "clocks of their own, and on virtual machines that were moved to another host."
+    ),
+    "clocks-unseen": (
+        "The test loops ran out of time before messages had passed both ways between all cores: "
+        "the machine is too busy, or threads that are not bound (`--no-pin`) never came to run "
+        "there. Nothing was kept; try again, with `--pin`, or when less is going on."
+    ),
     "code-changed": (
         "The code of the target, or its build, is no longer what the campaign's runs were made of, "
         "so nothing can be added to that campaign. `unsnarl replay` and `unsnarl verify` follow "
@@ -138,6 +148,10 @@ ERRORS: dict[str, str] = {
         "No failing run of the campaign is stored, so there is no schedule to try on the edited "
         "code. Name a campaign in which something failed."
     ),
+    "one-core": (
+        "The process may use a single core (taskset, a container's cpuset), so there is no skew "
+        "to measure, and no parallel run to record either."
+    ),
     "platform-unsupported": "unsnarl runs on Linux, on x86-64 and aarch64.",
     "program-refused": (
         "A run could not be done as planned: the program was built again while it was hunted, was "
@@ -216,6 +230,19 @@ WARNINGS: dict[str, str] = {
         "runs was in hand. The result rests on fewer runs; raise `--time` or `--max-runs`, or "
         "go on with `--resume`."
     ),
+    "clocks-damaged": (
+        "The file in the user's cache that keeps the clocks of this boot cannot be read. The "
+        "clocks are measured again, and the file is replaced."
+    ),
+    "clocks-not-kept": (
+        "The clocks were measured but could not be kept in the user's cache, so the next command "
+        "that needs them measures them again. Set XDG_CACHE_HOME to a folder that can be written."
+    ),
+    "counter-not-invariant": (
+        "The processor's counters change their speed, stop, or are not trusted by the kernel, so "
+        "the stamps of two cores cannot be compared. The kernel's clock (`clock_gettime`) is used "
+        "instead: dearer to read, and with a range of its own that is measured all the same."
+    ),
     "damaged-runs": ("Some run files could not be read and were skipped; the message names them."),
     "edges-dropped": (
         "Some runs made more communication edges than the table holds. Rankings may lack edges; "
@@ -278,14 +305,19 @@ class ToolError(UnsnarlError):
         super().__init__(slug, message, hint, EXIT_TOOL)
 
 
-def tell(error: UnsnarlError) -> None:
+def tell(error: UnsnarlError, kind: str = "error") -> None:
     """Print an error: the message with its slug, what belongs to it, what to do next."""
     head, _, rest = error.message.partition("\n")
-    print(f"unsnarl: error: {head} [{error.slug}]", file=sys.stderr)
+    print(f"unsnarl: {kind}: {head} [{error.slug}]", file=sys.stderr)
     if rest:
         print(rest, file=sys.stderr)
     if error.hint:
         print(f"  {error.hint}", file=sys.stderr)
+
+
+def warn(slug: str, message: str, hint: str = "") -> None:
+    """Print what does not stop a command, in the form of an error."""
+    tell(UnsnarlError(slug, message, hint), "warning")
 
 
 def messages_page() -> str:

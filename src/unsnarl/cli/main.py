@@ -11,6 +11,7 @@ from typing import NoReturn
 
 import click
 
+from unsnarl.cli.clocks import clocks
 from unsnarl.cli.compiler import cc, cxx
 from unsnarl.cli.confirm import confirm, minimise
 from unsnarl.cli.demo import demo
@@ -51,8 +52,21 @@ def cli() -> None:
 
 
 COMMANDS = (
-    hunt, rank, show, confirm, minimise, record, replay, verify, export, cc, cxx, demo, doctor,
-)  # fmt: skip
+    hunt,
+    rank,
+    show,
+    confirm,
+    minimise,
+    record,
+    replay,
+    verify,
+    export,
+    clocks,
+    cc,
+    cxx,
+    demo,
+    doctor,
+)
 for command in COMMANDS:
     cli.add_command(command)
 

@@ -28,11 +28,16 @@ from unsnarl.errors import (
     UsageError,
 )
 from unsnarl.model.record import Recorded
+from unsnarl.reproduce.clocks import machine, stored
 from unsnarl.runfile import SiteTable
 
 # What must be in a program for a level, and the word of `unsnarl cc` that puts it there.
 NEEDED = {"func": ("function", "--functions"), "block": ("block", "--blocks")}
 MOST_THREADS = 8
+# Ticks by which a stamp that is read without a fence may lie: as long as a write may stay in the
+# write buffer, or an earlier read may be under way. Generous: a cache line that others fight for
+# comes within a few hundred.
+SLACK_TICKS = 2000
 
 
 class RecordSession:
@@ -44,7 +49,7 @@ class RecordSession:
         cwd = Path.cwd()
         self._settings = config.load(config.find_root(cwd), os.environ, flags)
         self._target = target.parse(command, cwd)
-        self._how = Recorded(**how)
+        self._how = Recorded(**how, clocks=_clocks(), slack=_slack(how))
         if self._how.branches and self._target.kind == "program":
             raise UsageError("level-unavailable", "branches can be recorded of Python only")
         self._store = Store.create(
@@ -143,6 +148,17 @@ class RecordSession:
         if kept.dropped:
             lines.append(f"{kept.dropped} events had no room [log-dropped]")
         return [*lines, f"  next: unsnarl reproduce {name}"]
+
+
+def _clocks() -> dict[str, Any]:
+    """What was measured since the machine was started; `unsnarl clocks` can do so later, too."""
+    found = stored.load(machine.read())
+    return {} if found is None else msgspec.to_builtins(found)
+
+
+def _slack(how: Mapping[str, Any]) -> int:
+    """How far a stamp without a fence may be off."""
+    return 0 if how["fenced"] or how["order"] == "global" else SLACK_TICKS
 
 
 def _facts(kept: Kept) -> dict[str, Any]:

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measure the clocks of this machine: all tests, on all pairs of cores, in several windows.
+
+All observations of a pair are intersected (equation 3), whatever test they come from. In a virtual
+machine the host moves the cores about: in some windows they are far apart and messages take twice
+as long, so it is worth while to go on until a window has found them near each other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+import msgspec
+
+from unsnarl import _core
+from unsnarl.errors import EXIT_INCONCLUSIVE, ToolError, UnsnarlError
+from unsnarl.reproduce.clocks.estimates import estimates
+from unsnarl.reproduce.clocks.machine import Machine
+from unsnarl.reproduce.clocks.observed import PROGRAMS, Observed, Reading, Test, reading_for
+from unsnarl.reproduce.clocks.ranges import (
+    ClockRange,
+    Clocks,
+    Source,
+    drift,
+    hard_ranges,
+    intersection,
+)
+
+RUNS = 10_000  # the paper's, table IV
+WINDOWS = 5
+NARROW = 110e-9  # seconds: a range as narrow as this is not worth waiting for a better one
+VIRTUAL_RUNS = 500  # of figure 5(b), whose CPUID leaves a virtual machine every time
+
+
+@dataclass(frozen=True)
+class How:
+    """How to measure.
+
+    Attributes:
+        runs: Of each test in each window.
+        windows: How often all tests are done, at least.
+        patience: Seconds to go on for a narrower range where cores are moved about.
+        pinned: Bind the threads to the cores measured.
+    """
+
+    runs: int = RUNS
+    windows: int = WINDOWS
+    patience: float = 60.0
+    pinned: bool = True
+
+
+def measure(
+    machine: Machine,
+    how: How,
+    earlier: Clocks | None = None,
+    tell: Callable[[int], None] = lambda _: None,
+) -> Clocks:
+    """Measure all pairs of the machine's cores, with the counter or with the kernel's clock.
+
+    What was measured `earlier`, since the same start of the machine, still holds, unless it
+    contradicts what is seen now.
+
+    Raises:
+        UnsnarlError: There is but one core; clocks drift; the machine is too busy to tell.
+    """
+    if len(machine.cores) < 2:
+        raise _one_core()
+    source: Source = "kernel" if machine.refusal() else "counter"
+    pace = Pace(source)
+    grain, margin = steps(source)
+    observed = Observed()
+    for number in _windows(machine, how, observed, margin, pace):
+        tell(number)
+        window(machine, how, source, observed)
+    _all_pairs(machine, how, observed)
+    clocks = Clocks(
+        boot=machine.boot,
+        suspended=machine.suspended,
+        source=source,
+        refused=machine.refusal(),
+        frequency=pace.hertz(),
+        grain=grain,
+        margin=margin,
+        pinned=how.pinned,
+        virtual=machine.virtual,
+        windows=len(observed.windows),
+        wobble=observed.wobble(),
+        measured=time.time(),
+        ranges=_checked(observed, margin),
+        tests=tuple(observed.tests()),
+        estimates=tuple(estimates(machine, how.pinned, source, observed)),
+    )
+    return narrowed(clocks, earlier)
+
+
+class Pace:
+    """How fast a clock runs, from its beginning until now."""
+
+    def __init__(self, source: Source) -> None:
+        self._reading = Reading.KERNEL if source == "kernel" else Reading.DRAINED
+        self._begin = self._both()
+
+    def _both(self) -> tuple[int, int]:
+        return _core.clock_now(self._reading)[0], _core.clock_now(Reading.KERNEL)[0]
+
+    def hertz(self) -> float:
+        """Ticks per second, on the kernel's word for a second."""
+        ticks, nanoseconds = self._both()
+        return (ticks - self._begin[0]) / max(nanoseconds - self._begin[1], 1) * 1e9
+
+
+def steps(source: Source) -> tuple[int, int]:
+    """The clock's smallest step, and the margin that it makes necessary.
+
+    Two counters that step by 26 may do so at different moments, so their difference is not one
+    number but two, 26 apart; and cores that a host moves change between them. One step on each side
+    covers this, if a message takes longer than a step. It does if two reads in a row do, which have
+    the same instructions around them and no way to go; otherwise two steps are needed (adr 0019).
+    """
+    reading = Reading.KERNEL if source == "kernel" else Reading.DRAINED
+    grain, closest = _core.clock_steps(reading)
+    return grain, grain if closest >= 2 * grain else 2 * grain
+
+
+def window(machine: Machine, how: How, source: Source, observed: Observed) -> None:
+    """All tests once, on all pairs; close together in time."""
+    first = not observed.windows
+    observed.begin_window()
+    for pair in combinations(machine.cores, 2):
+        for test in PROGRAMS:
+            runs = how.runs
+            if test is Test.SERIALISE and machine.virtual:
+                runs = min(runs, VIRTUAL_RUNS) if first else 0
+            if runs:
+                cores = pair if how.pinned else None
+                observed.add(test, reading_for(test, source), cores, runs)
+
+
+def _windows(
+    machine: Machine, how: How, observed: Observed, margin: int, pace: Pace
+) -> Iterator[int]:
+    """Numbers of windows: as many as wanted, and more while it may help."""
+    begin = time.monotonic()
+    yield from range(how.windows)
+    while machine.virtual and time.monotonic() - begin < how.patience:
+        ranges = hard_ranges(observed.gaps(), margin)
+        if ranges and max(found.width for found in ranges) <= NARROW * pace.hertz():
+            return
+        time.sleep(0.5)  # the host needs time to move anything
+        yield len(observed.windows)
+
+
+def _checked(observed: Observed, margin: int) -> tuple[ClockRange, ...]:
+    """The hard ranges. Every window's middle must lie inside, or the skew is not constant."""
+    ranges = hard_ranges(observed.gaps(), margin)
+    for found in ranges:
+        middles = observed.middles(found.first, found.second)
+        if min(middles) < found.low or max(middles) > found.high:
+            raise drift(
+                found.first,
+                found.second,
+                f"from window to window it moved by {max(middles) - min(middles):.0f} ticks",
+            )
+    return ranges
+
+
+def narrowed(clocks: Clocks, earlier: Clocks | None) -> Clocks:
+    """With what was known before: the skew is constant, so both hold."""
+    if earlier is None or (earlier.source, earlier.margin) != (clocks.source, clocks.margin):
+        return clocks
+    try:
+        ranges = intersection(clocks.ranges, earlier.ranges)
+    except ToolError:
+        note = "what was kept of this boot contradicts what was seen now, and was dropped"
+        return msgspec.structs.replace(clocks, notes=(*clocks.notes, note))
+    return msgspec.structs.replace(clocks, ranges=ranges, windows=clocks.windows + earlier.windows)
+
+
+def _all_pairs(machine: Machine, how: How, observed: Observed) -> None:
+    """Complain if some pair of cores never met."""
+    known = {(found.first, found.second) for found in hard_ranges(observed.gaps())}
+    missing = [pair for pair in combinations(machine.cores, 2) if pair not in known]
+    if missing:
+        names = ", ".join(f"{first} and {second}" for first, second in missing[:5])
+        raise UnsnarlError(
+            "clocks-unseen",
+            f"no messages passed both ways between cores {names}"
+            + (f" and {len(missing) - 5} other pairs" if len(missing) > 5 else ""),
+            "try again when the machine is less busy" + ("" if how.pinned else ", or with --pin"),
+            EXIT_INCONCLUSIVE,
+        )
+
+
+def _one_core() -> ToolError:
+    return ToolError(
+        "one-core",
+        "this process may use one core only, so there are no two clocks to compare",
+        "allow more (taskset, docker --cpuset-cpus); programs confined to one core need no clocks: "
+        "record them with --order global",
+    )
