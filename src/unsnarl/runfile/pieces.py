@@ -85,7 +85,8 @@ def _shared(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
     last = np.zeros_like(first)
     np.minimum.at(first, cell, values["thread"])
     np.maximum.at(last, cell, values["thread"])
-    return values[(first != last)[cell]]
+    kept: npt.NDArray[Any] = values[(first != last)[cell]]
+    return kept
 
 
 def discard(run: Path) -> None:
