@@ -167,6 +167,7 @@ static int parse_sketch(PyObject *run, struct uns_sketch *sketch) {
     sketch->fenced = number(run, "fenced", 0) != 0;
     sketch->values = number(run, "values", 0) != 0;
     sketch->branches = number(run, "branches", 0) != 0;
+    sketch->noise = number(run, "noise", 0) != 0;
     return 0;
 }
 

@@ -121,6 +121,10 @@ static void count_remote(const struct uns_thread *t, uint32_t site) {
 
 static void log_access(const Site *site, struct uns_thread *t, const struct operation *o) {
     uint32_t point = UNS_POINT(site->id, o->op);
+    if (uns_rt.sketch.noise && (t->may_switch || could_switch(site, t)))
+        uns_gate_noise(t); /* where the interpreter itself could switch */
+    t->may_switch = 0;
+    t->last_site = site->id;
     if (uns_rt.sketch.values) {
         const struct uns_value_record access = {.point = point, .cell = o->cell};
         uns_take_value(t, site->kind, &access, o->object, o->key);
@@ -158,7 +162,8 @@ static inline enum uns_treatment treatment(Site *site, PyObject *object) {
                                  ? (enum uns_treatment)site->treatment
                                  : uns_treatment_of(site, object);
     /* A switch that was possible here stays possible until the next event. */
-    if (how == TREAT_SKIP && UNS_UNLIKELY(uns_rt.held) && could_switch(site, uns_current()))
+    if (how == TREAT_SKIP && UNS_UNLIKELY(uns_rt.held | uns_rt.recording) &&
+        could_switch(site, uns_current()))
         uns_current()->may_switch = 1;
     return how;
 }

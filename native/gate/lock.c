@@ -93,6 +93,19 @@ static enum uns_grant acquire_free(struct uns_lock *lock, int64_t timeout_ns) {
     return outcome;
 }
 
+/* A recorded run has no gate, but its deadlocks are to be told as such (watch.c). */
+static enum uns_grant acquire_recorded(struct uns_thread *t, struct uns_lock *lock, uint32_t site,
+                                       int64_t timeout_ns) {
+    if (timeout_ns != UNS_FOREVER || take_if_free(lock))
+        return timeout_ns != UNS_FOREVER ? acquire_free(lock, timeout_ns) : UNS_GO;
+    t->pending = (struct uns_pending){
+        .point = lock_point(lock, site, 1), .cell = lock_cell(lock), .lock = lock};
+    __atomic_store_n(&t->state, UNS_READY, __ATOMIC_RELEASE);
+    enum uns_grant outcome = acquire_free(lock, timeout_ns);
+    __atomic_store_n(&t->state, UNS_RUNNING, __ATOMIC_RELEASE);
+    return outcome;
+}
+
 /* Starting a thread or submitting a job takes a dozen internal locks: if each were a switch point,
  * the threads that started first would be done before the others begin (measured on the zoo: the
  * random walk then finds nothing). */
@@ -150,7 +163,8 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
     struct uns_thread *t = uns_current();
     enum uns_grant outcome = uns_rt.gated && !t->muted
                                  ? acquire_gated(t, lock, site, timeout_ns, inside)
-                                 : acquire_free(lock, timeout_ns);
+                             : uns_rt.recording ? acquire_recorded(t, lock, site, timeout_ns)
+                                                : acquire_free(lock, timeout_ns);
     if (outcome == UNS_GO) {
         if (inside && inside != UNS_STAYS && !uns_rt.recording)
             repeat_call(t, site);

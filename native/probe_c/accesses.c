@@ -78,6 +78,8 @@ uint64_t uns_c_cell(uintptr_t address) {
 static void log_access(struct uns_thread *t, uint32_t point, const volatile void *address,
                        uint64_t size) {
     t->last_site = UNS_POINT_SITE(point);
+    if (uns_rt.sketch.noise)
+        uns_gate_noise(t);
     if (uns_rt.sketch.values)
         uns_c_take_value(t, point, address, size);
     if (uns_rt.sketch.level == UNS_LEVEL_ACCESS)

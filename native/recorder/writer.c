@@ -155,7 +155,7 @@ static void add_shared(struct uns_array *out) {
 
 static void add_waits(struct uns_array *out) {
     static struct uns_wait_record waits[UNS_GATE_THREADS];
-    uint32_t count = uns_rt.gated ? uns_gate_waits(waits, UNS_GATE_THREADS) : 0;
+    uint32_t count = uns_rt.gated || uns_rt.recording ? uns_gate_waits(waits, UNS_GATE_THREADS) : 0;
     add_section(out, UNS_SECTION_WAITS, sizeof *waits, waits, count * sizeof *waits);
 }
 

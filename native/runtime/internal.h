@@ -28,8 +28,8 @@ int uns_gate_begin(const struct uns_plan *plan);
 void uns_gate_register(struct uns_thread *t);
 void uns_gate_arrive(struct uns_thread *t);
 void uns_gate_forget(struct uns_thread *t);
-void uns_gate_noise(struct uns_thread *t);
 void uns_gate_sketch(struct uns_thread *t, uint32_t point);
+int uns_all_wait(void);
 enum uns_grant uns_gate_leave(struct uns_thread *t);
 
 /* modules.c */

@@ -124,11 +124,11 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_logs_begin(plan->file);
     uns_rt.sketch = plan->sketch;
     uns_rt.recording = plan->kind == UNS_PLAN_RECORD;
-    uns_rt.blind =
-        uns_rt.recording && plan->sketch.level < UNS_LEVEL_ACCESS && !plan->sketch.values;
+    uns_rt.blind = uns_rt.recording && plan->sketch.level < UNS_LEVEL_ACCESS &&
+                   !plan->sketch.values && !plan->sketch.noise;
     uns_rt.tracing = plan->trace;
     uns_rt.by_object = plan->by_object;
-    if (!uns_rt.shared_sites || ((gated || uns_rt.noise) && uns_gate_begin(plan) < 0))
+    if (!uns_rt.shared_sites || (plan->kind != UNS_PLAN_FREE && uns_gate_begin(plan) < 0))
         return -1;
     if (gated && plan->core >= 0)
         pin(plan->core);

@@ -159,6 +159,7 @@ struct uns_sketch {
     int fenced;   /* every stamp proves an order, not only those of locks and threads */
     int values;   /* of accesses */
     int branches; /* outcomes, where the probe can tell them */
+    int noise;    /* threads are delayed now and then, at accesses */
 };
 
 struct uns_path_count {
@@ -290,6 +291,7 @@ UNS_API uint32_t uns_log_position(const struct uns_thread *t); /* events in its 
 UNS_API void uns_log_value(struct uns_thread *t, const struct uns_value_record *record);
 /* An operation on a lock: which one is told where values are. */
 UNS_API void uns_log_sync(struct uns_thread *t, uint32_t point, uint64_t cell);
+UNS_API void uns_gate_noise(struct uns_thread *t); /* a delay, now and then */
 UNS_API void uns_log_branch(struct uns_thread *t, int taken);
 
 /* gate/ */

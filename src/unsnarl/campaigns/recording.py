@@ -20,7 +20,7 @@ from unsnarl.campaigns.tally import Tally
 from unsnarl.campaigns.target import Target
 from unsnarl.errors import ToolError
 from unsnarl.model.record import Recorded
-from unsnarl.model.run import RunRecord
+from unsnarl.model.run import RunRecord, Switch
 from unsnarl.runfile import RunFile, RunFileError, pieces, read_run
 
 STRATEGY = "record"
@@ -47,6 +47,7 @@ class Recording:
         *,
         timeout: float,
         seed: int = 0,
+        noise: bool = False,
         fail_if: str = "",
         progress: Callable[[Tally], None] = lambda tally: None,
     ) -> None:
@@ -55,6 +56,9 @@ class Recording:
         self._how = how
         self._timeout = timeout
         self._seed = seed
+        self._noise = noise
+        # Python's threads switch where its own lock allows it, whoever delays them.
+        self._switch: Switch = "free" if target.kind == "program" else "gil"
         self._judge = Judge(target.root, store.folder / "codes.json", fail_if)
         self.damaged: list[str] = []
         self._progress = progress
@@ -100,7 +104,7 @@ class Recording:
             "number": number,
             "seed": self._seed + number,
             "strategy": STRATEGY,
-            "switch": "free",
+            "switch": self._switch,
             "timeout": self._timeout,
             "file": str(self._store.run_file(number)),
             "output": str(self._store.output_file(number)),
@@ -109,6 +113,7 @@ class Recording:
             "fenced": how.fenced,
             "values": how.values,
             "branches": how.branches,
+            "noise": self._noise,
         }
 
     def _gather(self, record: RunRecord) -> Kept | None:
@@ -140,7 +145,7 @@ class Recording:
             signature=verdict.signature,
             strategy=STRATEGY,
             seed=self._seed + done.number,
-            switch="free",
+            switch=self._switch,
             status=done.status,
             signal=done.signal,
             seconds=done.seconds,

@@ -31,6 +31,7 @@ ORDERS = ("clocks", "global")
 @click.option("--fenced", is_flag=True, help="Fence every stamp, not only those of locks.")
 @click.option("--values", is_flag=True, help="Log what accesses find and leave, too.")
 @click.option("--branches", is_flag=True, help="Log which way branches go (Python).")
+@click.option("--noise", is_flag=True, help="Delay threads now and then: failures come sooner.")
 @click.option(
     "--until-fail",
     type=click.IntRange(min=1),
@@ -41,12 +42,17 @@ ORDERS = ("clocks", "global")
 @click.option(
     "--timeout", type=float, metavar="SECONDS", help="Limit of a single run. [default: 10]"
 )
+@click.option("--seed", type=int, metavar="N", help="Of the program's and the noise's random.")
 @click.option("--include", multiple=True, metavar="PKG", help="As for `unsnarl hunt`.")
 @click.option("--fail-if", metavar="REGEX", help="As for `unsnarl hunt`.")
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def record(
-    command: tuple[str, ...], json_file: str | None, until_fail: int | None, **options: Any
+    command: tuple[str, ...],
+    json_file: str | None,
+    until_fail: int | None,
+    noise: bool,
+    **options: Any,
 ) -> int:
     """Run a program freely, its threads truly parallel, and log what it takes to do it again.
 
@@ -62,4 +68,4 @@ def record(
     flags = {name.replace("_", "-"): value for name, value in options.items()}
     from unsnarl.cli.recording import RecordSession  # noqa: PLC0415  heavy; not for --help
 
-    return RecordSession(command, how, flags).run(until_fail, json_file)
+    return RecordSession(command, how, flags, noise).run(until_fail, json_file)

@@ -44,9 +44,14 @@ class RecordSession:
     """One call of `unsnarl record`."""
 
     def __init__(
-        self, command: tuple[str, ...], how: Mapping[str, Any], flags: Mapping[str, Any]
+        self,
+        command: tuple[str, ...],
+        how: Mapping[str, Any],
+        flags: Mapping[str, Any],
+        noise: bool,
     ) -> None:
         cwd = Path.cwd()
+        self._noise = noise
         self._settings = config.load(config.find_root(cwd), os.environ, flags)
         self._target = target.parse(command, cwd)
         self._how = Recorded(**how, clocks=_clocks(), slack=_slack(how))
@@ -70,6 +75,7 @@ class RecordSession:
                 self._how,
                 timeout=self._settings.timeout,
                 seed=self._settings.seed,
+                noise=self._noise,
                 fail_if=self._settings.fail_if,
                 progress=progress,
             )
