@@ -33,7 +33,7 @@ HEADER_BYTES = 4096
 KINDS = {"log": Section.LOG, "values": Section.VALUES, "branches": Section.BRANCHES}
 # The field that is written last: a record is there if it is not 0.
 WRITTEN = {Section.LOG: "stamp", Section.VALUES: "point", Section.BRANCHES: "count"}
-_NAME = re.compile(r"\.(log|values|branches)\.(\d+)")
+_NAME = re.compile(r"\.(log|values|branches)\.(\d{1,5})")
 
 
 class Piece(NamedTuple):
@@ -111,6 +111,8 @@ def read_piece(path: Path) -> Piece:
     if size != dtype.itemsize:
         raise RunFileError(path, f"has records of {size} bytes, expected {dtype.itemsize}")
     thread = np.frombuffer(data, layout.THREAD, 1, HEADER.size)
+    if not path.name.endswith(f".{int(thread['index'][0])}"):
+        raise RunFileError(path, "is the log of another thread")
     whole = max(len(data) - HEADER_BYTES, 0) // size
     rows = np.frombuffer(data, dtype, whole, min(HEADER_BYTES, len(data)))
     return Piece(kind, thread, rows[: _written(rows[WRITTEN[kind]])])
