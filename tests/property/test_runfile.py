@@ -122,10 +122,10 @@ def test_edges_come_back_as_written(rows):
 
 
 PIECE = (
-    pieces.HEADER.pack(pieces.MAGIC, VERSION, Section.LOG, 16, 0)
+    pieces.HEADER.pack(pieces.MAGIC, VERSION, Section.LOG, 8, 0)
     + thread_row(1, "0.1")
     + bytes(pieces.HEADER_BYTES - pieces.HEADER.size - 136)
-    + bytes(range(1, 17)) * 5
+    + bytes.fromhex("1f00000000000000 0e00000005000000 1b00000001000000 1c00000002000000") * 3
     + bytes(64)
 )
 

@@ -24,13 +24,26 @@ THREADS = records(Section.THREADS, [thread(0, "0"), thread(1, "0.1")])
 def piece(folder, kind, index, rows, *, room=4, size=None, path="0"):
     """A thread's file, with room for more records behind those written."""
     section = pieces.KINDS[kind]
-    dtype = layout.RECORDS[section]
+    dtype = pieces.STORED[section]
+    rows = packed(rows) if kind == "log" else rows
     header = pieces.HEADER.pack(pieces.MAGIC, layout.VERSION, section, size or dtype.itemsize, 0)
     owner = np.zeros(1, layout.THREAD)
     owner["index"], owner["path"] = index, path.encode()
     page = (header + owner.tobytes()).ljust(pieces.HEADER_BYTES, b"\0")
     body = np.array(rows, dtype).tobytes() + bytes(room * dtype.itemsize)
     (folder / f"000001.run.{kind}.{index}").write_bytes(page + body)
+
+
+def packed(events):
+    """Events (stamp, point, thread, core) as a thread writes them."""
+    rows, before = [], None
+    for stamp, point, _, core in events:
+        if before is None or before[1] != core or not 0 <= stamp - before[0] < 1 << 32:
+            rows += [(core << 4 | pieces.CORE, stamp >> 32), (pieces.LOW, stamp & 0xFFFF_FFFF)]
+            before = (stamp, core)
+        rows.append((point, stamp - before[0]))
+        before = (stamp, core)
+    return rows
 
 
 def gathered(folder):
@@ -87,9 +100,32 @@ def test_pieces_that_are_none(tmp_path, data, reason):
         pieces.gather(tmp_path / "000001.run", HOW)
 
 
+def test_stamps_survive_other_cores_and_long_times(tmp_path):
+    events = [(1 << 40, ENTER, 0, 3), ((1 << 40) + 9, READ, 0, 3), (1 << 50, ENTER, 0, 3)]
+    events += [((1 << 50) - 5, ENTER, 0, 1), ((1 << 50) - 5, READ, 0, 1)]
+    piece(tmp_path, "log", 0, events)
+    (thread_log,) = gathered(tmp_path).threads
+    assert [tuple(row) for row in thread_log.events.tolist()] == events
+
+
+@pytest.mark.parametrize("rows", [[(ENTER, 5)], [(pieces.LOW, 5)], [(3 << 4 | pieces.CORE, 0)] * 2])
+def test_events_without_a_beginning_are_refused(tmp_path, rows, monkeypatch):
+    monkeypatch.setattr("tests.unit.test_records.packed", lambda events: events)
+    piece(tmp_path, "log", 0, rows)
+    with pytest.raises(RunFileError, match="cannot be counted"):
+        pieces.gather(tmp_path / "000001.run", HOW)
+
+
+def test_a_process_that_died_while_it_began_to_count_anew(tmp_path, monkeypatch):
+    rows = [*packed([(7, ENTER, 0, 0)]), (1 << 4 | pieces.CORE, 0)]
+    monkeypatch.setattr("tests.unit.test_records.packed", lambda events: events)
+    piece(tmp_path, "log", 0, rows)
+    assert gathered(tmp_path).events == 1
+
+
 def test_records_of_another_size(tmp_path):
     piece(tmp_path, "log", 0, [(5, ENTER, 0, 0)], size=24)
-    with pytest.raises(RunFileError, match="records of 24 bytes, expected 16"):
+    with pytest.raises(RunFileError, match="records of 24 bytes, expected 8"):
         pieces.gather(tmp_path / "000001.run", HOW)
 
 
