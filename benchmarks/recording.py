@@ -17,7 +17,7 @@ from typing import Any
 
 from benchmarks.figures import Figure
 from benchmarks.native import SIZES, Way
-from benchmarks.programs import SOURCES, Build, Program, Workshop, workshop
+from benchmarks.programs import APART, SOURCES, Build, Program, Workshop, workshop
 from unsnarl.model.record import LEVELS
 from unsnarl.runfile import pieces
 
@@ -69,6 +69,7 @@ def figures(quick: bool) -> Iterator[Figure]:
     """Nanoseconds an event; overheads side by side."""
     with workshop() as shop:
         yield from events(shop, 2 if quick else ROUNDS_OF_EVENTS)
+        yield from lateness(shop)
         times = sweep(shop, 3 if quick else 7, ("func",), (2,) if quick else THREADS)
         yield from _shares(times, PLAIN)
         yield from _shares(times, IDLE)
@@ -99,6 +100,17 @@ def _event_ns(program: Program, plan: dict[str, Any] | None, rounds: int) -> lis
         if len(found) == rounds:
             break
     return found or [float("nan")]
+
+
+def lateness(shop: Workshop) -> Iterator[Figure]:
+    """By how many ticks a stamp was seen to be too early: what `slack` in a record stands for."""
+    flags = (f"-I{SOURCES.parents[1] / 'native'}",)
+    program = shop.program(Build("plain", "gcc"), "late", [SOURCES / "late.c"], *flags)
+    for reading, name in enumerate(("bare", "drained", "fenced")):
+        found = [program.measure(reading, lines)["worst"] for lines in (0, 4, 16)]
+        bar = 0 if name == "fenced" else None
+        text = f"recording: how early a stamp may be, {name}"
+        yield Figure(text, max(found), min(found), max(found), "ticks", bar)
 
 
 def sweep(
@@ -132,7 +144,7 @@ def _ways(shop: Workshop, levels: Sequence[str], more: dict[str, Any]) -> Iterat
             yield way_name(level, order), Way(tracked, plan)
 
 
-_APART = ("bzip2.c", "events.c", "fast_path.c", "stub.c", "switches.c")
+_APART = ("bzip2.c", *APART)
 
 
 def _best(ways: dict[str, Way], rounds: int, *arguments: object) -> dict[str, float]:
