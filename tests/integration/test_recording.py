@@ -321,6 +321,21 @@ def test_none_fails(tmp_path):
     assert not list(tmp_path.glob(".unsnarl/*/runs/*"))
 
 
+def test_time_runs_out(tmp_path):
+    (tmp_path / "adding.py").write_text(ADDING)
+    words = ("--until-fail", "1000", "--time", "0.5", "--", "python", "adding.py", "2", "")
+    done = record(tmp_path, *words)
+    assert done.returncode == 4
+    assert "budget-out" in done.stdout and "no-failure" in done.stdout
+
+
+def test_a_program_that_is_not_the_projects_is_refused(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("")
+    done = record(tmp_path, "--", "python", "-m", "this")
+    assert done.returncode == 3
+    assert "nothing-instrumented" in done.stderr
+
+
 DEADLOCK = """\
 import threading, time
 one, other = threading.Lock(), threading.Lock()
