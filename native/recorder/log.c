@@ -6,7 +6,7 @@
  * however the process ends: the parent puts the pieces together (src/unsnarl/runfile/pieces.py).
  *
  *   +--------+----------+---------------------+-- - -
- *   | header | 64 KiB   | 128 KiB             |        up to 4 MiB at a time
+ *   | header | 16 KiB   | 32 KiB              |        up to 4 MiB at a time
  *   +--------+----------+---------------------+-- - -
  */
 #define _GNU_SOURCE
@@ -19,7 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FIRST_CHUNK     (64ull << 10)
+#define FIRST_CHUNK     (16ull << 10)
 #define MOST_CHUNK      (4ull << 20)
 #define MOST_BYTES      (1ull << 30) /* of one thread */
 #define FULL            UINT64_MAX   /* size of a stream that takes no more */
