@@ -11,6 +11,7 @@ probe at every access, which replays need and recording at FUNC does not.
 from __future__ import annotations
 
 import os
+import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -106,9 +107,9 @@ def lateness(shop: Workshop) -> Iterator[Figure]:
     """By how many ticks a stamp was seen to be too early: what `slack` in a record stands for."""
     flags = (f"-I{SOURCES.parents[1] / 'native'}",)
     program = shop.program(Build("plain", "gcc"), "late", [SOURCES / "late.c"], *flags)
-    for reading, name in enumerate(("bare", "drained", "fenced")):
+    for reading, name in enumerate(("bare", "drained", "fenced", "locked")):
         found = [program.measure(reading, lines)["worst"] for lines in (0, 4, 16)]
-        bar = 0 if name == "fenced" else None
+        bar = 0 if name in ("fenced", "locked") else None
         text = f"recording: how early a stamp may be, {name}"
         yield Figure(text, max(found), min(found), max(found), "ticks", bar)
 
@@ -170,5 +171,6 @@ def _shares(times: Times, base: str) -> Iterator[Figure]:
         # Where there are more threads than cores they do not truly overlap: no bar.
         bar = SHARE_BAR if count <= (os.cpu_count() or 1) else None
         text = f"recording: PRES-tc's overhead of PRES-impl's at FUNC, {count} threads, over {base}"
-        middle = ordered[len(ordered) // 2]
-        yield Figure(text, middle, ordered[0], ordered[-1], "x", bar, details=parts)
+        yield Figure(
+            text, statistics.median(ordered), ordered[0], ordered[-1], "x", bar, details=parts
+        )
