@@ -26,13 +26,15 @@ enum uns_probe_kind {
     PROBE_METHOD_CALL,
     PROBE_CREATE,
     PROBE_LIBRARY_ARG,
+    PROBE_BRANCH,
     PROBE_KINDS
 };
-#define SITE_BREAKER 1 /* the interpreter could switch threads since the previous site */
-#define SITE_INIT    2 /* a store on self inside __init__ */
-#define SITE_LOOP    8 /* ... unless the thread has just come into the loop that begins here */
-#define SITE_OFFSET  8 /* above the flags: distance from the first site of the code */
-#define SITE_KEYED   4 /* the operand of a METHOD_CALL is the key */
+#define SITE_BREAKER 1  /* the interpreter could switch threads since the previous site */
+#define SITE_INIT    2  /* a store on self inside __init__ */
+#define SITE_LOOP    8  /* ... unless the thread has just come into the loop that begins here */
+#define SITE_NONE    16 /* of a branch: it asks whether there is None */
+#define SITE_OFFSET  8  /* above the flags: distance from the first site of the code */
+#define SITE_KEYED   4  /* the operand of a METHOD_CALL is the key */
 
 /* What a probe does with an object of some type. */
 enum uns_treatment {
@@ -138,6 +140,19 @@ void uns_capture_lock(PyObject *lock, int acquired);
 PyObject *uns_set_capture_hook(PyObject *module, PyObject *hook);
 PyObject *uns_set_break_hook(PyObject *module, PyObject *hook);
 void uns_break(uint32_t point);
+
+uint32_t uns_function_site(PyFrameObject *frame); /* where its code begins, 0: not the target's */
+uint32_t uns_line_site(PyFrameObject *frame);
+
+/* sketch.c: the calling thread tells of the functions or lines that it comes to, if a run wants it.
+ */
+void uns_hear_functions(void);
+
+/* values.c: what an access of a recorded run finds, or is about to leave behind. */
+void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_record *access,
+                    PyObject *object, PyObject *key);
+void uns_settle_value(void);
+int uns_truth(PyObject *value); /* without running the target's code */
 
 /* locks.c, control.c, threads.c, clocks.c, offline.c */
 int uns_locks_init(PyObject *module);

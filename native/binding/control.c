@@ -50,6 +50,7 @@ static PyObject *begin_run(PyObject *module, PyObject *run) {
         PyErr_Format(PyExc_ValueError, "this run cannot begin: strategy '%s'", plan.strategy);
         return NULL;
     }
+    uns_hear_functions();
     Py_RETURN_NONE;
 }
 
@@ -67,6 +68,8 @@ static PyObject *store_plan(PyObject *module, PyObject *args) {
 }
 
 static PyObject *finish_run(PyObject *module, PyObject *unused) {
+    if (uns_rt.recording && uns_rt.active)
+        uns_settle_value();
     return PyBool_FromLong(uns_run_finish() == 0);
 }
 
@@ -85,11 +88,14 @@ static PyObject *note(PyObject *module, PyObject *text) {
 }
 
 static PyObject *counters(PyObject *module, PyObject *unused) {
-    static const char *const names[UNS_COUNTERS] = {
-        "events",           "steps",           "switches",      "edges_dropped",
-        "cells_evicted",    "stalls",          "diverged",      "diverged_at",
-        "uncontrolled",     "aliased",         "trace_dropped", "schedule_dropped",
-        "patterns_dropped", "diverged_segment"};
+    static const char *const names[UNS_COUNTERS] = {"events",           "steps",
+                                                    "switches",         "edges_dropped",
+                                                    "cells_evicted",    "stalls",
+                                                    "diverged",         "diverged_at",
+                                                    "uncontrolled",     "aliased",
+                                                    "trace_dropped",    "schedule_dropped",
+                                                    "patterns_dropped", "diverged_segment",
+                                                    "log_dropped"};
     PyObject *dict = PyDict_New();
     for (int i = 0; dict && i < UNS_COUNTERS && names[i]; i++) {
         PyObject *value = PyLong_FromUnsignedLongLong(uns_rt.counters[i]);

@@ -97,6 +97,19 @@ uint32_t uns_python_site(int *inside) {
     return 0;
 }
 
+uint32_t uns_function_site(PyFrameObject *frame) {
+    const struct code_entry *entry = find(FRAME_CODE(frame->f_frame));
+    return entry && entry->units ? entry->base : 0;
+}
+
+uint32_t uns_line_site(PyFrameObject *frame) {
+    const struct code_entry *entry = find(FRAME_CODE(frame->f_frame));
+    if (!entry || !entry->units)
+        return 0;
+    int unit = _PyInterpreterFrame_LASTI(frame->f_frame);
+    return entry->base + (unit < 0 || (uint32_t)unit >= entry->units ? 0 : entry->origin[unit]);
+}
+
 /* Is a frame of the calling thread one of the code that owns the sites from low up to high? */
 int uns_python_inside(uint32_t low, uint32_t high) {
     /* An extension's code may ask, without the GIL, or in a thread that Python does not know. */

@@ -143,6 +143,8 @@ static enum uns_plan_kind kind_of(const char *strategy) {
         return UNS_PLAN_FREE;
     if (!strcmp(strategy, "noise"))
         return UNS_PLAN_NOISE;
+    if (!strcmp(strategy, "record"))
+        return UNS_PLAN_RECORD;
     return strcmp(strategy, "replay") ? UNS_PLAN_CONTROLLED : UNS_PLAN_REPLAY;
 }
 
@@ -150,6 +152,23 @@ static enum uns_first_write first_write_of(const char *rule) {
     if (!strcmp(rule, "off"))
         return UNS_FIRST_WRITE_OFF;
     return strcmp(rule, "paper") ? UNS_FIRST_WRITE_SHARED : UNS_FIRST_WRITE_PAPER;
+}
+
+/* What is recorded; in a gated run, what the gate is told of. */
+static int parse_sketch(PyObject *run, struct uns_sketch *sketch) {
+    static const char *const levels[] = {"none", "sync", "func", "block", "access"};
+    const char *level = text(run, "level", "none"), *order = text(run, "order", "clocks");
+    if (!level || !order)
+        return -1;
+    for (int i = UNS_LEVEL_NONE; i <= UNS_LEVEL_ACCESS; i++)
+        if (!strcmp(level, levels[i]))
+            sketch->level = (enum uns_level)i;
+    sketch->global = !strcmp(order, "global");
+    sketch->fenced = number(run, "fenced", 0) != 0;
+    sketch->values = number(run, "values", 0) != 0;
+    sketch->branches = number(run, "branches", 0) != 0;
+    sketch->noise = number(run, "noise", 0) != 0;
+    return 0;
 }
 
 int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
@@ -192,7 +211,8 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
         parse_segments(get(run, "schedule"), parse_counted, plan) < 0 ||
         parse_segments(get(run, "anchors"), parse_anchored, plan) < 0 ||
         parse_points(get(run, "capture"), &plan->capture, &plan->capture_length) < 0 ||
-        parse_stop(get(run, "debug"), plan) < 0 || uns_parse_rules(get(run, "rules"), plan) < 0)
+        parse_stop(get(run, "debug"), plan) < 0 || parse_sketch(run, &plan->sketch) < 0 ||
+        uns_parse_rules(get(run, "rules"), plan) < 0)
         return -1;
     return PyErr_Occurred() ? -1 : 0;
 }

@@ -119,6 +119,20 @@ static void count_remote(const struct uns_thread *t, uint32_t site) {
         t->counts[site].remote += t->tracked.remote;
 }
 
+static void log_access(const Site *site, struct uns_thread *t, const struct operation *o) {
+    uint32_t point = UNS_POINT(site->id, o->op);
+    if (uns_rt.sketch.noise && (t->may_switch || could_switch(site, t)))
+        uns_gate_noise(t); /* where the interpreter itself could switch */
+    t->may_switch = 0;
+    t->last_site = site->id;
+    if (uns_rt.sketch.values) {
+        const struct uns_value_record access = {.point = point, .cell = o->cell};
+        uns_take_value(t, site->kind, &access, o->object, o->key);
+    }
+    if (uns_rt.sketch.level == UNS_LEVEL_ACCESS)
+        uns_sketch_event(t, point);
+}
+
 static inline void deliver(Site *site, const struct operation *operation) {
     struct uns_thread *t = uns_current();
     if (UNS_UNLIKELY(t->muted))
@@ -127,6 +141,10 @@ static inline void deliver(Site *site, const struct operation *operation) {
     if (UNS_UNLIKELY(uns_rt.by_object))
         widen(&o);
     uint32_t point = UNS_POINT(site->id, o.op);
+    if (UNS_UNLIKELY(uns_rt.recording)) {
+        log_access(site, t, &o);
+        return;
+    }
     if (UNS_UNLIKELY(uns_rt.held))
         deliver_at_gate(site, t, &o);
     if (UNS_UNLIKELY(site->flags & SITE_INIT) && !uns_rt.by_object && !is_known_write(t, o.cell))
@@ -144,7 +162,8 @@ static inline enum uns_treatment treatment(Site *site, PyObject *object) {
                                  ? (enum uns_treatment)site->treatment
                                  : uns_treatment_of(site, object);
     /* A switch that was possible here stays possible until the next event. */
-    if (how == TREAT_SKIP && UNS_UNLIKELY(uns_rt.held) && could_switch(site, uns_current()))
+    if (how == TREAT_SKIP && UNS_UNLIKELY(uns_rt.held | uns_rt.recording) &&
+        could_switch(site, uns_current()))
         uns_current()->may_switch = 1;
     return how;
 }
@@ -273,6 +292,12 @@ static void probe_global(Site *site) {
               site->kind == PROBE_GLOBAL_WRITE);
 }
 
+static void probe_branch(const Site *site, PyObject *asked) {
+    struct uns_thread *t = uns_current();
+    if (uns_rt.recording && uns_rt.sketch.branches && !t->muted)
+        uns_log_branch(t, site->flags & SITE_NONE ? asked == Py_None : uns_truth(asked));
+}
+
 /* del site[operand] */
 static void probe(Site *site, PyObject *operand) {
     switch ((enum uns_probe_kind)site->kind) {
@@ -310,6 +335,9 @@ static void probe(Site *site, PyObject *operand) {
     case PROBE_CREATE:
         uns_created(operand);
         break;
+    case PROBE_BRANCH:
+        probe_branch(site, operand);
+        break;
     case PROBE_ITEM_READ:
     case PROBE_ITEM_WRITE:
     case PROBE_ITEM_DELETE:
@@ -339,7 +367,7 @@ static inline int is_old_item(const Site *site, PyObject *container, PyObject *k
 }
 
 static __attribute__((noinline)) int site_slow(Site *site, PyObject *key, PyObject *value) {
-    if (!uns_rt.active)
+    if (!uns_rt.active || (uns_rt.blind && site->kind != PROBE_BRANCH))
         return 0;
     if (value)
         probe_item(site, value, key);

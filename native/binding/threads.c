@@ -24,8 +24,10 @@ static struct uns_thread *thread_of(PyObject *handle) {
 
 static PyObject *thread_begin(PyObject *module, PyObject *handle) {
     struct uns_thread *t = thread_of(handle);
-    if (t)
+    if (t) {
         uns_thread_begin(t);
+        uns_hear_functions();
+    }
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }
 

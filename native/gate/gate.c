@@ -37,6 +37,8 @@ void uns_gate_unlock(void) {
 int uns_gate_begin(const struct uns_plan *plan) {
     memset(&uns_gate, 0, sizeof uns_gate);
     uns_gate.random = plan->seed * 2 + 1;
+    if (plan->kind == UNS_PLAN_RECORD)
+        return 0; /* nobody waits, though some may be delayed */
     uns_gate.replaying = plan->kind == UNS_PLAN_REPLAY;
     uns_gate.strategy =
         uns_gate.replaying ? &uns_strategy_replay : uns_strategy_named(plan->strategy);
@@ -363,6 +365,11 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
         uns_rt.hooks.about(t, point);
 }
 
+/* A function is entered or left, or a block: nobody asks for it yet. */
+void uns_gate_sketch(struct uns_thread *t, uint32_t point) {
+    (void)t, (void)point;
+}
+
 void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {
     if (uns_rt.gated &&
         uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites,
@@ -377,25 +384,45 @@ static uint32_t waiting_point(const struct uns_thread *t) {
     return UNS_POINT(site, op == UNS_JOIN ? UNS_JOIN : UNS_WAIT);
 }
 
-/* Who waits for whom: at a deadlock, and for the report of a run that hit its time limit. */
+static int waits(const struct uns_thread *t) {
+    return t->state == UNS_READY && t->pending.lock && t->pending.lock->word;
+}
+
+static struct uns_wait_record wait_of(const struct uns_thread *t) {
+    const struct uns_lock *lock = t->pending.lock;
+    /* A Condition's wait takes a new lock twice, on one line: only a notify releases it. */
+    int own =
+        lock->owner == t->index && UNS_POINT_SITE(lock->taken) == UNS_POINT_SITE(t->pending.point);
+    return (struct uns_wait_record){.thread = t->index,
+                                    .point = waiting_point(t),
+                                    .owner = own ? UNS_NO_OWNER : lock->owner,
+                                    .taken = lock->taken,
+                                    .object = t->pending.cell,
+                                    .taken_time = lock->taken_time};
+}
+
+/* Who waits for whom: at a deadlock, and for the report of a run that hit its time limit. In a
+ * recorded run nobody is in the gate: those that wait say so themselves (lock.c). */
 uint32_t uns_gate_waits(struct uns_wait_record *out, uint32_t room) {
     uint32_t count = 0;
-    for (uint32_t i = 0; i < uns_gate.live_count && count < room; i++) {
-        const struct uns_thread *t = uns_gate.live[i];
-        const struct uns_lock *lock = t->pending.lock;
-        if (t->state != UNS_READY || !lock || !lock->word)
-            continue;
-        /* A Condition's wait takes a new lock twice, on one line: only a notify releases it. */
-        int own = lock->owner == t->index &&
-                  UNS_POINT_SITE(lock->taken) == UNS_POINT_SITE(t->pending.point);
-        out[count++] = (struct uns_wait_record){.thread = t->index,
-                                                .point = waiting_point(t),
-                                                .owner = own ? UNS_NO_OWNER : lock->owner,
-                                                .taken = lock->taken,
-                                                .object = t->pending.cell,
-                                                .taken_time = lock->taken_time};
-    }
+    for (uint32_t i = 0; i < uns_gate.live_count && count < room; i++)
+        if (waits(uns_gate.live[i]))
+            out[count++] = wait_of(uns_gate.live[i]);
+    for (const struct uns_thread *t = uns_rt.recording ? uns_rt.threads : NULL; t && count < room;
+         t = t->next)
+        if (waits(t))
+            out[count++] = wait_of(t);
     return count;
+}
+
+int uns_all_wait(void) {
+    uint32_t count = 0;
+    for (const struct uns_thread *t = uns_rt.threads; t; t = t->next) {
+        if (t->state != UNS_ENDED && !waits(t))
+            return 0;
+        count += t->state != UNS_ENDED;
+    }
+    return (int)count;
 }
 
 /* The acquires that never came back become nodes of the graph. */

@@ -18,7 +18,7 @@ static uint64_t lock_cell(const struct uns_lock *lock) {
  * address is void. */
 void uns_lock_made(struct uns_lock *lock, uint32_t flags) {
     *lock = (struct uns_lock){.owner = UNS_NO_OWNER, .flags = flags};
-    if (uns_rt.active)
+    if (uns_rt.active && !uns_rt.recording)
         uns_forget(&uns_rt.tracker, NULL, lock_cell(lock));
     if (UNS_UNLIKELY(uns_gate.rules))
         uns_rules_gave(lock);
@@ -34,6 +34,11 @@ static uint32_t lock_point(const struct uns_lock *lock, uint32_t site, int acqui
 /* Site 0: no code of the target is on the stack (a thread is being started or cleaned up). */
 static void record(struct uns_thread *t, const struct uns_lock *lock, uint32_t point) {
     uint64_t cell = lock_cell(lock);
+    if (UNS_UNLIKELY(uns_rt.recording)) {
+        if (!t->muted && (UNS_POINT_SITE(point) || UNS_POINT_OP(point) == UNS_END))
+            uns_log_sync(t, point, cell);
+        return;
+    }
     /* The end of a thread and the wait for it order nothing that a reader of the graph looks for.
      */
     if (UNS_POINT_OP(point) <= UNS_RELEASE && UNS_POINT_SITE(point))
@@ -85,6 +90,19 @@ static enum uns_grant acquire_free(struct uns_lock *lock, int64_t timeout_ns) {
     }
     if (uns_rt.hooks.unpark)
         uns_rt.hooks.unpark(parked);
+    return outcome;
+}
+
+/* A recorded run has no gate, but its deadlocks are to be told as such (watch.c). */
+static enum uns_grant acquire_recorded(struct uns_thread *t, struct uns_lock *lock, uint32_t site,
+                                       int64_t timeout_ns) {
+    if (timeout_ns != UNS_FOREVER || take_if_free(lock))
+        return timeout_ns != UNS_FOREVER ? acquire_free(lock, timeout_ns) : UNS_GO;
+    t->pending = (struct uns_pending){
+        .point = lock_point(lock, site, 1), .cell = lock_cell(lock), .lock = lock};
+    __atomic_store_n(&t->state, UNS_READY, __ATOMIC_RELEASE);
+    enum uns_grant outcome = acquire_free(lock, timeout_ns);
+    __atomic_store_n(&t->state, UNS_RUNNING, __ATOMIC_RELEASE);
     return outcome;
 }
 
@@ -145,9 +163,10 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
     struct uns_thread *t = uns_current();
     enum uns_grant outcome = uns_rt.gated && !t->muted
                                  ? acquire_gated(t, lock, site, timeout_ns, inside)
-                                 : acquire_free(lock, timeout_ns);
+                             : uns_rt.recording ? acquire_recorded(t, lock, site, timeout_ns)
+                                                : acquire_free(lock, timeout_ns);
     if (outcome == UNS_GO) {
-        if (inside && inside != UNS_STAYS)
+        if (inside && inside != UNS_STAYS && !uns_rt.recording)
             repeat_call(t, site);
         if (lock->ended)
             uns_order(t->index, lock->ended - 1);

@@ -70,10 +70,30 @@ static void access_cells(struct uns_thread *t, uint32_t site, const volatile voi
     }
 }
 
+uint64_t uns_c_cell(uintptr_t address) {
+    return cell_at(WORD_OF(address));
+}
+
+/* A recorded run: the signal that an access may raise is told by its site. */
+static void log_access(struct uns_thread *t, uint32_t point, const volatile void *address,
+                       uint64_t size) {
+    t->last_site = UNS_POINT_SITE(point);
+    if (uns_rt.sketch.noise)
+        uns_gate_noise(t);
+    if (uns_rt.sketch.values)
+        uns_c_take_value(t, point, address, size);
+    if (uns_rt.sketch.level == UNS_LEVEL_ACCESS)
+        uns_sketch_event(t, point);
+}
+
 void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write) {
     if (!uns_c_on() || !site)
         return;
     struct uns_thread *t = uns_current();
+    if (UNS_UNLIKELY(uns_rt.recording)) {
+        log_access(t, UNS_POINT(site, write ? UNS_WRITE : UNS_READ), address, size);
+        return;
+    }
     if (uns_c_shadow.words)
         access_shadow(t, UNS_POINT(site, write ? UNS_WRITE : UNS_READ), (uintptr_t)address, size,
                       write);
@@ -84,7 +104,7 @@ void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, 
 /* Memory made anew: what was known of it is void. Under the gate, the last bytes of a very large
  * block keep their past: voiding is for what a program asks for often. */
 void uns_c_fresh(const void *address, uint64_t size) {
-    if (!uns_c_on())
+    if (!uns_c_on() || uns_rt.recording)
         return;
     if (uns_c_shadow.words) {
         uns_shadow_forget(&uns_c_shadow, (uintptr_t)address, size);
@@ -97,10 +117,11 @@ void uns_c_fresh(const void *address, uint64_t size) {
 }
 
 static void slow(const volatile void *address, uint64_t size, int write, const void *pc) {
-    uint32_t site = uns_rt.active ? uns_c_site(pc) : 0;
+    int wanted = uns_rt.active && !uns_rt.blind;
+    uint32_t site = wanted ? uns_c_site(pc) : 0;
     if (site)
         uns_c_accessed(site, address, size, write);
-    else if (uns_rt.active)
+    else if (wanted)
         uns_c_missed(pc);
     else
         uns_view_nothing();
@@ -208,9 +229,5 @@ void *__tsan_memset(void *to, int value, unsigned long size) {
 }
 
 void __tsan_init(void) {}
-void __tsan_func_entry(void *caller) {
-    (void)caller;
-}
-void __tsan_func_exit(void) {}
 void __tsan_ignore_thread_begin(void) {}
 void __tsan_ignore_thread_end(void) {}

@@ -39,7 +39,8 @@ static void begin(int count, char **arguments, char **environment) {
     struct uns_hooks hooks = {.inside = uns_c_is_inside,
                               .ending = uns_c_note_end,
                               .adopted = uns_c_watch_this_thread,
-                              .idle = uns_c_hear};
+                              .idle = uns_c_hear,
+                              .excuses = uns_c_peeks};
     if (uns_plan_load(path, &uns_c_plan) < 0)
         refuse("it was built with another version of unsnarl");
     unlink(path);
@@ -53,7 +54,7 @@ static void begin(int count, char **arguments, char **environment) {
     if (uns_run_begin(&uns_c_plan, &hooks) < 0)
         refuse("its memory is limited too tightly");
     uns_c_beginning = 0;
-    if (!uns_rt.gated && uns_shadow_init(&uns_c_shadow) < 0)
+    if (!uns_rt.gated && !uns_rt.recording && uns_shadow_init(&uns_c_shadow) < 0)
         refuse("its memory is limited too tightly");
     uns_rt.tracker.stale = STALE;
     uns_c_watch_threads();

@@ -72,8 +72,10 @@ WAITS(cnd_timedwait, uns_c_thrd(WAIT(uns_c_until(CLOCK_REALTIME, when))),
 
 #define NOTIFIES(name, type, all)                                                                  \
     UNS_C_STANDS_IN int name(type *condition) {                                                    \
-        return uns_c_gated() ? notify(condition, UNS_C_CALLER(), all)                              \
-                             : UNS_C_REAL(name)(condition);                                        \
+        if (uns_c_gated())                                                                         \
+            return notify(condition, UNS_C_CALLER(), all);                                         \
+        uns_c_recorded(condition, UNS_C_HERE, UNS_RELEASE);                                        \
+        return UNS_C_REAL(name)(condition);                                                        \
     }
 NOTIFIES(pthread_cond_signal, pthread_cond_t, 0)
 NOTIFIES(pthread_cond_broadcast, pthread_cond_t, 1)

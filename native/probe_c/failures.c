@@ -74,10 +74,12 @@ void uns_c_note_exception(void) {
     if (!type || !uns_self)
         return;
     char note[512];
+    uint32_t thrown = uns_c_library_site(); /* the stack is still that of the throw */
     int used = snprintf(note, sizeof note,
                         "{\"failure\": {\"kind\": \"exception\", \"type\": \"_ZTS%.300s\", "
                         "\"thread\": \"%s\", \"site\": %u}}",
-                        type->name + (*type->name == '*'), uns_self->path, uns_self->last_site);
+                        type->name + (*type->name == '*'), uns_self->path,
+                        thrown ? thrown : uns_self->last_site);
     uns_note(note, (uint32_t)used);
 }
 

@@ -8,9 +8,10 @@
 
 static void begins(void) {
     uns_shadow_free(&uns_c_shadow);
-    if (!uns_rt.held)
+    if (!uns_rt.held && !uns_rt.recording)
         uns_shadow_init(&uns_c_shadow); /* without room for one, cells are in the hash table */
     uns_view_everything();              /* what this thread did before was of no interest */
+    uns_rt.hooks.excuses = uns_c_peeks;
     uns_c_watch_threads();
     pthread_atfork(NULL, NULL, uns_c_go_on_alone);
 }

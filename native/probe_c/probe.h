@@ -91,7 +91,8 @@ uint32_t uns_c_library_site(void);
 static inline uint32_t uns_c_caller(const void *pc) {
     uint32_t site = uns_c_site(pc);
     uns_c_inside = !site;
-    return site || !uns_c_waits() ? site : uns_c_library_site();
+    int asks = uns_c_waits() || (uns_rt.recording && uns_c_on() && uns_self);
+    return site || !asks ? site : uns_c_library_site();
 }
 #define UNS_C_CALLER() uns_c_caller(__builtin_return_address(0))
 
@@ -174,6 +175,11 @@ void uns_c_give_back(void);
 /* Free runs: a lock operation that libc did. */
 void uns_c_sync(const void *address, uint32_t site, enum uns_op op);
 int uns_c_told(int outcome, const void *address, uint32_t site);
+/* ... that only recorded runs are told of. */
+static inline void uns_c_recorded(const void *object, const void *pc, enum uns_op op) {
+    if (UNS_UNLIKELY(uns_rt.recording) && uns_c_on())
+        uns_c_sync(object, uns_c_caller(pc), op);
+}
 
 /* Functions that take, or give, a `lock`: under the gate as given, else libc's. */
 #define UNS_C_LOCKS(name, gated, arguments, ...)                                                   \
@@ -239,6 +245,13 @@ void uns_c_stop_here(void);
 void uns_c_stop(uint32_t site);
 void uns_c_stop_if_there(const struct uns_thread *t, uint32_t point);
 void uns_c_note_status(int status);
+
+/* values.c: of accesses in recorded runs, the latest one of each thread at its next event. */
+void uns_c_take_value(struct uns_thread *t, uint32_t point, const volatile void *address,
+                      uint64_t size);
+void uns_c_settle_value(struct uns_thread *t);
+uintptr_t uns_c_peeks(uintptr_t pc);
+uint64_t uns_c_cell(uintptr_t address);
 
 void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write);
 extern struct uns_shadow uns_c_shadow; /* of a free run */

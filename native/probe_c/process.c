@@ -70,11 +70,19 @@ uint32_t uns_c_library_site(void) {
     return caller.site;
 }
 
-/* A signal strikes right after the probe was told of the access that it is about. */
+/* A signal strikes right after the probe was told of the access that it is about. Where it is not
+ * told of accesses, the instruction says which one it was: the one whose call comes before it. */
+static uint32_t struck_site(void) {
+    uint32_t site = uns_rt.blind ? uns_c_site((const void *)uns_rt.fatal_pc) : 0;
+    return site ? site : uns_self->last_site;
+}
+
 void uns_c_note_end(void) {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL); /* the file is to be written */
-    if (uns_rt.fatal && uns_rt.fatal != SIGABRT && uns_self && uns_c_owns(uns_self->last_site))
-        uns_c_note_signal(uns_rt.fatal, uns_self->last_site);
+    if (uns_self && !uns_rt.fatal)
+        uns_c_settle_value(uns_self);
+    if (uns_rt.fatal && uns_rt.fatal != SIGABRT && uns_self && uns_c_owns(struck_site()))
+        uns_c_note_signal(uns_rt.fatal, struck_site());
     if (uns_rt.fatal == SIGABRT)
         uns_c_note_exception();
     uns_c_note_captured();

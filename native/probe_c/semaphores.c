@@ -92,8 +92,12 @@ UNS_C_STANDS_IN int pthread_barrier_destroy(pthread_barrier_t *barrier) {
 }
 
 UNS_C_STANDS_IN int pthread_barrier_wait(pthread_barrier_t *barrier) {
-    if (!uns_c_gated())
-        return UNS_C_REAL(pthread_barrier_wait)(barrier);
+    if (!uns_c_gated()) {
+        uns_c_recorded(barrier, UNS_C_HERE, UNS_RELEASE);
+        int outcome = UNS_C_REAL(pthread_barrier_wait)(barrier);
+        uns_c_recorded(barrier, UNS_C_HERE, UNS_ACQUIRE);
+        return outcome;
+    }
     struct uns_c_object *object = uns_c_object(barrier, UNS_C_BARRIER);
     struct uns_c_waiter me = {0};
     uint32_t site = UNS_C_CALLER();
@@ -138,11 +142,16 @@ static int do_once(const void *control, void (*routine)(void), uint32_t site) {
 UNS_C_STANDS_IN int pthread_once(pthread_once_t *control, void (*routine)(void)) {
     if (uns_c_gated() && UNS_C_SITE())
         return do_once(control, routine, UNS_C_SITE());
-    return UNS_C_REAL(pthread_once)(control, routine);
+    int outcome = UNS_C_REAL(pthread_once)(control, routine);
+    if (UNS_C_SITE())
+        uns_c_recorded(control, UNS_C_HERE, UNS_ACQUIRE);
+    return outcome;
 }
 UNS_C_STANDS_IN void call_once(once_flag *control, void (*routine)(void)) {
     if (uns_c_gated() && UNS_C_SITE())
         do_once(control, routine, UNS_C_SITE());
     else
         UNS_C_REAL(call_once)(control, routine);
+    if (UNS_C_SITE())
+        uns_c_recorded(control, UNS_C_HERE, UNS_ACQUIRE);
 }

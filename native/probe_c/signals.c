@@ -62,6 +62,8 @@ static int put_off(int number, const siginfo_t *info) {
 
 /* A fault does not wait: what it is about happens now. */
 static void arrive(int number, siginfo_t *info, void *context) {
+    if (is_fault(number) && uns_excuse(context))
+        return;
     if (uns_self && uns_self->busy && uns_rt.active && !is_fault(number) && put_off(number, info))
         return;
     handle(number, info, context);

@@ -75,6 +75,7 @@ static void leave_thread(void) {
     struct started *me = mine;
     if (!uns_self || !uns_c_on())
         return;
+    uns_c_settle_value(uns_self);
     if (me)
         uns_lock_release(&me->ended, 0);
     mine = NULL;
@@ -252,6 +253,8 @@ static void joined(struct started *one) {
         error = gated ? join_ended(handle, result) : UNS_C_REAL(name)(__VA_ARGS__);                \
         if (one && !error)                                                                         \
             joined(one);                                                                           \
+        if (!error)                                                                                \
+            uns_c_recorded(NULL, UNS_C_HERE, UNS_JOIN);                                            \
         return error;                                                                              \
     }
 JOINS(pthread_join, UNS_FOREVER, (pthread_t handle, void **result), handle, result)
@@ -264,14 +267,18 @@ JOINS(pthread_clockjoin_np, uns_c_until(clock, when),
 
 UNS_C_STANDS_IN int thrd_join(thrd_t handle, int *result) {
     struct started *one = joinable(handle);
-    if (!one)
-        return UNS_C_REAL(thrd_join)(handle, result);
+    if (!one) {
+        int outcome = UNS_C_REAL(thrd_join)(handle, result);
+        uns_c_recorded(NULL, UNS_C_HERE, UNS_JOIN);
+        return outcome;
+    }
     void *value = NULL;
     if (uns_rt.gated)
         await(one, UNS_C_CALLER(), UNS_FOREVER);
     if (uns_rt.gated ? join_ended(handle, &value) : UNS_C_REAL(pthread_join)(handle, &value))
         return thrd_error;
     joined(one);
+    uns_c_recorded(NULL, UNS_C_HERE, UNS_JOIN);
     if (result)
         *result = (int)(intptr_t)value;
     return thrd_success;

@@ -152,15 +152,18 @@ static void add_shared(struct uns_array *out) {
 
 static void add_waits(struct uns_array *out) {
     static struct uns_wait_record waits[UNS_GATE_THREADS];
-    uint32_t count = uns_rt.gated ? uns_gate_waits(waits, UNS_GATE_THREADS) : 0;
+    uint32_t count = uns_rt.gated || uns_rt.recording ? uns_gate_waits(waits, UNS_GATE_THREADS) : 0;
     add_section(out, UNS_SECTION_WAITS, sizeof *waits, waits, count * sizeof *waits);
 }
 
 static void add_counters(struct uns_array *out) {
     uns_rt.counters[UNS_COUNT_STEPS] = uns_gate.steps;
     uns_rt.counters[UNS_COUNT_CELLS_EVICTED] = uns_rt.tracker.evicted;
-    for (const struct uns_thread *t = uns_rt.threads; t; t = t->next)
+    for (const struct uns_thread *t = uns_rt.threads; t; t = t->next) {
         uns_rt.counters[UNS_COUNT_EVENTS] += t->events;
+        uns_rt.counters[UNS_COUNT_LOG_DROPPED] +=
+            t->log.dropped + t->values.dropped + t->branches.dropped;
+    }
     add_section(out, UNS_SECTION_COUNTERS, 8, uns_rt.counters, sizeof uns_rt.counters);
 }
 

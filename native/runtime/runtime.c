@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -51,8 +52,27 @@ uint64_t uns_random(uint64_t *state) {
     return z ^ z >> 31;
 }
 
-static void on_fatal(int number) {
+/* Where a signal struck. */
+#if defined(__x86_64__)
+#define STRUCK_AT(context) ((context)->uc_mcontext.gregs[REG_RIP])
+#else
+#define STRUCK_AT(context) ((context)->uc_mcontext.pc)
+#endif
+
+int uns_excuse(void *context) {
+    ucontext_t *struck = context;
+    uintptr_t on = uns_rt.hooks.excuses ? uns_rt.hooks.excuses((uintptr_t)STRUCK_AT(struck)) : 0;
+    if (on)
+        STRUCK_AT(struck) = (__typeof__(STRUCK_AT(struck)))on;
+    return on != 0;
+}
+
+static void on_fatal(int number, siginfo_t *info, void *context) {
+    (void)info;
+    if (uns_excuse(context))
+        return;
     uns_rt.fatal = number;
+    uns_rt.fatal_pc = (uintptr_t)STRUCK_AT((ucontext_t *)context);
     uns_run_finish();
     signal(number, SIG_DFL);
     raise(number);
@@ -69,7 +89,7 @@ int uns_watches_signal(int number) {
 }
 
 void uns_watch_signal(int number) {
-    struct sigaction ours = {.sa_handler = on_fatal, .sa_flags = SA_NODEFER};
+    struct sigaction ours = {.sa_sigaction = on_fatal, .sa_flags = SA_NODEFER | SA_SIGINFO};
     sigaction(number, &ours, NULL);
 }
 
@@ -101,6 +121,11 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_rt.switch_sites = plan->switch_sites;
     uns_rt.shared_sites = uns_pages(plan->site_limit + 1);
     uns_recorder_reset(plan->file);
+    uns_logs_begin(plan->file);
+    uns_rt.sketch = plan->sketch;
+    uns_rt.recording = plan->kind == UNS_PLAN_RECORD;
+    uns_rt.blind = uns_rt.recording && plan->sketch.level < UNS_LEVEL_ACCESS &&
+                   !plan->sketch.values && !plan->sketch.noise;
     uns_rt.tracing = plan->trace;
     uns_rt.by_object = plan->by_object;
     if (!uns_rt.shared_sites || (plan->kind != UNS_PLAN_FREE && uns_gate_begin(plan) < 0))
@@ -114,7 +139,8 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_self->state = UNS_RUNNING;
     watch_signals();
     uns_rt.active = 1;
-    uns_rt.fast = !uns_rt.held && plan->tracker.racy_lookup && !plan->by_object;
+    uns_rt.fast =
+        !uns_rt.held && !uns_rt.recording && plan->tracker.racy_lookup && !plan->by_object;
     uns_guest_begins();
     return plan->time_limit > 0 || gated ? uns_watch_begin(plan->time_limit) : 0;
 }
@@ -134,4 +160,5 @@ void uns_run_abandon(void) {
     uns_rt.active = uns_rt.fast = 0;
     uns_rt.held = 0;
     uns_rt.gated = 0;
+    uns_rt.recording = 0; /* the pages of its logs are still those of the run */
 }

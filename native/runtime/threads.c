@@ -62,6 +62,8 @@ struct uns_thread *uns_thread_new(struct uns_thread *parent, const char *name, u
     unlock_registry();
     if (parent)
         uns_order(index, parent->index);
+    if (UNS_UNLIKELY(uns_rt.recording) && parent)
+        uns_sketch_event(parent, UNS_POINT(0, UNS_START));
     if (uns_rt.gated && uns_rt.site_limit) {
         t->counts = uns_pages(uns_rt.site_limit * sizeof *t->counts);
         t->occurrences = uns_pages(uns_rt.site_limit * UNS_CLASSES * sizeof *t->occurrences);
@@ -83,6 +85,8 @@ void uns_thread_begin(struct uns_thread *t) {
     uns_self = t;
     if (uns_rt.gated)
         uns_gate_arrive(t);
+    if (UNS_UNLIKELY(uns_rt.recording))
+        uns_sketch_event(t, UNS_POINT(0, UNS_BEGIN));
 }
 
 enum uns_grant uns_thread_end(struct uns_thread *t) {

@@ -96,6 +96,12 @@ ERRORS: dict[str, str] = {
         "The hunt was interrupted. All finished runs are stored; `unsnarl hunt --resume` goes on "
         "from there."
     ),
+    "level-unavailable": (
+        "What was asked for cannot be recorded of this program. A C or C++ program tells of its "
+        "functions if it was built with `unsnarl cc --functions` (or with UNSNARL_CC_FUNCTIONS=1 "
+        "in the environment), of its basic blocks with `--blocks` (UNSNARL_CC_BLOCKS=1); branches "
+        "are recorded of Python code only. Nothing was run."
+    ),
     "no-campaign": (
         "There is no stored campaign of that name (or of that command) under `.unsnarl/`. Run "
         "`unsnarl hunt` first, or start from the directory where it was run."
@@ -252,6 +258,10 @@ WARNINGS: dict[str, str] = {
         "A shared library that was built with `unsnarl cc` was loaded from outside of the project, "
         "or was built again since the hunt began: nothing in it was observed or controlled. Name "
         "its file with --include, or hunt again."
+    ),
+    "log-dropped": (
+        "A thread logged more than a gigabyte, or the disk had no more room: what it did from then "
+        "on was not recorded. Record at a coarser level, or a shorter run."
     ),
     "no-failure": (
         "Nothing failed. For n passing runs, the share of failing schedules of this kind is below "

@@ -190,7 +190,7 @@ def _threads(*rows: tuple) -> bytes:
         (run_file([records(Section.SCHEDULE, [(0, READ, 1)])]), "schedule: no such thread"),
         (run_file([THREADS, records(Section.COUNTS, [(2, 0, 1, 0)])]), "counts: no such thread"),
         (
-            run_file([THREADS, records(Section.EDGES, [edge(READ, READ | 11)])]),
+            run_file([THREADS, records(Section.EDGES, [edge(READ, READ | 15)])]),
             "edges: no such operation",
         ),
         (
@@ -239,6 +239,9 @@ def test_the_layout_is_that_of_the_c_header():
         "pattern": layout.PATTERN,
         "order": layout.ORDER,
         "rule": layout.RULE,
+        "log": layout.LOG,
+        "value": layout.VALUE,
+        "branch": layout.BRANCH,
     }
     assert {name: str(record.itemsize) for name, record in ours.items()} == sizes
     kinds = dict(re.findall(r"UNS_SECTION_(\w+) = (\d+)", header))

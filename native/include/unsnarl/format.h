@@ -38,6 +38,9 @@ enum uns_section {
     UNS_SECTION_ORDERS = 11,   /* struct uns_order_record */
     UNS_SECTION_RULES = 12,    /* struct uns_rule_record: one per rule of the plan, in its order */
     UNS_SECTION_PAIRS = 13,    /* struct uns_pattern_record: every pair, not only its latest */
+    UNS_SECTION_LOG = 14,      /* struct uns_log_record: thread by thread, each in its own order */
+    UNS_SECTION_VALUES = 15,   /* struct uns_value_record, likewise */
+    UNS_SECTION_BRANCHES = 16, /* struct uns_branch_record, likewise */
 };
 
 /* A point is what a node of the graph stands for: a site and what was done there.
@@ -59,6 +62,10 @@ enum uns_op {
     UNS_JOIN = 8,
     UNS_SLEEP = 9,
     UNS_CALL = 10, /* a call into code that is not instrumented, on this object */
+    /* Of sketches: */
+    UNS_ENTER = 11,
+    UNS_EXIT = 12,
+    UNS_BLOCK = 13, /* a basic block, or a line */
 };
 #define UNS_POINT(site, op) ((uint32_t)(site) << 4 | (op))
 #define UNS_POINT_SITE(p)   ((p) >> 4)
@@ -156,6 +163,52 @@ struct uns_trace_record {
     uint16_t thread, context;
 };
 
+/* One event of a recorded run, in the order of its thread. */
+struct uns_log_record {
+    uint64_t stamp; /* the core's counter; with a global order the event's number, from 1 on */
+    uint32_t point;
+    uint16_t thread, core;
+};
+/* What an access found, or left behind. `position`: so many records of its thread's log came
+ * before. */
+struct uns_value_record {
+    uint64_t cell, value; /* a number, or a hash */
+    uint32_t point, position;
+    uint16_t thread, flags;
+    uint32_t reserved;
+};
+#define UNS_VALUE_KNOWN  1u /* else another thread may have come between the look and the access */
+#define UNS_VALUE_NUMBER 2u /* the value itself, not a hash of it */
+/* Outcomes of branches, the first one lowest. */
+#define UNS_BRANCHES_MOST 64u
+struct uns_branch_record {
+    uint64_t bits;
+    uint32_t position; /* in the thread's log, of the first */
+    uint16_t thread, count;
+};
+
+/* Logs are written by their threads into files of their own, which the parent puts together: one
+ * page with this header, then records. Those of the log are packed, since a page of a file that is
+ * touched for the first time costs more than all else:
+ *
+ *    63              32 31         4 3  0
+ *   +------------------+------------+----+
+ *   | ticks since the  |   site     | op |   an event, `ticks` after the one before
+ *   +------------------+------------+----+
+ *   | stamp, high half |   core     | 15 |   from here on it is this core, ...
+ *   | stamp, low half  |   0        | 14 |   ... and counted from this stamp
+ */
+#define UNS_PIECE_MAGIC "UNSPIECE"
+#define UNS_PIECE_BYTES 4096u
+#define UNS_PACKED_LOW  14u
+#define UNS_PACKED_CORE 15u
+struct uns_piece_header {
+    char magic[8];
+    uint32_t version, section; /* whose records these are */
+    uint32_t record_size, reserved;
+    struct uns_thread_record thread;
+};
+
 enum uns_counter {
     UNS_COUNT_EVENTS,
     UNS_COUNT_STEPS,
@@ -171,6 +224,7 @@ enum uns_counter {
     UNS_COUNT_SCHEDULE_DROPPED,
     UNS_COUNT_PATTERNS_DROPPED,
     UNS_COUNT_DIVERGED_SEGMENT, /* of the schedule that was followed, + 1, 0 if none */
+    UNS_COUNT_LOG_DROPPED,      /* there was no room for it on the disk, or too much of it */
     UNS_COUNTERS = 16
 };
 
@@ -185,4 +239,8 @@ _Static_assert(sizeof(struct uns_order_record) == 24, "order record");
 _Static_assert(sizeof(struct uns_wait_record) == 32, "wait record");
 _Static_assert(sizeof(struct uns_rule_record) == 40, "rule record");
 _Static_assert(sizeof(struct uns_trace_record) == 24, "trace record");
+_Static_assert(sizeof(struct uns_log_record) == 16, "log record");
+_Static_assert(sizeof(struct uns_value_record) == 32, "value record");
+_Static_assert(sizeof(struct uns_branch_record) == 16, "branch record");
+_Static_assert(sizeof(struct uns_piece_header) == 160, "piece header");
 #endif

@@ -49,17 +49,30 @@ struct uns_site_count {
     uint32_t count, head, remote;
 };
 
+/* A file that grows under its writer: see recorder/log.c. */
+struct uns_stream {
+    char *at, *end;  /* the next record, the end of what is mapped */
+    char *chunk;     /* what is mapped, */
+    uint64_t mapped; /* ... its bytes, */
+    uint64_t size;   /* ... and those of the file */
+    uint64_t dropped;
+};
+
 struct uns_thread {
     struct uns_tracked tracked; /* first: the hot path casts */
-    uint64_t events;            /* events begun so far: the thread's own clock */
-    uint32_t last_sync_site;    /* of its latest lock operation */
-    uint32_t may_switch;        /* the interpreter could have switched since its last event */
-    uint32_t last_site;         /* of its latest access */
-    uint32_t muted;             /* our own code runs, or a probe is under way */
-    uint32_t busy;              /* ... that holds a lock of ours: a signal's handler must wait */
-    uint32_t signalled;         /* one does */
-    uint32_t call_point;        /* of its latest call into a library, */
-    uint64_t call_cell;         /* ... and the object */
+    struct uns_stream log, values, branches;
+    uint64_t logged;         /* events, */
+    uint64_t stamp;          /* ... the latest one's stamp */
+    uint32_t log_core;       /* ... and core + 1, 0: there was none */
+    uint64_t events;         /* events begun so far: the thread's own clock */
+    uint32_t last_sync_site; /* of its latest lock operation */
+    uint32_t may_switch;     /* the interpreter could have switched since its last event */
+    uint32_t last_site;      /* of its latest access */
+    uint32_t muted;          /* our own code runs, or a probe is under way */
+    uint32_t busy;           /* ... that holds a lock of ours: a signal's handler must wait */
+    uint32_t signalled;      /* one does */
+    uint32_t call_point;     /* of its latest call into a library, */
+    uint64_t call_cell;      /* ... and the object */
     uint32_t index, parent, children, flags;
     int32_t os_id;
     struct uns_thread *next;       /* all threads of the run, newest first */
@@ -108,6 +121,8 @@ struct uns_hooks {
     void (*locked)(struct uns_thread *t, const struct uns_lock *lock, int acquired);
     /* Does the calling thread hold the language's own lock, so that no other can run its code? */
     int (*exclusive)(void);
+    /* A fault at this instruction is the probe's own: where to go on; 0: it is not. */
+    uintptr_t (*excuses)(uintptr_t pc);
     /* The calling thread found a deadlock; does not return. */
     void (*verdict)(void);
 };
@@ -125,7 +140,30 @@ struct uns_module {
     uint32_t offset; /* of its first byte, in the notes of where sites have been */
 };
 
-enum uns_plan_kind { UNS_PLAN_FREE, UNS_PLAN_NOISE, UNS_PLAN_CONTROLLED, UNS_PLAN_REPLAY };
+enum uns_plan_kind {
+    UNS_PLAN_FREE,
+    UNS_PLAN_NOISE,
+    UNS_PLAN_RECORD, /* free, with logs instead of the tracker */
+    UNS_PLAN_CONTROLLED,
+    UNS_PLAN_REPLAY
+};
+
+/* Which events a sketch has: operations on locks and threads, and one kind more. */
+enum uns_level {
+    UNS_LEVEL_NONE,
+    UNS_LEVEL_SYNC,
+    UNS_LEVEL_FUNC,
+    UNS_LEVEL_BLOCK,
+    UNS_LEVEL_ACCESS,
+};
+struct uns_sketch {
+    enum uns_level level;
+    int global;   /* numbered in one order (PRES); else stamped by each core's clock (ReCBuLC) */
+    int fenced;   /* every stamp proves an order, not only those of locks and threads */
+    int values;   /* of accesses */
+    int branches; /* outcomes, where the probe can tell them */
+    int noise;    /* threads are delayed now and then, at accesses */
+};
 
 struct uns_path_count {
     char path[UNS_PATH_BYTES];
@@ -179,6 +217,7 @@ struct uns_plan {
     int core;          /* pin gated threads to this core, -1: do not */
     int trace;
     int by_object;
+    struct uns_sketch sketch; /* to record; in a gated run, events that the gate is told of */
     struct uns_tracker_options tracker;
     uint32_t site_limit;
     const uint8_t *switch_sites, *interest_sites; /* byte maps of site_limit entries, or NULL */
@@ -202,13 +241,17 @@ struct uns_runtime {
     int held;   /* events stop at the gate first: gated or noise */
     int gated;  /* a token is handed round */
     int noise;
+    int recording; /* events are logged, and nothing else is done with them */
+    int blind;     /* ... but accesses are of no interest */
+    struct uns_sketch sketch;
     int tracing; /* keep every event, not only the graph */
     int any_access;
-    int by_object;    /* one cell per object, not per attribute or element */
-    int fatal;        /* the signal that ends the process */
-    int64_t expected; /* real ns: till then a signal may still come */
-    uint64_t stirred; /* calls after which another may no longer block */
-    int paused;       /* somebody is looking at the holder of the token: it is not stalled */
+    int by_object;      /* one cell per object, not per attribute or element */
+    int fatal;          /* the signal that ends the process, */
+    uintptr_t fatal_pc; /* ... and where it struck */
+    int64_t expected;   /* real ns: till then a signal may still come */
+    uint64_t stirred;   /* calls after which another may no longer block */
+    int paused;         /* somebody is looking at the holder of the token: it is not stalled */
     uint64_t logical_time;
     int64_t clock_offset; /* virtual ns that waiting threads were spared */
     uint32_t site_limit;
@@ -244,6 +287,15 @@ UNS_API void uns_thread_discard(struct uns_thread *t);
 UNS_API struct uns_thread *uns_thread_adopt(void); /* one that started without our knowledge */
 UNS_API struct uns_thread *uns_thread_by_index(uint32_t index);
 UNS_API int64_t uns_clock_ns(void); /* monotonic + what waiting was spared */
+
+/* recorder/: an event of a sketch. Recorded, or told to the gate. */
+UNS_API void uns_sketch_event(struct uns_thread *t, uint32_t point);
+UNS_API uint32_t uns_log_position(const struct uns_thread *t); /* events in its log so far */
+UNS_API void uns_log_value(struct uns_thread *t, const struct uns_value_record *record);
+/* An operation on a lock: which one is told where values are. */
+UNS_API void uns_log_sync(struct uns_thread *t, uint32_t point, uint64_t cell);
+UNS_API void uns_gate_noise(struct uns_thread *t); /* a delay, now and then */
+UNS_API void uns_log_branch(struct uns_thread *t, int taken);
 
 /* gate/ */
 UNS_API enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pending);

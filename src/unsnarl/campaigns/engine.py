@@ -152,7 +152,12 @@ class Engine:
     """Runs plans on one target and hands back how they ended."""
 
     def __init__(
-        self, target: Target, folder: Path, jobs: int, include: tuple[str, ...] = ()
+        self,
+        target: Target,
+        folder: Path,
+        jobs: int,
+        include: tuple[str, ...] = (),
+        branches: bool = False,
     ) -> None:
         self.ready = Ready()
         self.deaths = 0
@@ -160,6 +165,7 @@ class Engine:
         self._folder = folder
         self._jobs = jobs
         self._include = include
+        self._branches = branches
         self._server: Server | None = None
         self._selector = selectors.DefaultSelector()
         self._flying: dict[int, tuple[Plan, float]] = {}
@@ -278,6 +284,7 @@ class Engine:
             "include": self._include,
             "codes": str(self._folder / "codes.json"),
             "cwd": str(target.cwd),
+            "branches": self._branches,
         }
         server.send({"setup": setup})
         self.ready = self._await_ready(server)

@@ -54,7 +54,7 @@ class Judge:
         if type_.startswith(MANGLED):
             type_ = plain_type(type_)
         if failure.site and not frames:
-            site = self._table.site(failure.site)
+            site = self._table.struck(failure.site)
             file = str(self._root / site.file)
             frames = (Frame(file, site.line, site.function),) if site.line else ()
         return msgspec.structs.replace(failure, type=type_, frames=frames)

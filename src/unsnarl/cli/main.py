@@ -19,6 +19,7 @@ from unsnarl.cli.doctor import doctor
 from unsnarl.cli.export import export
 from unsnarl.cli.hunt import hunt
 from unsnarl.cli.rank import rank
+from unsnarl.cli.record import record
 from unsnarl.cli.replay import replay
 from unsnarl.cli.show import show
 from unsnarl.cli.verify import verify
@@ -56,6 +57,7 @@ COMMANDS = (
     show,
     confirm,
     minimise,
+    record,
     replay,
     verify,
     export,

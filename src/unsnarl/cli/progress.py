@@ -43,30 +43,32 @@ def line(tally: Tally, seconds: float) -> str:
 
 
 @contextmanager
-def showing(quiet: bool = False) -> Iterator[Progress]:
-    """A progress display for the time of a hunt."""
+def showing(quiet: bool = False, doing: str = "hunting") -> Iterator[Progress]:
+    """A progress display for the time of a hunt, or of what else is done."""
     if quiet:
         yield lambda tally: None
     elif sys.stderr.isatty():
-        yield from _live()
+        yield from _live(doing)
     else:
-        yield _Plain()
+        yield _Plain(doing)
 
 
 class _Plain:
     """A line every now and then, for logs."""
 
-    def __init__(self) -> None:
+    def __init__(self, doing: str) -> None:
+        self._doing = doing
         self._start = self._last = time.monotonic()
 
     def __call__(self, tally: Tally) -> None:
         now = time.monotonic()
         if now - self._last >= PLAIN_SECONDS:
             self._last = now
-            print(f"hunting  {line(tally, now - self._start)}", file=sys.stderr, flush=True)
+            text = f"{self._doing}  {line(tally, now - self._start)}"
+            print(text, file=sys.stderr, flush=True)
 
 
-def _live() -> Iterator[Progress]:
+def _live(doing: str) -> Iterator[Progress]:
     from rich.console import Console  # noqa: PLC0415  heavy, and only for terminals
     from rich.live import Live  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -74,7 +76,7 @@ def _live() -> Iterator[Progress]:
     start = time.monotonic()
     last = 0.0
     with Live(
-        Text("hunting  importing the target"), console=Console(stderr=True), auto_refresh=False,
+        Text(f"{doing}  importing the target"), console=Console(stderr=True), auto_refresh=False,
         transient=True,
     ) as live:  # fmt: skip
 
@@ -85,6 +87,6 @@ def _live() -> Iterator[Progress]:
                 last = now
                 full = round(share(tally) * BAR_CELLS)
                 bar = "█" * full + "░" * (BAR_CELLS - full)
-                live.update(Text(f"hunting  {bar}  {line(tally, now - start)}"), refresh=True)
+                live.update(Text(f"{doing}  {bar}  {line(tally, now - start)}"), refresh=True)
 
         yield show

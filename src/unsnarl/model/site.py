@@ -28,6 +28,9 @@ class Op(enum.IntEnum):
     JOIN = 8
     SLEEP = 9
     CALL = 10
+    ENTER = 11
+    EXIT = 12
+    BLOCK = 13
 
     @property
     def is_sync(self) -> bool:

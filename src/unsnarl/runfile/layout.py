@@ -11,6 +11,7 @@ import numpy as np
 from unsnarl.model.evidence import ORDER
 from unsnarl.model.graph import EDGE
 from unsnarl.model.pattern import PATTERN
+from unsnarl.model.record import BRANCH, LOG, VALUE
 
 MAGIC = b"UNSNARL\x1a"
 VERSION = 2
@@ -40,6 +41,9 @@ class Section(enum.IntEnum):
     ORDERS = 11
     RULES = 12
     PAIRS = 13
+    LOG = 14
+    VALUES = 15
+    BRANCHES = 16
 
 
 class ThreadFlag(enum.IntFlag):
@@ -113,6 +117,9 @@ RECORDS = {
     Section.ORDERS: ORDER,
     Section.RULES: RULE,
     Section.PAIRS: PATTERN,
+    Section.LOG: LOG,
+    Section.VALUES: VALUE,
+    Section.BRANCHES: BRANCH,
 }
 
 # Names of the counters, in the order of enum uns_counter.
@@ -131,4 +138,5 @@ COUNTERS = (
     "schedule_dropped",
     "patterns_dropped",
     "diverged_segment",
+    "log_dropped",
 )

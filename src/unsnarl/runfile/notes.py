@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from unsnarl.model.record import Recorded
 from unsnarl.model.run import Failure
 from unsnarl.runfile.codes import Code
 
@@ -24,6 +25,7 @@ class Notes(msgspec.Struct, frozen=True):
     places: dict[int, Any] = {}  # by site, where a C program was (native/probe_c/names.c)
     captured: tuple[Any, ...] = ()  # by a C program: values that still lack names
     unlisted: tuple[str, ...] = ()  # instrumented libraries whose sites are not known
+    record: Recorded | None = None
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -37,6 +39,7 @@ class _Line(msgspec.Struct, frozen=True):
     places: dict[int, Any] | None = None
     captured: tuple[Any, ...] = ()
     unlisted: str = ""
+    record: Recorded | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -52,6 +55,7 @@ def parse_notes(text: bytes) -> Notes:
     values: list[Any] = []
     captured: list[Any] = []
     unlisted: list[str] = []
+    record: Recorded | None = None
     for line in _lines(text):
         plan.update(line.run or {})
         failures.extend([line.failure] if line.failure else [])
@@ -61,7 +65,8 @@ def parse_notes(text: bytes) -> Notes:
         values.extend(line.values)
         captured.extend(line.captured)
         unlisted.extend([line.unlisted] if line.unlisted else [])
-    lists = tuple(codes), tuple(values), places, tuple(captured), tuple(unlisted)
+        record = line.record or record
+    lists = tuple(codes), tuple(values), places, tuple(captured), tuple(unlisted), record
     return Notes(plan, tuple(failures), variables, *lists)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unsnarl.model.pattern import FINE, PatternKind
+from unsnarl.model.record import MOST_BRANCHES, Record, ThreadLog, outcomes
 from unsnarl.model.run import Failure, RuleEffect, Segment, Thread, Wait
 from unsnarl.model.site import Op
 from unsnarl.runfile import layout
@@ -71,6 +72,18 @@ class RunFile:
         self.counters = _counters(_records(payloads, Section.COUNTERS))
         self._segments = self._checked(payloads, Section.SCHEDULE, "thread")
         self.waits = _waits(self._checked(payloads, Section.WAITS, "thread"), len(self.threads))
+        self._log = self._logged(payloads, Section.LOG)
+        self._values = self._logged(payloads, Section.VALUES)
+        self._branches = self._logged(payloads, Section.BRANCHES)
+        counts = self._branches["count"]
+        _require(not len(counts) or counts.max() <= MOST_BRANCHES, "branches: too many in one row")
+
+    def _logged(self, payloads: dict[int, bytes | memoryview], kind: Section) -> Records:
+        """Rows of a recorded run: thread by thread."""
+        rows = self._checked(payloads, kind, "thread")
+        threads = rows["thread"]
+        _require(bool(np.all(threads[1:] >= threads[:-1])), f"{_word(kind)}: threads are mixed up")
+        return rows
 
     def _checked(
         self, payloads: dict[int, bytes | memoryview], kind: Section, *threads: str
@@ -105,6 +118,25 @@ class RunFile:
         except ValueError as error:
             raise RunFileError(self.path, str(error)) from error
 
+    @cached_property
+    def record(self) -> Record | None:
+        """What was recorded, None if the run was not; raises RunFileError if it makes no sense."""
+        how = self.notes.record
+        if how is None:
+            return None
+        threads = tuple(self._thread_log(thread) for thread in self.threads)
+        for thread in threads:
+            places = thread.values["position"]
+            if len(places) and int(places.max()) > len(thread.events):
+                raise RunFileError(self.path, "values: positions past the end of the log")
+        return Record(how, threads)
+
+    def _thread_log(self, thread: Thread) -> ThreadLog:
+        events, values, branches = (
+            _of_thread(rows, thread.index) for rows in (self._log, self._values, self._branches)
+        )
+        return ThreadLog(thread.index, thread.path, events, values, outcomes(branches))
+
     @property
     def failures(self) -> tuple[Failure, ...]:
         """The failures that the target's process noted, first one first."""
@@ -128,6 +160,12 @@ class _DamagedError(Exception):
 def _require(condition: bool, reason: str) -> None:
     if not condition:
         raise _DamagedError(reason)
+
+
+def _of_thread(rows: Records, index: int) -> Records:
+    threads = rows["thread"]
+    low, high = (np.searchsorted(threads, index, side=side) for side in ("left", "right"))
+    return rows[low:high]
 
 
 def _are_kinds(kinds: Records) -> bool:

@@ -24,6 +24,8 @@ from unsnarl.runfile.errors import RunFileError
 from unsnarl.runfile.reader import RunFile
 
 CODES_VERSION = 1
+# Kinds of sites in C programs at which memory is touched.
+ACCESSES = ("read", "write", "atomic")
 
 # What makes two points the same in two runs: all that is said of the site but its names.
 _Place = tuple[str, str, int, int, int, str]
@@ -106,6 +108,15 @@ class SiteTable:
             return UNKNOWN_SITE
         entry = self._entry(site_id)
         return self._site(code, entry) if entry else self._unlisted(code, site_id - code.base)
+
+    def struck(self, site_id: int) -> Site:
+        """What a signal is about that struck at, or right behind, a site of a C program."""
+        low, high = self.range_of(site_id)
+        code = next((one for one in self._codes if one.base == low), None)
+        if code is None or site_id >= high or self._entry(site_id):
+            return self.site(site_id)
+        before = [e for e in code.sites if e.offset <= site_id - low and e.kind in ACCESSES]
+        return self._site(code, max(before, key=lambda e: e.offset)) if before else UNKNOWN_SITE
 
     def _entry(self, site_id: int) -> SiteEntry | None:
         position = bisect_right(self._bases, site_id) - 1
@@ -194,7 +205,7 @@ class Interner:
         """With the frame of the site at which a signal struck, and bare names of functions."""
         named = (replace(frame, function=bare(frame.function)) for frame in failure.frames)
         failure = replace(failure, frames=tuple(named))
-        site = self._table.site(failure.site) if failure.site and not failure.frames else None
+        site = self._table.struck(failure.site) if failure.site and not failure.frames else None
         if site is None or not site.line:
             return failure
         frame = Frame(site.file, site.line, site.function)

@@ -44,23 +44,19 @@ NO_JUMPS = "-fno-optimize-sibling-calls"
 COMPILER = re.compile(r"(?:.*-)?(?:gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|c[89]9)(?:-[0-9.]+)?")
 # They put calls or memory of their own where ours must be.
 RIVALS = frozenset(("address", "hwaddress", "memory", "leak", "kernel-address", "dataflow"))
-GCC = (
-    "-g",
-    "-fsanitize=thread",
-    "--param=tsan-instrument-func-entry-exit=0",
-    NO_JUMPS,
-    *LEFT_AS_CALLS,
-)
+GCC = ("-g", "-fsanitize=thread", NO_JUMPS, *LEFT_AS_CALLS)
 # Without the last one the read of `n++` is not told of.
-CLANG = (
-    "-fsanitize=thread",
-    "-mllvm",
-    "-tsan-instrument-func-entry-exit=0",
-    "-mllvm",
-    "-tsan-instrument-read-before-write=1",
-)
-INLINE = "inline.s"
-INLINED_ON = "x86_64"
+CLANG = ("-fsanitize=thread", "-mllvm", "-tsan-instrument-read-before-write=1")
+# Calls at the entries and exits of functions, which only sketches of runs need.
+GCC_FUNCTIONS = "--param=tsan-instrument-func-entry-exit={:d}"
+CLANG_FUNCTIONS = "-tsan-instrument-func-entry-exit={:d}"
+# ... and of basic blocks.
+GCC_BLOCKS = "-fsanitize-coverage=trace-pc"
+CLANG_BLOCKS = ("-fsanitize-coverage-type=2", "-fsanitize-coverage-trace-pc")
+# Words of the wrapper, and the environment that says the same: build systems check their words.
+EXTRAS = {"--functions": "UNSNARL_CC_FUNCTIONS", "--blocks": "UNSNARL_CC_BLOCKS"}
+OFF = ("", "0")
+INLINE, INLINED_ON = "inline.s", "x86_64"
 # Of the linker: what libraries are to find in a program; which of a library's calls are ours.
 EXPORTS, STAND_INS = "program.list", "library.wraps"
 # std::thread and std::condition_variable call libc's functions from the standard library: in a
@@ -79,6 +75,7 @@ def folder() -> Path:
 def command(language: str, words: Sequence[str]) -> list[str]:
     """The compiler's command line for these arguments."""
     compiler = _compiler(language)
+    extras, words = _extras(words)
     asked = command_lines.read(words)
     if asked.step == "nothing":
         return [*compiler, *words]
@@ -86,8 +83,14 @@ def command(language: str, words: Sequence[str]) -> list[str]:
     own_copy = language == "c++" and asked.step == "library" and not asked.refused
     words = [*words, STANDARD_LIBRARY] if own_copy else words
     if is_clang(compiler):
-        return [*compiler, *_clang_flags(asked), *words, *_clang_last(asked)]
-    return [*compiler, *_gcc_flags(asked), *words]
+        return [*compiler, *_clang_flags(asked, extras), *words, *_clang_last(asked)]
+    return [*compiler, *_gcc_flags(asked, extras), *words]
+
+
+def _extras(words: Sequence[str]) -> tuple[frozenset[str], list[str]]:
+    """The words that are ours, and those of the compiler."""
+    named = {word for word, name in EXTRAS.items() if os.environ.get(name, "") not in OFF}
+    return frozenset(named.union(EXTRAS.keys() & set(words))), [w for w in words if w not in EXTRAS]
 
 
 def run(language: str, words: Sequence[str]) -> NoReturn:
@@ -166,15 +169,17 @@ def _check(asked: Arguments) -> None:
         )
 
 
-def _gcc_flags(asked: Arguments) -> list[str]:
-    flags = [*GCC, *_inline(asked)]
+def _gcc_flags(asked: Arguments, extras: frozenset[str]) -> list[str]:
+    calls = [*GCC, *_inline(asked), GCC_FUNCTIONS.format("--functions" in extras)]
+    if "--blocks" in extras and not asked.refused:
+        calls.append(GCC_BLOCKS)
     if asked.step == "compile":
-        return flags
+        return calls
     if asked.refused or (asked.bare and asked.step == "program"):
         return ["-g"]
     kind = folder() / ("static" if asked.step == "program" else "shared")
     ours = ["-static-libtsan", f"-B{kind}", f"-L{kind}"]
-    return [*flags, *WRAPS, *ours, *_link_flags(asked)]
+    return [*calls, *WRAPS, *ours, *_link_flags(asked)]
 
 
 def _inline(asked: Arguments) -> list[str]:
@@ -184,11 +189,13 @@ def _inline(asked: Arguments) -> list[str]:
     return ["-Xassembler", str(folder() / INLINE)]
 
 
-def _clang_flags(asked: Arguments) -> list[str]:
+def _clang_flags(asked: Arguments, extras: frozenset[str]) -> list[str]:
     if asked.refused or (asked.bare and asked.step == "program"):
         return ["-g"]
     flags = ["-g", NO_JUMPS] if asked.compiles else []
-    for word in CLANG if asked.compiles else ():
+    functions = ("-mllvm", CLANG_FUNCTIONS.format("--functions" in extras))
+    blocks = CLANG_BLOCKS if "--blocks" in extras else ()
+    for word in (*CLANG, *functions, *blocks) if asked.compiles else ():
         flags += ["-Xclang", word]
     if asked.step not in ("program", "library"):
         return flags

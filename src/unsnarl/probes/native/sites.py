@@ -47,6 +47,9 @@ KINDS = (
     ("free", FREES),
     ("allocate", ALLOCATES),
     ("sync", WAITS),
+    # Where the program was built to tell of them.
+    ("function", re.compile(r"__tsan_func_(?:entry|exit)$")),
+    ("block", re.compile(r"__sanitizer_cov_trace_pc$")),
 )
 WRAP = "__wrap_"
 SYSTEM = "/usr/"

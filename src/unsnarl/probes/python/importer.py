@@ -85,15 +85,16 @@ class Scope:
 class Importer:
     """Rewrites code on its way into `exec`."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, branches: bool = False) -> None:
         self.scope = scope
+        self._branches = branches
         self.modules: set[str] = set()
         self._own: dict[int, CodeType] = {}  # what was made here; the core keeps it alive anyway
 
     def instrument(self, code: CodeType, module_name: str, filename: str) -> CodeType:
         """The code with probes."""
         is_main = module_name == "__main__"
-        info = ModuleInfo(module_name, filename, is_main, self.scope.is_library)
+        info = ModuleInfo(module_name, filename, is_main, self.scope.is_library, self._branches)
         self.modules.add(module_name)
         new_code = rewrite(code, info)
         self._own[id(new_code)] = new_code
@@ -141,9 +142,9 @@ def _caller_futures() -> int:
 _installed: list[Importer] = []
 
 
-def install(root: str, include: list[str]) -> None:
+def install(root: str, include: list[str], branches: bool = False) -> None:
     """From now on, give probes to what is run from under the root, or named."""
-    importer = Importer(Scope(root, include))
+    importer = Importer(Scope(root, include), branches)
     _installed[:] = [importer]
     builtins.exec = registry.core().wrap_exec(builtins.exec, importer.transform)
 

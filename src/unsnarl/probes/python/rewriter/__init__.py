@@ -17,9 +17,17 @@ from unsnarl.probes.python.rewriter import (  # the first two for the handlers t
     opcodes,
 )
 from unsnarl.probes.python.rewriter.assemble import probe_code
+from unsnarl.probes.python.rewriter.branches import TO_BOOL, branches
 from unsnarl.probes.python.rewriter.breakers import mark
 from unsnarl.probes.python.rewriter.closures import find_rebound
-from unsnarl.probes.python.rewriter.kinds import KIND_NAMES, OFFSET_SHIFT, SILENT, Probe
+from unsnarl.probes.python.rewriter.kinds import (
+    BRANCH,
+    KIND_NAMES,
+    MAKES_BOOL,
+    OFFSET_SHIFT,
+    SILENT,
+    Probe,
+)
 from unsnarl.probes.python.rewriter.module import Body, Facts, ModuleInfo, survey
 from unsnarl.probes.python.rewriter.tags import DEFINED
 from unsnarl.probes.python.rewriter.walk import Walk
@@ -86,6 +94,8 @@ def _finish(walk: Walk) -> list[Probe]:
     """The final probes of a code object, in the order of the code."""
     probes = walk.probes
     probes += [probe for probe, tag in walk.maybe if walk.is_container(tag)]
+    if walk.facts.info.branches:
+        probes += branches(walk)
     if not probes:
         return probes
     probes.sort(key=_order)
@@ -109,6 +119,8 @@ def _assemble(body: Body, walks: dict[int, Walk], factory: SiteFactory) -> CodeT
     inserts: list[tuple[int, bytes, bool]] = []
     for probe in probes:
         code = probe_code(len(consts), probe.operand)
+        if probe.kind == BRANCH and probe.flags & MAKES_BOOL:
+            code = TO_BOOL + code
         flags = probe.flags | probe.unit << OFFSET_SHIFT
         consts.append(factory(probe.kind, base + probe.unit, probe.name, flags))
         inserts.append((walk.firsts[probe.at], code, probe.behind))

@@ -20,6 +20,7 @@ STASH = 13
 METHOD_CALL = 14
 CREATE = 15
 LIBRARY_ARG = 16
+BRANCH = 17
 
 KIND_NAMES = (
     "attr_read",
@@ -39,15 +40,19 @@ KIND_NAMES = (
     "method_call",
     "create",
     "library_arg",
+    "branch",
 )
 # They only remember something: no access, and no place to switch threads.
-SILENT = frozenset({STASH, CREATE})
+SILENT = frozenset({STASH, CREATE, BRANCH})
 
 BREAKER = 1
 INIT = 2
 KEYED = 4
 # A breaker lies on the ways back of the loop that begins here, but not on the way in.
 LOOP = 8
+# Of a branch: it asks for None; for a truth, which is not yet a bool.
+ASKS_NONE = 16
+MAKES_BOOL = 32
 # Above the flags: how far the site is from the first one of its code.
 OFFSET_SHIFT = 8
 

@@ -20,6 +20,7 @@ class ModuleInfo:
     is_main: bool = False
     # Is the module of this dotted name code that gets no probes?
     is_library: Callable[[str], bool] = lambda _: True
+    branches: bool = False  # are they to be told?
 
 
 class Body:

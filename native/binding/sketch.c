@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Functions and lines as events of a sketch: told by the interpreter's own hooks, for the target's
+ * code only, and only in runs that want them. Every thread has to ask for itself.
+ */
+#include "binding.h"
+
+static void tell(uint32_t site, enum uns_op op) {
+    if (site && uns_rt.active && uns_self && !uns_self->muted)
+        uns_sketch_event(uns_self, UNS_POINT(site, op));
+}
+
+static int on_function(PyObject *self, PyFrameObject *frame, int what, PyObject *value) {
+    if (what == PyTrace_CALL || what == PyTrace_RETURN)
+        tell(uns_function_site(frame), what == PyTrace_CALL ? UNS_ENTER : UNS_EXIT);
+    return 0;
+}
+
+static int on_line(PyObject *self, PyFrameObject *frame, int what, PyObject *value) {
+    if (what == PyTrace_LINE)
+        tell(uns_line_site(frame), UNS_BLOCK);
+    return 0;
+}
+
+void uns_hear_functions(void) {
+    if (uns_rt.sketch.level == UNS_LEVEL_FUNC)
+        PyEval_SetProfile(on_function, NULL);
+    else if (uns_rt.sketch.level == UNS_LEVEL_BLOCK)
+        PyEval_SetTrace(on_line, NULL);
+}

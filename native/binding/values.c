@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Values of accesses in recorded runs. A probe stands before its access, with the interpreter's
+ * lock held from the one to the other: what is read can be looked up there and then. What is
+ * written is looked up at the next access of any thread, before which nobody else can have written
+ * it. No code of the target runs here.
+ */
+#include "binding.h"
+
+#define MISSING 0x6D697373696E67ull /* there is nothing: an attribute or key that is not there */
+#define NOTHING 0x6E6F6E65ull       /* None */
+
+#ifdef Py_GIL_DISABLED
+static __thread
+#else
+static
+#endif
+    struct {
+    struct uns_thread *thread; /* NULL: nothing is being written */
+    struct uns_value_record record;
+    PyObject *object, *key;
+    int kind;
+} written;
+
+/* A number as it is; of what does not change a hash; of all else which object it is. */
+static void encode(PyObject *value, struct uns_value_record *record) {
+    int overflow = 0;
+    long long number = PyLong_Check(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : 0;
+    record->flags = UNS_VALUE_KNOWN;
+    if (PyLong_Check(value) && !overflow) {
+        record->value = (uint64_t)number;
+        record->flags |= UNS_VALUE_NUMBER;
+    } else if (value == Py_None) {
+        record->value = NOTHING;
+    } else if (PyUnicode_CheckExact(value) || PyBytes_CheckExact(value) ||
+               PyFloat_CheckExact(value) || PyLong_CheckExact(value)) {
+        record->value = uns_mix((uint64_t)PyObject_Hash(value));
+    } else {
+        record->value = uns_mix((uintptr_t)value);
+    }
+}
+
+/* Each gives a new reference, or NULL; `known` says whether that means anything. */
+static PyObject *attribute(PyObject *object, PyObject *name, int *known) {
+    PyObject *in_class = PyType_Check(object) ? NULL : _PyType_Lookup(Py_TYPE(object), name);
+    if (PyType_Check(object))
+        return Py_XNewRef(_PyType_Lookup((PyTypeObject *)object, name));
+    if (PyModule_Check(object))
+        return Py_XNewRef(PyDict_GetItemWithError(PyModule_GetDict(object), name));
+    /* A descriptor that is the target's own would run. */
+    *known =
+        !in_class || Py_TYPE(in_class) == &PyMemberDescr_Type || !Py_TYPE(in_class)->tp_descr_get;
+    return *known ? _PyObject_GenericGetAttrWithDict(object, name, NULL, 1) : NULL;
+}
+
+static PyObject *element(PyObject *container, PyObject *key, int *known) {
+    if (PyDict_Check(container))
+        return Py_XNewRef(PyDict_GetItemWithError(container, key));
+    Py_ssize_t index = PyLong_CheckExact(key) ? PyLong_AsSsize_t(key) : -1;
+    *known = PyList_Check(container) && PyLong_CheckExact(key);
+    if (*known && index < 0)
+        index += PyList_GET_SIZE(container);
+    return *known && index >= 0 && index < PyList_GET_SIZE(container)
+               ? Py_NewRef(PyList_GET_ITEM(container, index))
+               : NULL;
+}
+
+static PyObject *size_of(PyObject *container, int *known) {
+    *known = uns_is_container(Py_TYPE(container));
+    return *known ? PyLong_FromSsize_t(PyObject_Size(container)) : NULL;
+}
+
+static PyObject *value_of(int kind, PyObject *object, PyObject *key, int *known) {
+    *known = 1;
+    switch (kind) {
+    case PROBE_ATTR_READ:
+    case PROBE_ATTR_WRITE:
+        return attribute(object, key, known);
+    case PROBE_GLOBAL_READ:
+    case PROBE_GLOBAL_WRITE:
+        return Py_XNewRef(PyDict_GetItemWithError(object, key));
+    case PROBE_CELL_READ:
+    case PROBE_CELL_WRITE:
+        return Py_XNewRef(PyCell_GET(object));
+    case PROBE_ITEM_READ:
+    case PROBE_ITEM_WRITE:
+    case PROBE_ITEM_DELETE:
+    case PROBE_METHOD_CALL:
+        return key == Py_None ? size_of(object, known) : element(object, key, known);
+    default:
+        return size_of(object, known);
+    }
+}
+
+static void take(int kind, PyObject *object, PyObject *key, struct uns_value_record *record) {
+    PyObject *saved_type, *saved_value, *saved_traceback;
+    PyErr_Fetch(&saved_type, &saved_value, &saved_traceback);
+    int known;
+    PyObject *value = value_of(kind, object, key, &known);
+    if (value) {
+        encode(value, record);
+    } else if (known && !PyErr_Occurred()) {
+        record->value = MISSING;
+        record->flags = UNS_VALUE_KNOWN;
+    }
+    Py_XDECREF(value);
+    PyErr_Clear();
+    PyErr_Restore(saved_type, saved_value, saved_traceback);
+}
+
+void uns_settle_value(void) {
+    struct uns_thread *t = written.thread;
+    if (!t)
+        return;
+    written.thread = NULL;
+    take(written.kind, written.object, written.key, &written.record);
+    uns_log_value(t, &written.record);
+    uint32_t *muted = &uns_current()->muted;
+    ++*muted; /* this may have been the last of them */
+    Py_CLEAR(written.object);
+    Py_CLEAR(written.key);
+    --*muted;
+}
+
+void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_record *access,
+                    PyObject *object, PyObject *key) {
+    struct uns_value_record record = *access;
+    uns_settle_value();
+    record.position = uns_log_position(t);
+    if (UNS_POINT_OP(record.point) == UNS_READ) {
+        take(kind, object, key, &record);
+        uns_log_value(t, &record);
+    } else if (UNS_POINT_OP(record.point) == UNS_WRITE) {
+        written.thread = t;
+        written.record = record;
+        written.object = Py_NewRef(object);
+        written.key = Py_XNewRef(key);
+        written.kind = kind;
+    } else {
+        uns_log_value(t, &record);
+    }
+}
+
+/* What an object of the target's own would say cannot be asked a second time: only `and` and `or`
+ * before 3.12 come here with one, and are taken to go on. */
+int uns_truth(PyObject *value) {
+    PyTypeObject *type = Py_TYPE(value);
+    return type->tp_flags & Py_TPFLAGS_HEAPTYPE ? 1 : PyObject_IsTrue(value) == 1;
+}

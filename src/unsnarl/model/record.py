@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recorded run: what its threads logged while they truly overlapped (ReCBuLC IV)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+Level = Literal["sync", "func", "block", "access"]
+Order = Literal["clocks", "global"]
+LEVELS: tuple[Level, ...] = ("sync", "func", "block", "access")
+ORDERS: tuple[Order, ...] = ("clocks", "global")
+
+# By the records of format.h; points are raw (site << 4 | operation).
+LOG = np.dtype([("stamp", "<u8"), ("point", "<u4"), ("thread", "<u2"), ("core", "<u2")])
+VALUE = np.dtype(
+    [
+        ("cell", "<u8"),
+        ("value", "<u8"),
+        ("point", "<u4"),
+        ("position", "<u4"),
+        ("thread", "<u2"),
+        ("flags", "<u2"),
+        ("reserved", "<u4"),
+    ]
+)
+BRANCH = np.dtype([("bits", "<u8"), ("position", "<u4"), ("thread", "<u2"), ("count", "<u2")])
+MOST_BRANCHES = 64
+
+Log = npt.NDArray[Any]
+Values = npt.NDArray[Any]
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """How a run was recorded; a note of its run file.
+
+    Attributes:
+        fenced: Every stamp proves an order. Otherwise only those of operations on locks and threads
+            do; the others are read without a fence, and may be off by `slack` ticks.
+        clocks: What is known of the cores' clocks, as reproduce.clocks keeps it; empty if nothing.
+    """
+
+    level: Level
+    order: Order = "clocks"
+    fenced: bool = False
+    values: bool = False
+    branches: bool = False
+    slack: int = 0
+    clocks: Mapping[str, Any] = {}
+
+
+class ThreadLog(msgspec.Struct, frozen=True):
+    """What one thread logged, in its own order.
+
+    Attributes:
+        events: Rows of LOG.
+        values: Rows of VALUE: what its accesses found or left. `position` says how many of its
+            events came before.
+        branches: The outcomes of its branches.
+    """
+
+    thread: int
+    path: str
+    events: Log
+    values: Values
+    branches: npt.NDArray[np.bool_]
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A recorded run: the logs of its threads, by index."""
+
+    how: Recorded
+    threads: tuple[ThreadLog, ...]
+
+    @property
+    def events(self) -> int:
+        """The events of all threads."""
+        return sum(len(thread.events) for thread in self.threads)
+
+
+def outcomes(rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """The branches of one thread as booleans, first one first, from rows of BRANCH."""
+    places = np.arange(MOST_BRANCHES, dtype=np.uint64)
+    bits = (rows["bits"][:, None] >> places) & np.uint64(1)
+    told = places < rows["count"][:, None].astype(np.uint64)
+    return bits[told].astype(np.bool_)
