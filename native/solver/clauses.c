@@ -67,7 +67,8 @@ static void set_conflict(struct uns_sat *sat, const struct uns_clause *clause) {
 }
 
 /* Gives the clause another literal to watch; 0 if all but the first are false. */
-static int watch_another(struct uns_sat *sat, uint32_t at, struct uns_clause *clause, lit falsified) {
+static int watch_another(struct uns_sat *sat, uint32_t at, struct uns_clause *clause,
+                         lit falsified) {
     if (clause->at[0] == falsified) {
         clause->at[0] = clause->at[1];
         clause->at[1] = falsified;

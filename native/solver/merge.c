@@ -24,8 +24,8 @@ void uns_merge(struct uns_state *s, int32_t *order) {
     for (int32_t done = 0; done < p->events; done++) {
         int32_t best = -1;
         for (int32_t t = 0; t < p->threads; t++)
-            if (next[t] < p->first[t + 1] && (best < 0 || p->guess[next[t]] < p->guess[next[best]]) &&
-                is_open(s, next, next[t]))
+            if (next[t] < p->first[t + 1] &&
+                (best < 0 || p->guess[next[t]] < p->guess[next[best]]) && is_open(s, next, next[t]))
                 best = t;
         order[done] = next[best]++;
         uns_pool_tick(s->pool);

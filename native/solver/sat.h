@@ -54,12 +54,12 @@ struct uns_sat {
     struct uns_state *s;
     struct uns_pool *pool;
     int32_t variables, room;
-    int8_t *value; /* of literals: 1, -1 or 0 */
-    int32_t *source, *sink;  /* of literals: the edge, or -1 */
-    uns_watches *watches; /* of literals: clauses to look at when it becomes true */
+    int8_t *value;          /* of literals: 1, -1 or 0 */
+    int32_t *source, *sink; /* of literals: the edge, or -1 */
+    uns_watches *watches;   /* of literals: clauses to look at when it becomes true */
     int32_t *level;
     uint32_t *reason;
-    uint8_t *phase, *seen; /* phase: what to try first, 1 for false */
+    uint8_t *phase, *seen;              /* phase: what to try first, 1 for false */
     double *activity, *when, increment; /* when: the guessed time, decides between equals */
     UNS_ARRAY(int32_t) heap;
     int32_t *heap_place; /* of variables, or -1 */
@@ -73,9 +73,9 @@ struct uns_sat {
     int wrong; /* contradicted without any decision */
 
     /* graph.c: an order that the known edges and those of true literals keep. */
-    int32_t *rank, *at_rank; /* of events, and back */
+    int32_t *rank, *at_rank;    /* of events, and back */
     int32_t *out_from, *out_to; /* known edges by source */
-    int32_t *out, *in; /* of events: the last link, or -1 */
+    int32_t *out, *in;          /* of events: the last link, or -1 */
     UNS_ARRAY(struct uns_link) links;
     int32_t *mark, *parent, marking;
     lit *parent_why;
@@ -92,7 +92,7 @@ struct uns_sat {
 
     /* completion.c: what the order found would do */
     int32_t *last_write, *holder; /* of cells; of locks */
-    int32_t *section_of; /* of events, or -1 */
+    int32_t *section_of;          /* of events, or -1 */
     UNS_ARRAY(struct uns_misread) misreads;
     UNS_ARRAY(int32_t) overlaps; /* pairs of sections */
 };

@@ -72,7 +72,8 @@ static int after_earlier_writes(struct uns_state *s, int32_t read) {
     return added;
 }
 
-/* Nothing is left to decide about the read: its write precedes it, all others are out of the way. */
+/* Nothing is left to decide about the read: its write precedes it, all others are out of the way.
+ */
 static int is_settled(struct uns_state *s, int32_t read) {
     int32_t cell = s->problem->cell[read], write = s->choices[0];
     const struct uns_group *groups = uns_groups(s, cell);

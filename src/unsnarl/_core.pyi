@@ -87,6 +87,7 @@ def solve_order(
     sink: Buffer,
     guess: Buffer,
     seconds: float,
+    steps: int,
     /,
 ) -> tuple[int, int, int, bytes, tuple[int, int, int, int]]: ...
 def thread_new(name: str, daemon: bool, /) -> object: ...

@@ -63,7 +63,7 @@ def guesses(problem: OrderProblem) -> NDArray[np.float64]:
     """
     times = np.zeros(problem.size)
     markers = _markers(problem)
-    points = [_middle(problem, own) for own in markers]
+    points = [_middle(problem, own) if len(own) else np.zeros(0) for own in markers]
     known = np.concatenate([np.zeros(0), *points])
     low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
     for thread, own in enumerate(markers):

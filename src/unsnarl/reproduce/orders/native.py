@@ -30,16 +30,20 @@ class Effort:
 
 
 class NativeSolver:
-    """Clock pruning, saturation, a short frontier search, CDCL over orders (docs/adr/0020)."""
+    """Clock pruning, saturation, a short frontier search, CDCL over orders (docs/adr/0020).
+
+    `steps` limits the frontier search; by default it grows with the problem, 0 leaves it out.
+    """
 
     name = "native"
 
-    def __init__(self) -> None:
+    def __init__(self, steps: int = -1) -> None:
+        self.steps = steps
         self.effort = Effort()
 
     def solve(self, problem: OrderProblem, seconds: float) -> Answer:
         """An order, the proof that there is none, or neither in the given time."""
-        answer = _core.solve_order(*_columns(problem), seconds)
+        answer = _core.solve_order(*_columns(problem), seconds, self.steps)
         status, stage, event, order, effort = answer
         self.effort = Effort(*effort)
         if status == SOLVED:

@@ -9,6 +9,7 @@ tests it is the oracle.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -20,8 +21,6 @@ from unsnarl.errors import ToolError
 from unsnarl.reproduce.orders.answer import Answer, Solved, TimedOut, Unsatisfiable
 from unsnarl.reproduce.orders.known import Known
 from unsnarl.reproduce.orders.problem import Kind, OrderProblem, sections
-
-UNIT = "\n"
 
 
 class SmtSolver:
@@ -37,7 +36,10 @@ class SmtSolver:
         """z3's answer; building and reading the text counts, too."""
         z3 = _z3()
         started = time.monotonic()
-        text = encode(problem, self.bounds)
+        try:
+            text = encode(problem, self.bounds, started + seconds)
+        except TimeoutError:
+            return TimedOut(seconds)
         if text is None:
             return Unsatisfiable(by="encoding")
         built = time.monotonic()
@@ -79,8 +81,12 @@ def _order(problem: OrderProblem, model: Any) -> Any:
     return np.lexsort((np.arange(problem.size), places))
 
 
-def encode(problem: OrderProblem, bounds: bool = True, extra: tuple[str, ...] = ()) -> str | None:
-    """The problem as SMT-LIB text; None if a read has no choice left, or orders go in circles."""
+def encode(problem: OrderProblem, bounds: bool = True, deadline: float = math.inf) -> str | None:
+    """The problem as SMT-LIB text; None if a read has no choice left, or orders go in circles.
+
+    Raises:
+        TimeoutError: Not even the text was ready in time: without clocks it grows with the cube.
+    """
     known = Known.of(problem)
     if known is None:
         return None
@@ -88,12 +94,12 @@ def encode(problem: OrderProblem, bounds: bool = True, extra: tuple[str, ...] = 
     lines += [_asserted(_before(a, b)) for a, b in known.orders()]
     if bounds and len(known.sources):
         lines += _ranges(known)
-    reads = _Reads(problem, known)
+    reads = _Reads(problem, known, deadline)
     lines += reads.lines()
     if reads.hopeless:
         return None
     lines += _exclusions(problem, known)
-    return UNIT.join([*lines, *extra])
+    return "\n".join(lines)
 
 
 def _before(a: int, b: int) -> str:
@@ -116,8 +122,8 @@ def _ranges(known: Known) -> list[str]:
 class _Reads:
     """The reads-from choices, figure 8(b)."""
 
-    def __init__(self, problem: OrderProblem, known: Known) -> None:
-        self.problem, self.known = problem, known
+    def __init__(self, problem: OrderProblem, known: Known, deadline: float) -> None:
+        self.problem, self.known, self.deadline = problem, known, deadline
         self.objects, self.values = problem.object.tolist(), problem.value.tolist()
         self.writes: dict[int, list[int]] = defaultdict(list)
         for event in problem.of(Kind.WRITE).tolist():
@@ -129,6 +135,8 @@ class _Reads:
         """Declarations and assertions."""
         asserted = []
         for read in self.problem.of(Kind.READ).tolist():
+            if time.monotonic() > self.deadline:
+                raise TimeoutError
             if self.problem.known[read]:
                 choices = list(self._choices(read))
                 self.hopeless |= not choices
