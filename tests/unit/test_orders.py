@@ -10,12 +10,12 @@ import pytest
 
 from unsnarl.errors import ToolError
 from unsnarl.reproduce.orders import Event, Kind, OrderProblem, problem_of, violation
+from unsnarl.reproduce.orders.answer import Solved
 from unsnarl.reproduce.orders.clocks import clock_orders, guesses
 from unsnarl.reproduce.orders.known import Known
 from unsnarl.reproduce.orders.problem import sections
 from unsnarl.reproduce.orders.smt import SmtSolver, encode
 from unsnarl.reproduce.orders.solver import solve_order
-from unsnarl.reproduce.orders.answer import Solved
 from unsnarl.reproduce.orders.synthetic import (
     FUNC,
     Machine,

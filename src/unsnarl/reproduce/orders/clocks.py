@@ -39,9 +39,7 @@ def _markers(problem: OrderProblem) -> list[Integers]:
     return [all_of_them[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
 
 
-def _between(
-    problem: OrderProblem, source: Integers, sink: Integers
-) -> tuple[Integers, Integers]:
+def _between(problem: OrderProblem, source: Integers, sink: Integers) -> tuple[Integers, Integers]:
     stamps = problem.value.astype(np.int64)
     cores = problem.object
     before = np.zeros(len(sink), np.int64)  # how many of the sources are proved to be earlier

@@ -181,7 +181,9 @@ class _Reads:
 
 def _exclusions(problem: OrderProblem, known: Known) -> Iterator[str]:
     by_lock: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-    for lock, thread, acquire, release in zip(*map(np.ndarray.tolist, sections(problem)), strict=True):
+    for lock, thread, acquire, release in zip(
+        *map(np.ndarray.tolist, sections(problem)), strict=True
+    ):
         by_lock[lock].append((thread, acquire, release))
     for listed in by_lock.values():
         for i, one in enumerate(listed):

@@ -99,7 +99,9 @@ def threads_of(problem: OrderProblem) -> list[list[Event]]:
         problem.known.tolist(),
         strict=True,
     )
-    events = [Event(Kind(kind), thing, value if known else None) for kind, thing, value, known in columns]
+    events = [
+        Event(Kind(kind), thing, value if known else None) for kind, thing, value, known in columns
+    ]
     return [events[a:b] for a, b in zip(problem.first[:-1], problem.first[1:], strict=True)]
 
 
