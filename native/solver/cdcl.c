@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The search: decide, propagate, learn, go back. Restarts go back only as far as the trouble
- * reaches, and twice as far each time: the rest of a long run is none of its business.
+ * The search: decide, propagate, learn, go back.
+ *
+ * A run is long, but trouble is local: what is decided far behind the search's front is frozen, as
+ * if it were known, so that a lemma of one literal does not undo the whole run. Only if the front
+ * cannot go on is everything thawed, with what was learned meanwhile, and the lag is made longer;
+ * so the search stays complete. Restarts, too, go back only as far as the trouble reaches, and
+ * twice as far each time.
  */
 #include "sat.h"
 #include <string.h>
@@ -10,7 +15,7 @@
 
 struct region {
     int64_t conflicts, patience, furthest;
-    int32_t low, high;
+    int32_t low, high, lag;
 };
 
 static void learn(struct uns_sat *sat, int32_t level) {
@@ -46,7 +51,7 @@ static void mind_region(struct uns_sat *sat, struct region *region) {
         start_region(sat, region);
     } else if (region->conflicts > region->patience) {
         int32_t back = 2 * region->low - region->high;
-        uns_undo(sat, back > 0 ? back : 0);
+        uns_undo(sat, back > sat->frozen ? back : sat->frozen);
         region->patience += region->patience / 4;
         start_region(sat, region);
     }
@@ -57,17 +62,34 @@ static void decide(struct uns_sat *sat, int32_t v) {
     uns_assign(sat, 2 * v + sat->phase[v], UNS_NO_CLAUSE);
 }
 
+static void freeze(struct uns_sat *sat, const struct region *region) {
+    if (uns_decided(sat) - sat->frozen > 2 * region->lag)
+        sat->frozen = uns_decided(sat) - region->lag;
+}
+
+/* Nothing goes with what is frozen; 0 if nothing is. */
+static int thaw(struct uns_sat *sat, struct region *region) {
+    if (!sat->frozen)
+        return 0;
+    uns_thaw(sat);
+    int32_t lag = region->lag < INT32_MAX / 16 ? 8 * region->lag : INT32_MAX / 2;
+    *region = (struct region){.patience = FIRST_PATIENCE, .lag = lag};
+    return 1;
+}
+
 static int search(struct uns_sat *sat) {
-    struct region region = {.patience = FIRST_PATIENCE};
+    struct region region = {.patience = FIRST_PATIENCE, .lag = sat->s->problem->lag};
     int64_t most = MOST_LEARNED;
     while (!sat->wrong) {
         if (!uns_propagate(sat)) {
-            if (!uns_decided(sat))
+            if (uns_decided(sat) > sat->frozen)
+                settle_conflict(sat, &region);
+            else if (!thaw(sat, &region))
                 return 0;
-            settle_conflict(sat, &region);
             continue;
         }
         mind_region(sat, &region);
+        freeze(sat, &region);
         if (sat->learned.count > most) {
             uns_reduce(sat);
             most = sat->learned.count + MOST_LEARNED;
@@ -78,7 +100,7 @@ static int search(struct uns_sat *sat) {
         else if (uns_complete(sat))
             return 1;
         else
-            region = (struct region){.patience = FIRST_PATIENCE};
+            region = (struct region){.patience = FIRST_PATIENCE, .lag = region.lag};
     }
     return 0;
 }

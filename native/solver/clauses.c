@@ -176,3 +176,14 @@ void uns_reduce(struct uns_sat *sat) {
     sat->learned.count = kept;
     forget_dropped(sat);
 }
+
+/* Takes nothing for granted any more; what was learned since may have depended on it. */
+void uns_thaw(struct uns_sat *sat) {
+    uns_undo(sat, 0);
+    if (!sat->frozen)
+        return;
+    for (int64_t i = 0; i < sat->learned.count; i++)
+        uns_clause_at(sat, sat->learned.at[i])->dropped = 1;
+    sat->learned.count = sat->frozen = 0;
+    forget_dropped(sat);
+}

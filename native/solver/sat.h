@@ -70,7 +70,8 @@ struct uns_sat {
     UNS_ARRAY(uint32_t) learned;
     UNS_ARRAY(lit) conflict, lemma;
     int64_t conflicts, clauses, wasted;
-    int wrong; /* contradicted without any decision */
+    int32_t frozen; /* levels that are taken for granted (cdcl.c) */
+    int wrong;      /* contradicted without any decision */
 
     /* graph.c: an order that the known edges and those of true literals keep. */
     int32_t *rank, *at_rank;    /* of events, and back */
@@ -120,6 +121,7 @@ uint32_t uns_clause_new(struct uns_sat *sat, const lit *at, int32_t size, int le
 int uns_propagate(struct uns_sat *sat); /* 0: sat->conflict tells why */
 void uns_undo(struct uns_sat *sat, int32_t level);
 void uns_reduce(struct uns_sat *sat);
+void uns_thaw(struct uns_sat *sat);
 
 /* analysis.c: makes sat->lemma of sat->conflict; returns the level to go back to. */
 int32_t uns_analyse(struct uns_sat *sat);

@@ -25,6 +25,7 @@ from unsnarl.reproduce.orders.synthetic import FUNC, LOOP, Machine, contradicted
 SOLVERS: dict[str, OrderSolver] = {
     "native": NativeSolver(),
     "native-cdcl": NativeSolver(steps=0),
+    "native-freezing": NativeSolver(steps=0, lag=1),
     "z3": SmtSolver(),
     "z3-no-bounds": SmtSolver(bounds=False),
 }

@@ -26,6 +26,7 @@ from unsnarl.reproduce.orders.synthetic import FUNC, LOOP, Machine, simulate
 
 NATIVE = NativeSolver()
 CDCL = NativeSolver(steps=0)
+FREEZING = NativeSolver(steps=0, lag=1)
 SMT = SmtSolver()
 TIME = 60.0
 CELLS, LOCKS, VALUES, CORES = 3, 2, 3, 2
@@ -96,7 +97,7 @@ def test_what_was_executed_has_an_order(
     problem = run.problem()
     first = problem.first.tolist()
     assert violation(problem, [first[thread] + place for thread, place in run.order]) is None
-    for solver in (NATIVE, CDCL):
+    for solver in (NATIVE, CDCL, FREEZING):
         assert isinstance(solve_order(problem, solver, TIME), Solved)
 
 
@@ -127,8 +128,8 @@ def _balanced(listed: list[Event]) -> list[Event]:
             held.add(event.object)
         elif event.kind == Kind.CLOCK:
             stamp += event.value or 0
-            event = event._replace(value=stamp)
-        balanced.append(event)
+        stamped = event.kind == Kind.CLOCK
+        balanced.append(event._replace(value=stamp) if stamped else event)
     return balanced
 
 
@@ -144,7 +145,7 @@ problems = st.builds(
 @given(problems)
 def test_solvers_agree_with_trying_all_orders(problem: OrderProblem) -> None:
     expected = Unsatisfiable if any_order(problem) is None else Solved
-    for solver in (NATIVE, CDCL, SMT):
+    for solver in (NATIVE, CDCL, FREEZING, SMT):
         assert isinstance(solve_order(problem, solver, TIME), expected), solver.name
 
 
@@ -172,5 +173,5 @@ def test_solvers_agree_on_corrupted_runs(
     problem = replace(problem, value=value, initial=problem.initial if known else {})
     expected = type(solve_order(problem, SMT, TIME))
     assert expected is not TimedOut
-    for solver in (NATIVE, CDCL):
+    for solver in (NATIVE, CDCL, FREEZING):
         assert isinstance(solve_order(problem, solver, TIME), expected)

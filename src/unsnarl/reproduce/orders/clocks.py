@@ -8,6 +8,8 @@ by a third core would add its width. The guesses use the middle of the ranges an
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,7 +38,7 @@ def _markers(problem: OrderProblem) -> list[Integers]:
     """The clock events of each thread."""
     all_of_them = problem.of(Kind.CLOCK)
     ends = np.searchsorted(all_of_them, problem.first)
-    return [all_of_them[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [all_of_them[a:b] for a, b in pairwise(ends)]
 
 
 def _between(problem: OrderProblem, source: Integers, sink: Integers) -> tuple[Integers, Integers]:

@@ -33,17 +33,19 @@ class NativeSolver:
     """Clock pruning, saturation, a short frontier search, CDCL over orders (docs/adr/0020).
 
     `steps` limits the frontier search; by default it grows with the problem, 0 leaves it out.
+    `lag` is how many of CDCL's decisions are kept open behind its front before it goes back for
+    the others. Neither changes an answer.
     """
 
     name = "native"
 
-    def __init__(self, steps: int = -1) -> None:
-        self.steps = steps
+    def __init__(self, steps: int = -1, lag: int = 1000) -> None:
+        self.steps, self.lag = steps, lag
         self.effort = Effort()
 
     def solve(self, problem: OrderProblem, seconds: float) -> Answer:
         """An order, the proof that there is none, or neither in the given time."""
-        answer = _core.solve_order(*_columns(problem), seconds, self.steps)
+        answer = _core.solve_order(*_columns(problem), seconds, self.steps, self.lag)
         status, stage, event, order, effort = answer
         self.effort = Effort(*effort)
         if status == SOLVED:
