@@ -33,7 +33,7 @@ static void learn(struct uns_sat *sat, int32_t level) {
 static void settle_conflict(struct uns_sat *sat, struct region *region) {
     int32_t here = uns_decided(sat), level = uns_analyse(sat);
     learn(sat, level);
-    sat->conflicts++;
+    sat->answer->conflicts++;
     region->conflicts++;
     region->low = level < region->low ? level : region->low;
     region->high = here > region->high ? here : region->high;
@@ -109,6 +109,7 @@ int uns_cdcl(struct uns_state *s, int32_t *order, struct uns_order_answer *answe
     struct uns_sat *sat = UNS_NEW(s->pool, struct uns_sat, 1);
     sat->s = s;
     sat->pool = s->pool;
+    sat->answer = answer;
     sat->increment = 1;
     uns_graph_init(sat);
     uns_encode(sat);
@@ -116,8 +117,5 @@ int uns_cdcl(struct uns_state *s, int32_t *order, struct uns_order_answer *answe
     int found = search(sat);
     if (found)
         memcpy(order, sat->at_rank, (size_t)s->problem->events * sizeof *order);
-    answer->variables = sat->variables;
-    answer->clauses = sat->clauses;
-    answer->conflicts = sat->conflicts;
     return found;
 }

@@ -38,7 +38,7 @@ uint32_t uns_clause_new(struct uns_sat *sat, const lit *at, int32_t size, int le
     if (learned)
         UNS_PUSH(sat->pool, sat->learned, (uint32_t)begin);
     else
-        sat->clauses++;
+        sat->answer->clauses++;
     return (uint32_t)begin;
 }
 

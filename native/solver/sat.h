@@ -53,6 +53,7 @@ struct uns_misread {
 struct uns_sat {
     struct uns_state *s;
     struct uns_pool *pool;
+    struct uns_order_answer *answer; /* counts, so that they are told when time is over, too */
     int32_t variables, room;
     int8_t *value;          /* of literals: 1, -1 or 0 */
     int32_t *source, *sink; /* of literals: the edge, or -1 */
@@ -69,7 +70,6 @@ struct uns_sat {
     UNS_ARRAY(uint32_t) arena;
     UNS_ARRAY(uint32_t) learned;
     UNS_ARRAY(lit) conflict, lemma;
-    int64_t conflicts, clauses, wasted;
     int32_t frozen; /* levels that are taken for granted (cdcl.c) */
     int wrong;      /* contradicted without any decision */
 
