@@ -50,7 +50,6 @@ static inline int uns_differs(const struct uns_state *s, int32_t a, int32_t b) {
 
 /* choices.c */
 int32_t uns_lower(const struct uns_state *s, const struct uns_group *g, int32_t event);
-int32_t uns_first_after(const struct uns_state *s, const struct uns_group *g, int32_t event);
 int32_t uns_choices(struct uns_state *s, int32_t read);
 
 /* saturation.c: 0 if there is no order. */

@@ -58,7 +58,7 @@ class NativeSolver:
 def _columns(problem: OrderProblem) -> tuple[NDArray[Any], ...]:
     access, cell, begun, initial = _cells(problem)
     own = sections(problem)
-    locks = np.unique(own.lock)
+    begins = np.flatnonzero(np.diff(own.lock, prepend=-1, append=-1)) if len(own.lock) else [0]
     pairs = [orders_of_threads(problem), clock_orders(problem)]
     sources, sinks = (np.concatenate(part) for part in zip(*pairs, strict=True))
     return (
@@ -68,7 +68,7 @@ def _columns(problem: OrderProblem) -> tuple[NDArray[Any], ...]:
         np.ascontiguousarray(problem.value),
         begun,
         initial,
-        np.append(np.searchsorted(own.lock, locks), len(own.lock)).astype(np.int32),
+        np.asarray(begins, np.int32),
         own.acquire.astype(np.int32),
         own.release.astype(np.int32),
         sources.astype(np.int32),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,40 +24,49 @@ from unsnarl.reproduce.orders.problem import Kind, OrderProblem, sections
 
 
 class SmtSolver:
-    """z3 on the encoding; `bounds` are figure 8(c)'s ranges of places."""
+    """z3 on the encoding; `bounds` are figure 8(c)'s ranges of places.
+
+    `seconds` tells the processor time of the last problem: text written, read, solved.
+    """
 
     name = "z3"
 
     def __init__(self, bounds: bool = True) -> None:
         self.bounds = bounds
-        self.seconds = {"build": 0.0, "parse": 0.0, "solve": 0.0}
+        self.seconds: dict[str, float] = {}
 
     def solve(self, problem: OrderProblem, seconds: float) -> Answer:
-        """z3's answer; building and reading the text counts, too."""
-        z3 = _z3()
-        started = time.monotonic()
+        """z3's answer; writing and reading the text counts, too."""
+        deadline = time.monotonic() + seconds
+        self.seconds = {}
         try:
-            text = encode(problem, self.bounds, started + seconds)
+            text = self._timed("write", lambda: encode(problem, self.bounds, deadline))
         except TimeoutError:
             return TimedOut(seconds)
         if text is None:
             return Unsatisfiable(by="encoding")
-        built = time.monotonic()
+        return self.solve_text(problem, text, deadline) or TimedOut(seconds)
+
+    def solve_text(self, problem: OrderProblem, text: str, deadline: float) -> Answer | None:
+        """The answer to an encoding; None if the time is over first."""
+        z3 = _z3()
         solver = z3.SolverFor("QF_IDL")
-        solver.from_string(text)
-        parsed = time.monotonic()
-        left = seconds - (parsed - started)
+        self._timed("read", lambda: solver.from_string(text))
+        left = deadline - time.monotonic()
         if left <= 0:
-            return TimedOut(seconds)
+            return None
         solver.set("timeout", max(1, int(1000 * left)))
-        status = solver.check()
-        done = time.monotonic()
-        self.seconds = {"build": built - started, "parse": parsed - built, "solve": done - parsed}
+        status = self._timed("solve", solver.check)
         if status == z3.unsat:
             return Unsatisfiable(by="z3")
-        if status != z3.sat:
-            return TimedOut(seconds)
-        return Solved(_order(problem, solver.model()), by="z3")
+        return Solved(_order(problem, solver.model()), by="z3") if status == z3.sat else None
+
+    def _timed(self, what: str, work: Callable[[], Any]) -> Any:
+        start = time.process_time()
+        try:
+            return work()
+        finally:
+            self.seconds[what] = time.process_time() - start
 
 
 def _z3() -> Any:
@@ -77,7 +86,7 @@ def _order(problem: OrderProblem, model: Any) -> Any:
     for declared in model.decls():
         if declared.name().startswith("e"):
             places[int(declared.name()[1:])] = model[declared].as_long()
-    # Events at one place do not depend on one another, except in nothing: a thread's are apart.
+    # Events at one place do not depend on one another; a thread's are never at one.
     return np.lexsort((np.arange(problem.size), places))
 
 
