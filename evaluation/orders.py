@@ -9,7 +9,6 @@ its check alone, of ours everything.
 from __future__ import annotations
 
 import argparse
-import math
 import platform
 import statistics
 import sys
@@ -18,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from evaluation import markdown
 from evaluation.draws import REPOSITORY
@@ -39,22 +39,28 @@ PAPER = (
 )
 
 
+class Spent(NamedTuple):
+    """Processor time for a problem; if it was out of time, what it had spent until then."""
+
+    late: bool
+    seconds: float
+
+
 @dataclass(frozen=True)
 class Row:
-    """Seconds of one size, medians over the seeds; infinite if half of them took too long."""
+    """The times of one size, medians over the seeds."""
 
     accesses: int
-    nost: float
-    impl: float
-    clocks: dict[str, float]  # CLAP-tc by level
-    ours: float
-    ours_with_clocks: float
+    nost: Spent
+    impl: Spent
+    clocks: dict[str, Spent]  # CLAP-tc by level
+    ours: Spent
+    ours_with_clocks: Spent
 
     @property
     def saved(self) -> float:
-        """The least share of z3's time that the clocks save; at least, if it ran out of time."""
-        slowest = max(self.clocks.values())
-        return 1 - slowest / min(self.impl, LIMIT)
+        """The share of z3's time that the clocks save at the slowest level."""
+        return 1 - max(spent.seconds for spent in self.clocks.values()) / self.impl.seconds
 
 
 def measure(accesses: int, seeds: Iterable[int]) -> Row:
@@ -63,41 +69,40 @@ def measure(accesses: int, seeds: Iterable[int]) -> Row:
     plain = [trace.problem() for trace in traces]
     return Row(
         accesses,
-        nost=statistics.median(map(_nost, plain)),
-        impl=statistics.median(map(_z3, plain)),
+        nost=statistics.median_low(map(_nost, plain)),
+        impl=statistics.median_low(map(_z3, plain)),
         clocks={
-            level: statistics.median(_z3(trace.problem(periods)) for trace in traces)
+            level: statistics.median_low(_z3(trace.problem(periods)) for trace in traces)
             for level, periods in LEVELS.items()
         },
-        ours=statistics.median(map(_ours, plain)),
-        ours_with_clocks=statistics.median(_ours(trace.problem(FUNC)) for trace in traces),
+        ours=statistics.median_low(map(_ours, plain)),
+        ours_with_clocks=statistics.median_low(_ours(trace.problem(FUNC)) for trace in traces),
     )
 
 
-def _z3(problem: OrderProblem) -> float:
+def _z3(problem: OrderProblem) -> Spent:
     solver = SmtSolver()
     found = solve_order(problem, solver, LIMIT)
-    return solver.seconds["solve"] if isinstance(found, Solved) else math.inf
+    return Spent(not isinstance(found, Solved), solver.seconds.get("solve", 0.0))
 
 
-def _ours(problem: OrderProblem) -> float:
+def _ours(problem: OrderProblem) -> Spent:
     start = time.process_time()
     found = NativeSolver().solve(problem, LIMIT)
-    seconds = time.process_time() - start
-    return seconds if isinstance(found, Solved) else math.inf
+    return Spent(not isinstance(found, Solved), time.process_time() - start)
 
 
-def _nost(problem: OrderProblem) -> float:
+def _nost(problem: OrderProblem) -> Spent:
     """Near-optimal solving time: the answer is part of the question."""
     found = solve_order(problem, NativeSolver(), LIMIT)
     text = encode(problem)
     if not isinstance(found, Solved) or text is None:
-        return math.inf
+        raise RuntimeError("a problem with a hidden order was not solved")
     order = found.order.tolist()
     answer = [f"(assert (< e{a} e{b}))" for a, b in pairwise(order)]
     solver = SmtSolver()
-    solver.solve_text(problem, "\n".join([text, *answer]), time.monotonic() + LIMIT)
-    return solver.seconds["solve"]
+    done = solver.solve_text(problem, "\n".join([text, *answer]), time.monotonic() + LIMIT)
+    return Spent(done is None, solver.seconds["solve"])
 
 
 def page(rows: Sequence[Row], seeds: int, command: str) -> str:
@@ -125,19 +130,19 @@ def page(rows: Sequence[Row], seeds: int, command: str) -> str:
 
 
 def _cells(row: Row) -> tuple[object, ...]:
-    def parts(seconds: float) -> str:
-        return f"> {LIMIT / row.nost:.0f}x" if math.isinf(seconds) else _times(seconds / row.nost)
+    def parts(spent: Spent) -> str:
+        return ("more than " if spent.late else "") + _times(spent.seconds / row.nost.seconds)
 
-    least = "at least " if math.isinf(row.impl) else ""
+    least = "at least " if row.impl.late else ""
     return (
         row.accesses,
-        f"{1000 * row.nost:.1f}",
+        f"{1000 * row.nost.seconds:.1f}",
         parts(row.impl),
-        *(parts(seconds) for seconds in row.clocks.values()),
+        *(parts(spent) for spent in row.clocks.values()),
         f"{least}{100 * row.saved:.1f} %",
         parts(row.ours),
         parts(row.ours_with_clocks),
-        _times(row.clocks["FUNC"] / row.ours_with_clocks),
+        _times(row.clocks["FUNC"].seconds / row.ours_with_clocks.seconds),
     )
 
 
@@ -147,13 +152,15 @@ def _times(ratio: float) -> str:
 
 def _growth(rows: Sequence[Row]) -> str:
     first, last = rows[0], rows[-1]
-    impl = min(last.impl, LIMIT) / first.impl
-    least = "more than " if math.isinf(last.impl) else ""
-    clocks = last.clocks["FUNC"] / first.clocks["FUNC"]
+
+    def grows(one: Spent, two: Spent) -> str:
+        return ("more than " if two.late else "") + _times(two.seconds / one.seconds)
+
     return (
-        f"From {first.accesses} to {last.accesses} accesses CLAP-impl's time grows {least}"
-        f"{impl:.0f}x, CLAP-tc's at FUNC {clocks:.0f}x, ours {last.ours / first.ours:.0f}x without "
-        f"clocks and {last.ours_with_clocks / first.ours_with_clocks:.0f}x at FUNC."
+        f"From {first.accesses} to {last.accesses} accesses CLAP-impl's time grows "
+        f"{grows(first.impl, last.impl)}, CLAP-tc's at FUNC "
+        f"{grows(first.clocks['FUNC'], last.clocks['FUNC'])}, ours {grows(first.ours, last.ours)} "
+        f"without clocks and {grows(first.ours_with_clocks, last.ours_with_clocks)} at FUNC."
     )
 
 

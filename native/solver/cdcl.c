@@ -57,9 +57,21 @@ static void mind_region(struct uns_sat *sat, struct region *region) {
     }
 }
 
+/* Of two orders, the one that the order at hand has already: it closes no circle. */
+static lit preferred(const struct uns_sat *sat, int32_t v) {
+    lit a = 2 * v, b = a + 1;
+    if (sat->source[b] >= 0) {
+        if (sat->rank[sat->source[a]] < sat->rank[sat->sink[a]])
+            return a;
+        if (sat->rank[sat->source[b]] < sat->rank[sat->sink[b]])
+            return b;
+    }
+    return a + sat->phase[v];
+}
+
 static void decide(struct uns_sat *sat, int32_t v) {
     UNS_PUSH(sat->pool, sat->levels, (int32_t)sat->trail.count);
-    uns_assign(sat, 2 * v + sat->phase[v], UNS_NO_CLAUSE);
+    uns_assign(sat, preferred(sat, v), UNS_NO_CLAUSE);
 }
 
 static void freeze(struct uns_sat *sat, const struct region *region) {

@@ -7,7 +7,8 @@
  * It only finds orders: states are remembered by hashes, so its giving up proves nothing.
  */
 #include "frontier.h"
-#define MOST_THREADS 4 /* beyond that it explodes (measured in the prototype) */
+#define MOST_THREADS 4  /* beyond that it explodes (measured in the prototype) */
+#define WORTH        10 /* if fewer than one in so many reads is open, CDCL is done sooner */
 
 static int is_enabled(const struct uns_front *f, int32_t e) {
     const struct uns_closure *c = &f->s->closure;
@@ -141,8 +142,13 @@ static int search(struct uns_front *f) {
     return f->done.count == p->events;
 }
 
+static int is_worth_it(const struct uns_state *s) {
+    int few = s->problem->steps < 0 && s->reads.count * WORTH < s->all_reads;
+    return s->problem->threads <= MOST_THREADS && s->problem->steps && !few;
+}
+
 int uns_frontier(struct uns_state *s, int32_t *order) {
-    if (s->problem->threads > MOST_THREADS || !s->problem->steps)
+    if (!is_worth_it(s))
         return 0;
     struct uns_front f = {.s = s};
     uns_front_init(&f);

@@ -176,6 +176,7 @@ static int saturate_locks(struct uns_state *s) {
 }
 
 int uns_saturate(struct uns_state *s, struct uns_order_answer *answer) {
+    s->all_reads = s->reads.count;
     for (answer->rounds = 0; answer->rounds < MOST_ROUNDS; answer->rounds++) {
         if (!uns_closure_build(s->pool, &s->closure))
             return 0;

@@ -26,7 +26,8 @@ struct uns_state {
     struct uns_group *groups;
     uint8_t *begun; /* of each cell: its first value is known, or was found out */
     uint64_t *initial;
-    UNS_ARRAY(int32_t) reads; /* with values, and not settled yet, by time */
+    int64_t all_reads;
+    UNS_ARRAY(int32_t) reads; /* with values, and not settled yet */
 
     /* The choices of the read looked at last. */
     struct uns_span *spans; /* by the cell's groups */

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 
 import pytest
@@ -156,6 +157,46 @@ def test_corrupted_machines_have_none(solver: OrderSolver, seed: int) -> None:
     impossible(solver, contradicted(trace.problem(), seed))
     impossible(solver, contradicted(trace.problem(FUNC), seed))
     impossible(solver, misread(trace.problem(FUNC), seed))
+
+
+def one_off(seed: int) -> OrderProblem:
+    """A hidden order on two cells with one read's value changed to another that was written."""
+    problem = simulate(Machine(24, 3, cells=2, values=3, seed=seed)).problem()
+    value = problem.value.copy()
+    read = random.Random(seed).choice(problem.of(READ).tolist())
+    value[read] = (value[read] + 1) % 3
+    return replace(problem, value=value)
+
+
+# Chosen among 4000 seeds: those that took our CDCL the most conflicts.
+SEARCHED = (2546, 804, 3033, 416, 634)
+
+
+@pytest.mark.parametrize("seed", SEARCHED)
+def test_what_only_a_search_can_refute(solver: OrderSolver, seed: int) -> None:
+    impossible(solver, one_off(seed))
+
+
+def test_these_are_refuted_by_search() -> None:
+    solver = NativeSolver(steps=0)
+    for seed in SEARCHED:
+        assert impossible(solver, one_off(seed)).by == "cdcl"
+        assert solver.effort.conflicts > 1
+
+
+def test_the_stage_that_answers_is_told() -> None:
+    hot = simulate(Machine(400, 4, cells=8, seed=3)).problem(FUNC)
+    by = [solve_order(hot, NativeSolver(steps), TIME) for steps in (10**9, 0)]
+    assert [one.by for one in by if isinstance(one, Solved)] == ["frontier", "cdcl"]
+
+
+def test_more_is_told_when_an_order_breaks_it(solver: OrderSolver) -> None:
+    # More interfering writes and sections than are told at once (MOST_AT_ONCE in native/solver).
+    size = 8 if isinstance(solver, SmtSolver) else 200
+    writer = [Event(WRITE, 1, value) for value in range(1, size)]
+    section = [Event(ACQUIRE, 9), Event(RELEASE, 9)]
+    both = [[*writer, *(section * size)], [Event(READ, 1, size // 2), *(section * size)]]
+    solved(solver, problem_of([*both, [Event(WRITE, 1, size // 2)]], {1: 0}))
 
 
 def test_out_of_time_is_not_impossible(solver: OrderSolver) -> None:

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from unsnarl import _core
 from unsnarl.reproduce.orders.answer import Answer, Solved, TimedOut, Unsatisfiable
 from unsnarl.reproduce.orders.clocks import clock_orders, guesses
-from unsnarl.reproduce.orders.problem import Kind, OrderProblem, orders_of_threads, sections
+from unsnarl.reproduce.orders.problem import (
+    Integers,
+    Kind,
+    OrderProblem,
+    orders_of_threads,
+    sections,
+)
 
 SOLVED, UNSATISFIABLE = 0, 1
 STAGES = ("saturation", "frontier", "cdcl")  # enum uns_order_stage
@@ -83,9 +89,21 @@ def _cells(problem: OrderProblem) -> tuple[NDArray[Any], ...]:
     access[(problem.kind == Kind.READ) & problem.known] = READS
     access[problem.kind == Kind.WRITE] = WRITES
     events = np.flatnonzero(access)
-    names, numbers = np.unique(problem.object[events], return_inverse=True)
+    names, numbers = _numbered(problem.object[events])
     cell = np.full(problem.size, -1, np.int32)
     cell[events] = numbers
     firsts = [problem.initial.get(name) for name in names.tolist()]
     begun = np.array([first is not None for first in firsts], np.uint8)
     return access, cell, begun, np.array([first or 0 for first in firsts], np.uint64)
+
+
+def _numbered(names: Integers) -> tuple[Integers, Integers]:
+    """The different names, sorted, and of each name which one of them it is."""
+    span = int(names.max() - names.min()) + 1 if len(names) else 0
+    if not 0 < span < 4 * len(names):
+        return np.unique(names, return_inverse=True)
+    # Cells that were numbered already need no sorting.
+    low = names.min()
+    used = np.zeros(span, np.bool_)
+    used[names - low] = True
+    return np.flatnonzero(used) + low, (np.cumsum(used) - 1)[names - low]
