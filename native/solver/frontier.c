@@ -10,14 +10,6 @@
 #define MOST_THREADS 4  /* beyond that it explodes (measured in the prototype) */
 #define WORTH        10 /* if fewer than one in so many reads is open, CDCL is done sooner */
 
-static int is_enabled(const struct uns_front *f, int32_t e) {
-    const struct uns_closure *c = &f->s->closure;
-    for (int32_t i = c->incoming[e]; i >= 0; i = c->edges.at[i].next)
-        if (f->next[c->thread[c->edges.at[i].source]] <= c->edges.at[i].source)
-            return 0;
-    return 1;
-}
-
 static int destroys(const struct uns_front *f, int32_t write) {
     const struct uns_order_problem *p = f->s->problem;
     const int32_t *heads = f->heads + (int64_t)p->cell[write] * p->threads;
@@ -37,7 +29,7 @@ static int fits(const struct uns_front *f, int32_t read) {
 
 static int can_do(const struct uns_front *f, int32_t e) {
     const struct uns_order_problem *p = f->s->problem;
-    if (!is_enabled(f, e))
+    if (!uns_is_open(&f->s->closure, f->next, e))
         return 0;
     if (p->access[e] == UNS_READS)
         return fits(f, e);

@@ -58,7 +58,6 @@ int uns_saturate(struct uns_state *s, struct uns_order_answer *answer);
 
 /* merge.c */
 void uns_merge(struct uns_state *s, int32_t *order);
-int32_t uns_first_misread(struct uns_state *s, const int32_t *order);
 
 /* frontier.c, cdcl.c */
 int uns_frontier(struct uns_state *s, int32_t *order);
