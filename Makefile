@@ -8,7 +8,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard native/*/*.c native/*/*.h native/include/unsnarl/*.h native/packages/*) CMakeLists.txt pyproject.toml
+NATIVE := $(wildcard native/*/*.c native/*/*.h native/*/*.s native/include/unsnarl/*.h native/packages/*) CMakeLists.txt pyproject.toml
 KERNELS := $(wildcard benchmarks/native_kernels/*.[ch])
 OTHERS := $(shell tools/other-pythons)
 

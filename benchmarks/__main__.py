@@ -27,6 +27,7 @@ NAMES = (
     "switching",
     "clocks",
     "recording",
+    "orders",
 )
 
 

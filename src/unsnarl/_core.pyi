@@ -6,6 +6,8 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, SupportsIndex
 
+from numpy.typing import NDArray
+
 class Site:
     id: int
     kind: int
@@ -69,6 +71,9 @@ def track(
     shadow: bool = False,
     /,
 ) -> tuple[bytes, bytes]: ...
+def solve_order(
+    *columns_seconds_steps_lag: NDArray[Any] | float,
+) -> tuple[int, int, int, bytes, tuple[int, int, int, int]]: ...
 def thread_new(name: str, daemon: bool, /) -> object: ...
 def thread_begin(record: object, /) -> None: ...
 def thread_end() -> None: ...
