@@ -4,6 +4,7 @@
  */
 #define _GNU_SOURCE
 #include "probe.h"
+#include <sys/resource.h>
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -21,6 +22,7 @@ struct started {
     struct uns_lock ended;
     pthread_t handle;
     int detached, cancelled;
+    size_t stack;     /* its bytes */
     sigset_t signals; /* that are blocked: a thread that is not known yet can handle none */
     struct started *next;
 };
@@ -122,21 +124,26 @@ void uns_c_watch_threads(void) {
     uns_c_watch_this_thread();
 }
 
-/* Its stack was another's, perhaps. Under the gate that is looked up word by word: so much of it.
- */
-#define FRESH_STACK 16384u
+/* Its stack was another's, perhaps. Most of what a thread uses of it is near its beginning; half of
+ * it is its own for certain. (pthread_getattr_np would know the rest, but asks for memory.) Under
+ * the gate every word is looked up: fewer of them. */
+#define FRESH_STACK       (256u << 10)
+#define FRESH_STACK_GATED (16u << 10)
 static void void_stack(void) {
-    pthread_attr_t attributes;
-    void *low;
-    size_t size;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
-    if (!uns_c_on() || pthread_getattr_np(pthread_self(), &attributes))
-        return;
-    pthread_attr_getstack(&attributes, &low, &size);
-    pthread_attr_destroy(&attributes);
-    size = here - (uintptr_t)low;
-    size = uns_c_shadow.words || size < FRESH_STACK ? size : FRESH_STACK;
+    size_t most = uns_c_shadow.words ? FRESH_STACK : FRESH_STACK_GATED;
+    size_t size = mine->stack / 2 < most ? mine->stack / 2 : most;
     uns_c_fresh((const void *)(here - size), size);
+}
+
+static size_t stack_of(const pthread_attr_t *attributes) {
+    size_t size = 0;
+    struct rlimit limit;
+    if (attributes)
+        pthread_attr_getstacksize(attributes, &size);
+    if (!size && getrlimit(RLIMIT_STACK, &limit) == 0)
+        size = (size_t)limit.rlim_cur; /* libc's default; without a limit it is more than enough */
+    return size;
 }
 
 static void *run(void *argument) {
@@ -167,6 +174,7 @@ static int start(pthread_t *handle, const pthread_attr_t *attributes, const stru
     one->c11_routine = as->c11_routine;
     one->argument = as->argument;
     one->detached = is_detached(attributes);
+    one->stack = stack_of(attributes);
     sigset_t every, before;
     sigfillset(&every);
     pthread_sigmask(SIG_SETMASK, &every, &before);

@@ -15,6 +15,7 @@ from tests.integration.compiling import FAMILIES
 from tests.integration.native_programs import build
 
 from unsnarl.model.site import Op
+from unsnarl.reproduce.clocks import machine, stored
 from unsnarl.runfile import SiteTable, pieces, read_run
 
 LEVELS = ("sync", "func", "block", "access")
@@ -272,6 +273,18 @@ def test_results_are_unchanged(program):
         done = record(program.parent, "--level", level, "--fail-if", plain.strip(), "--values",
                       "--", program, "3")  # fmt: skip
         assert done.returncode == 1, done  # the output is the one that is looked for
+
+
+def test_damaged_clocks_are_told_and_done_without(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    kept = stored.path_for(machine.read())
+    assert kept is not None
+    kept.parent.mkdir(parents=True)
+    kept.write_text("no json")
+    (tmp_path / "adding.py").write_text(ADDING)
+    done = record(tmp_path, "--", "adding.py", "2", "end")
+    assert "[clocks-damaged]" in done.stderr
+    assert (done.returncode, done.stdout.count("events")) == (0, 1), done.stdout
 
 
 def test_a_level_that_the_program_was_not_built_for_is_refused(tmp_path):

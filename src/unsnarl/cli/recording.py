@@ -27,6 +27,7 @@ from unsnarl.errors import (
     EXIT_OK,
     UnsnarlError,
     UsageError,
+    warn,
 )
 from unsnarl.model.record import Recorded
 from unsnarl.reproduce.clocks import machine, stored
@@ -164,7 +165,12 @@ class RecordSession:
 
 def _clocks() -> dict[str, Any]:
     """What was measured since the machine was started; `unsnarl clocks` can do so later, too."""
-    found = stored.load(machine.read())
+    try:
+        found = stored.load(machine.read())
+    except ValueError as error:
+        hint = "run `unsnarl clocks --again`"
+        warn("clocks-damaged", f"what was kept of the clocks cannot be read: {error}", hint)
+        found = None
     return {} if found is None else msgspec.to_builtins(found)
 
 
