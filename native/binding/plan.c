@@ -196,6 +196,7 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
                     .window_size = (unsigned)number(run, "window_size", UNS_WINDOW_DEFAULT),
                     .first_write = first_write_of(rule)},
         .site_limit = (uint32_t)number(run, "site_limit", uns_site_watermark() + UNS_LATE_SITES),
+        .follows = text(run, "sketch", NULL),
         .file = text(run, "file", NULL),
     };
     if (plan->tracker.context_size > UNS_CONTEXT_MAX ||

@@ -32,6 +32,7 @@ struct uns_pending {
     int (*ready)(void *about);
     void *about;
     uint64_t stirred, ask_again; /* when it was asked last, when it will be again: see choose.c */
+    int silent; /* a stop of a sketch: schedules do not know it */
 };
 
 enum uns_state {
@@ -80,7 +81,8 @@ struct uns_thread {
     _Alignas(64) uint32_t granted; /* futex word: grant + 1 once the token is ours */
     enum uns_state state;
     struct uns_pending pending;
-    uint32_t held; /* by a rule: not to be chosen */
+    uint32_t held; /* by a rule or a sketch: not to be chosen */
+    struct uns_track *track; /* where it stands in a sketch that is followed, or NULL */
     enum uns_call called;
     uint64_t passes; /* bit per rule: may enter although a guard is held */
     uint64_t pos_priority;
@@ -205,7 +207,7 @@ struct uns_rule {
 /* Everything a run is told. Arrays must live as long as the run. */
 struct uns_plan {
     enum uns_plan_kind kind;
-    const char *strategy; /* "walk", "pct", "pos", "surw" */
+    const char *strategy; /* "walk", "pct", "pos", "surw", "sketch" */
     uint64_t seed;
     int any_access; /* the free switching mode: every access may switch */
     uint32_t depth;
@@ -228,7 +230,8 @@ struct uns_plan {
     uint32_t capture_length;
     struct uns_match stop; /* where a debugger is to stop; its points are those of places */
     int debugged;
-    const char *file; /* the run file to write */
+    const char *follows; /* a file with a sketch (gate/sketch.h) that a gated run keeps to */
+    const char *file;    /* the run file to write */
 };
 
 struct uns_runtime {
