@@ -385,6 +385,11 @@ void uns_gate_sketch(struct uns_thread *t, uint32_t point) {
     uns_sketch_did(t, point);
 }
 
+void uns_gate_touched(struct uns_thread *t, uint64_t cell, int write) {
+    if (UNS_UNLIKELY(uns_gate.sketch) && uns_rt.tracing)
+        uns_trace_event(t, UNS_POINT(0, write ? UNS_EXIT : UNS_ENTER), cell);
+}
+
 void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {
     if (uns_rt.gated &&
         uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites,

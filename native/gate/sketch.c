@@ -41,16 +41,19 @@ static const struct uns_sketch_event *event_of(const struct uns_track *track, ui
     return &sketch.events[track->thread->first + at];
 }
 
+/* Once more what it has just done: one operation of the program's in two steps. */
+static int repeats(const struct uns_track *track, uint32_t point) {
+    uint32_t at = track->passed;
+    return at && event_of(track, at - 1)->point == point &&
+           (at == track->thread->length || event_of(track, at)->point != point);
+}
+
 /* Which of its events this is, or would be. */
 static uint32_t match(const struct uns_track *track, uint32_t point) {
     uint32_t end = track->passed + AHEAD, length = track->thread->length;
     for (uint32_t at = track->passed; at < length && at < end; at++)
         if (event_of(track, at)->point == point)
-            /* Once more what it has just done is one operation of the program's in two steps. */
-            return at > track->passed && track->passed &&
-                           event_of(track, track->passed - 1)->point == point
-                       ? NONE
-                       : at;
+            return repeats(track, point) ? NONE : at;
     return NONE;
 }
 
@@ -106,16 +109,18 @@ int uns_sketch_release(void) {
 
 void uns_sketch_did(struct uns_thread *t, uint32_t point) {
     struct uns_track *track = t->track;
-    uint32_t at = track ? match(track, point) : NONE;
-    if (at == NONE)
+    if (!track || repeats(track, point) || track->passed == track->thread->length)
         return;
+    uint32_t at = match(track, point);
     uns_gate_lock();
-    if (at > track->passed)
+    if (at != track->passed)
         diverged();
-    track->passed = at + 1;
-    sketch.passed++;
-    t->streak = 0;
-    uns_rt.counters[UNS_COUNT_SKETCH_PASSED]++;
+    if (at != NONE) {
+        track->passed = at + 1;
+        sketch.passed++;
+        t->streak = 0;
+        uns_rt.counters[UNS_COUNT_SKETCH_PASSED]++;
+    }
     uns_gate_unlock();
     if (uns_rt.tracing) /* for whoever reads the trace: where the thread stands in the sketch */
         uns_trace_event(t, UNS_POINT(0, UNS_BLOCK), track->passed);

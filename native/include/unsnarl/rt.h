@@ -318,6 +318,8 @@ UNS_API uint32_t uns_placed(uint32_t point); /* the point of the first site of i
 UNS_API uint32_t uns_occurrence(const struct uns_thread *t, uint32_t point);
 /* Marks a second cell that the same operation touches; no switch point of its own. */
 UNS_API void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell);
+/* ... and, in the trace of a run that follows a sketch, one that the latest operation touched. */
+UNS_API void uns_gate_touched(struct uns_thread *t, uint64_t cell, int write);
 UNS_API void uns_lock_made(struct uns_lock *lock, uint32_t flags);
 /* `inside`: a library's own lock; one call of the target's is one switch point, not many. Or
  * UNS_STAYS: no switch point at all, as long as the lock is free. */

@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 
 from unsnarl.experiments.constraints import Constraint, Event
-from unsnarl.experiments.orders import conflicts
 from unsnarl.model.site import Op
 from unsnarl.reproduce.pres.traced import Traced, Window
 
@@ -23,6 +22,11 @@ SAMPLES = 16
 # What a pair is worth whatever the times say: clocks may be off, and so may be we.
 LEAST = 0.02
 INTRUSION = 2.0
+# What a thread saw last before it did something else than it did when it was recorded.
+DECISIVE = 4.0
+EVEN_SO = 0.1  # the chance of such a pair, whatever the times say
+# ... and what happened after that, which never was in the recorded run.
+ASTRAY = 0.1
 # Of two that are worth the same the later one: failures follow their causes closely.
 RECENT = 0.2
 
@@ -39,9 +43,14 @@ class Flip(NamedTuple):
         return self.constraint.before.point, self.constraint.after.point
 
 
-def flips(traced: Traced, blur: float) -> Iterator[Flip]:
-    """All that may be turned round after a try; `blur` is how far its times may be off."""
-    pairs = [*conflicts(traced.timeline), *_acquires(traced)]
+def flips(traced: Traced, failing: str, blur: float) -> Iterator[Flip]:
+    """All that may be turned round after a try.
+
+    Args:
+        failing: The thread that failed when it was recorded.
+        blur: How far times may be off.
+    """
+    pairs = dict.fromkeys([*traced.conflicts(), *_acquires(traced)])
     visits = _visits(traced)
     total = len(traced.timeline.events) + 1
     for first, second in pairs:
@@ -50,8 +59,12 @@ def flips(traced: Traced, blur: float) -> Iterator[Flip]:
         flipped = traced.timeline.flipped(first, second, _since(traced, first, second))
         if not flipped.is_named:
             continue
-        worth = chance(traced.window(second), traced.window(first), blur) + LEAST
+        decides = any(traced.decides(one, failing) for one in (first, second))
+        worth = chance(traced.window(second), traced.window(first), blur)
+        worth = max(worth, EVEN_SO) * DECISIVE if decides else worth + LEAST
         worth *= INTRUSION if _intrudes(visits, first, second) else 1.0
+        if second.at >= traced.left:
+            worth *= ASTRAY
         yield Flip(flipped, worth * (1 + RECENT * second.at / total))
 
 
@@ -63,9 +76,19 @@ def chance(early: Window, late: Window, blur: float) -> float:
 
 
 def _since(traced: Traced, held: Event, awaited: Event) -> int:
-    """The last lock around an access that was certainly taken before what is to be awaited."""
-    around = [one for one in traced.timeline.around(held) if traced.is_fixed(one, awaited)]
-    return around[-1].at if around else -1
+    """Just before where a thread is to be held: at the access, or at a lock that the other needs.
+
+    A lock that was certainly taken before what is awaited is no place to wait at.
+    """
+    events = traced.timeline.events
+    for lock in traced.timeline.around(held):
+        on_its_way = (
+            one.cell == lock.cell and one.path == awaited.path and one.op is Op.ACQUIRE
+            for one in events[lock.at : awaited.at + 1]
+        )
+        if any(on_its_way) and not traced.is_fixed(lock, awaited):
+            return lock.at - 1
+    return held.at
 
 
 def _acquires(traced: Traced) -> Iterator[tuple[Event, Event]]:

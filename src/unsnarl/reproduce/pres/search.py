@@ -105,8 +105,8 @@ class Search:
         self._tries: list[Try] = []
         self._flaky = 0
         self._draw = random.Random(recorded.number)
-        failure = recorded.failure
-        sketch.write(self._file, [failure.thread] if failure and failure.thread else [])
+        self._failing = recorded.failure.thread if recorded.failure else ""
+        sketch.write(self._file, [self._failing])
 
     def run(self, most: int) -> Found:
         """At most so many tries."""
@@ -133,7 +133,7 @@ class Search:
             else:
                 strategy = self._draw.choice(STRATEGIES)
                 seed = self._draw.getrandbits(32)
-                yield {**self._plan(()), "strategy": strategy, "gate_seed": seed}, ()
+                yield {**self._plan(()), "strategy": strategy, "draw": seed}, ()
 
     def _plan(self, chosen: Sequence[Constraint]) -> Plan:
         return {
@@ -171,13 +171,14 @@ class Search:
         if shape in self._shapes:
             return  # the same run in all that matters: it teaches nothing
         self._shapes.add(shape)
-        for flip in flips(traced, self._blur):
-            key = frozenset(one.key for one in (*done.flips, flip.constraint))
+        for flip in flips(traced, self._failing, self._blur):
+            below = _without(done.flips, flip.constraint)
+            key = frozenset(one.key for one in (*below, flip.constraint))
             if key in self._seen or len(self._open) > MOST_OPEN:
                 continue
             self._seen.add(key)
-            worth = flip.worth * AGAIN ** self._turned[flip.places] * DEEPER ** len(done.flips)
-            heapq.heappush(self._open, (-worth, next(self._numbers), done.flips, flip))
+            worth = flip.worth * AGAIN ** self._turned[flip.places] * DEEPER ** len(below)
+            heapq.heappush(self._open, (-worth, next(self._numbers), below, flip))
 
     def _replayed(self, trial: Trial) -> int:
         """How many of so many replays of a try's schedule, without the sketch, fail as it did."""
@@ -187,3 +188,14 @@ class Search:
         plan = {**replaying(run, self._recorded.seed), "switch": self._recorded.switch}
         again = self._trials.run([plan] * REPLAYS)
         return sum(one.fails_as(self._recorded.signature) for one in again)
+
+
+def _without(flips: Sequence[Constraint], new: Constraint) -> tuple[Constraint, ...]:
+    """Without those that a new one replaces: its opposite, and waits for less at the same place."""
+    return tuple(
+        one
+        for one in flips
+        if one.key != (new.hold.key, new.before.key)
+        and (one.before.key, one.after.key) != (new.after.key, new.before.key)
+        and (one.hold.key, one.before.path) != (new.hold.key, new.before.path)
+    )
