@@ -56,12 +56,15 @@ struct uns_stream {
     char *chunk;     /* what is mapped, */
     uint64_t mapped; /* ... its bytes, */
     uint64_t size;   /* ... and those of the file */
-    uint64_t dropped, records;
+    uint64_t dropped;
 };
 
 struct uns_thread {
     struct uns_tracked tracked; /* first: the hot path casts */
     struct uns_stream log, values, branches;
+    uint64_t logged;         /* events, */
+    uint64_t stamp;          /* ... the latest one's stamp */
+    uint32_t log_core;       /* ... and core + 1, 0: there was none */
     uint64_t events;         /* events begun so far: the thread's own clock */
     uint32_t last_sync_site; /* of its latest lock operation */
     uint32_t may_switch;     /* the interpreter could have switched since its last event */
