@@ -20,13 +20,12 @@ from typing import Any
 
 from unsnarl.experiments.constraints import Constraint
 from unsnarl.experiments.trials import STRATEGIES, Plan, Trial, Trials, replaying
-from unsnarl.model.run import RunRecord
+from unsnarl.reproduce.methods import REPLAYS
 from unsnarl.reproduce.pres.flips import Flip, flips
 from unsnarl.reproduce.pres.sketch import Sketch
 from unsnarl.reproduce.pres.traced import Traced
+from unsnarl.reproduce.recorded import Case
 
-# What is reported must come back so many times.
-REPLAYS = 20
 # A flip on top of others is worth this much of its worth, and a pair of places that was turned
 # round before, in another occurrence, this much again.
 DEEPER = 0.3
@@ -62,14 +61,13 @@ class Found:
     Attributes:
         tries: All of them.
         reproduced: The last one, if it failed as recorded.
-        replayed: How many of so many replays of its schedule did, too.
+        replayed: How many replays of its schedule did, too.
         flaky: Tries that failed as recorded, and whose schedules do not always.
     """
 
     tries: Sequence[Try]
     reproduced: Try | None = None
     replayed: int = 0
-    replays: int = 0
     flaky: int = 0
 
     @property
@@ -84,18 +82,16 @@ class Search:
     def __init__(
         self,
         sketch: Sketch,
-        recorded: RunRecord,
+        case: Case,
         trials: Trials,
         folder: Path,
-        *,
-        slack: int = 0,
         progress: Callable[[int], None] = lambda tries: None,
     ) -> None:
         self._sketch = sketch
-        self._recorded = recorded
+        self._recorded = recorded = case.run
         self._trials = trials
         self._file = folder / "sketch"
-        self._blur = float(max(slack, FEW_TICKS))
+        self._blur = float(max(case.record.how.slack, FEW_TICKS))
         self._progress = progress
         self._open: list[tuple[float, int, tuple[Constraint, ...], Flip | None]] = []
         self._numbers = itertools.count()
@@ -105,7 +101,7 @@ class Search:
         self._tries: list[Try] = []
         self._flaky = 0
         self._draw = random.Random(recorded.number)
-        self._failing = recorded.failure.thread if recorded.failure else ""
+        self._failing = case.failing
         sketch.write(self._file, [self._failing])
 
     def run(self, most: int) -> Found:
@@ -118,7 +114,7 @@ class Search:
             if trial.fails_as(self._recorded.signature) and trial.run is not None:
                 replayed = self._replayed(trial)
                 if replayed == REPLAYS:
-                    return Found(self._tries, done, replayed, REPLAYS, self._flaky)
+                    return Found(self._tries, done, replayed, self._flaky)
                 self._flaky += 1
             self._learn(done)
         return Found(self._tries, flaky=self._flaky)

@@ -40,6 +40,7 @@ class Sketch:
         closure: By thread: how many events of each thread are before an event; row by event.
         needs: By thread and event, what has to be waited for.
         total: How many events there are.
+        has_ranges: Whether the clocks of all its cores are known.
     """
 
     def __init__(self, record: Record, clocks: Clocks | None) -> None:
@@ -53,6 +54,11 @@ class Sketch:
         self.closure, self.needs = reduced(direct, self.order)
         self.total = len(self.order)
         self.has_ranges = known.known
+
+    @property
+    def demands(self) -> int:
+        """How often an event has to wait for one of another thread."""
+        return sum(len(rows) for own in self.needs for rows in own.values())
 
     def is_before(self, one: Need, other: Need) -> bool:
         """Whether (thread, place) `one` is proved to come before `other`."""

@@ -173,9 +173,7 @@ def _parted(trace: npt.NDArray[np.void]) -> tuple[npt.NDArray[np.void], Also]:
     return trace[~extra], also
 
 
-def _passed(
-    trace: npt.NDArray[np.void], marks: npt.NDArray[np.bool_], threads: int
-) -> list[int]:
+def _passed(trace: npt.NDArray[np.void], marks: npt.NDArray[np.bool_], threads: int) -> list[int]:
     now = [0] * threads
     found: list[int] = []
     rows = zip(trace["thread"].tolist(), trace["cell"].tolist(), marks.tolist(), strict=True)
