@@ -41,10 +41,11 @@ static const struct uns_sketch_event *event_of(const struct uns_track *track, ui
     return &sketch.events[track->thread->first + at];
 }
 
-/* Once more what it has just done: one operation of the program's in two steps. */
-static int repeats(const struct uns_track *track, uint32_t point) {
-    uint32_t at = track->passed;
-    return at && event_of(track, at - 1)->point == point &&
+/* Once more at the place of what it has just done: a call into a library that does in several steps
+ * what was recorded as one. */
+static int goes_on(const struct uns_track *track, uint32_t point) {
+    uint32_t at = track->passed, site = UNS_POINT_SITE(point);
+    return at && site && UNS_POINT_SITE(event_of(track, at - 1)->point) == site &&
            (at == track->thread->length || event_of(track, at)->point != point);
 }
 
@@ -53,7 +54,7 @@ static uint32_t match(const struct uns_track *track, uint32_t point) {
     uint32_t end = track->passed + AHEAD, length = track->thread->length;
     for (uint32_t at = track->passed; at < length && at < end; at++)
         if (event_of(track, at)->point == point)
-            return repeats(track, point) ? NONE : at;
+            return goes_on(track, point) ? NONE : at;
     return NONE;
 }
 
@@ -109,7 +110,7 @@ int uns_sketch_release(void) {
 
 void uns_sketch_did(struct uns_thread *t, uint32_t point) {
     struct uns_track *track = t->track;
-    if (!track || repeats(track, point) || track->passed == track->thread->length)
+    if (!track || goes_on(track, point) || track->passed == track->thread->length)
         return;
     uint32_t at = match(track, point);
     uns_gate_lock();
@@ -188,18 +189,8 @@ void uns_sketch_enter(struct uns_thread *t) {
             t->track = &sketch.tracks[i];
 }
 
-static void no_begin(const struct uns_plan *plan) {
-    (void)plan;
-}
-static void no_enter(struct uns_thread *t) {
-    (void)t;
-}
-static void no_did(struct uns_thread *t) {
-    (void)t;
-}
-
-static struct uns_thread *sketch_pick(struct uns_thread **enabled, uint32_t count,
-                                      struct uns_thread *current) {
+struct uns_thread *uns_sketch_pick(struct uns_thread **enabled, uint32_t count,
+                                   struct uns_thread *current) {
     if (current && current->track && current->streak >= SPINS)
         current->track->tired = sketch.passed + 1;
     struct uns_thread *first = enabled[0];
@@ -209,4 +200,3 @@ static struct uns_thread *sketch_pick(struct uns_thread **enabled, uint32_t coun
             first = enabled[i];
     return first;
 }
-const struct uns_strategy uns_strategy_sketch = {"sketch", no_begin, no_enter, sketch_pick, no_did};

@@ -48,4 +48,6 @@ void uns_sketch_did(struct uns_thread *t, uint32_t point);
 /* The gate's mutex is held: */
 void uns_sketch_look(void);   /* before a choice: adds to `held` of every thread */
 int uns_sketch_release(void); /* nobody can be chosen: 1 if a hold was given up */
+struct uns_thread *uns_sketch_pick(struct uns_thread **enabled, uint32_t count,
+                                   struct uns_thread *current);
 #endif

@@ -14,6 +14,7 @@ from unsnarl import config
 from unsnarl.campaigns.replays import Replays
 from unsnarl.campaigns.store import Store
 from unsnarl.cli import analysis
+from unsnarl.cli.progress import counting
 from unsnarl.cli.shared import code_changed, write_json
 from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE
 from unsnarl.experiments.constraints import Constraint
@@ -48,7 +49,8 @@ class Reproduction:
             with again(store, branches=case.record.how.branches) as process:
                 if not process.is_unchanged:
                     raise code_changed(store.name)
-                outcome = method(self._name)(case, process, tries, lambda number: None)
+                with counting(tries, quiet=json_file == "-") as count:
+                    outcome = method(self._name)(case, process, tries, count)
                 if outcome.trial is not None:
                     run = keeping.keep_reproduced(store, process, case, outcome.trial)
                 if run is not None and self._explains:

@@ -27,6 +27,10 @@ FENCED = (Op.ACQUIRE, Op.RELEASE, Op.START, Op.BEGIN, Op.END, Op.JOIN)
 FAR = 1 << 62
 
 
+class ContradictionError(ValueError):
+    """What the clocks prove cannot all be true: they, or the record, are not what they were."""
+
+
 class Stamps(msgspec.Struct, frozen=True):
     """The stamps of one thread, in its own order.
 
@@ -121,7 +125,7 @@ def merged(
         if np.any(needs[thread][place] > done):
             waiting.append((time, thread))
             if not heap:
-                raise ValueError("events of the record wait for each other")
+                raise ContradictionError
             continue
         order.append((thread, place))
         done[thread] += 1
