@@ -86,6 +86,50 @@ def test_recorded_failures_come_back(tmp_path, make, name, level):
     check_replays(tmp_path, answer)
 
 
+ABBA = """\
+#include <pthread.h>
+static pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+static int x, y;
+static void *forth(void *arg) {
+    pthread_mutex_lock(&a);
+    x++;
+    pthread_mutex_lock(&b);
+    y++;
+    pthread_mutex_unlock(&b);
+    pthread_mutex_unlock(&a);
+    return arg;
+}
+static void *back(void *arg) {
+    pthread_mutex_lock(&b);
+    y++;
+    pthread_mutex_lock(&a);
+    x++;
+    pthread_mutex_unlock(&a);
+    pthread_mutex_unlock(&b);
+    return arg;
+}
+int main(void) {
+    pthread_t one, other;
+    pthread_create(&one, NULL, forth, NULL);
+    pthread_create(&other, NULL, back, NULL);
+    pthread_join(one, NULL);
+    pthread_join(other, NULL);
+    return 0;
+}
+"""
+
+
+def test_what_hung_when_recorded_is_told_as_the_deadlock_that_it_is(tmp_path):
+    (tmp_path / "abba.c").write_text(ABBA)
+    made = build(tmp_path, str(tmp_path / "abba.c"), "--functions")
+    word = record(tmp_path, [str(made)], "--timeout", "1")
+    answer, code = reproduce(tmp_path, word, "--no-explain")
+    assert (code, answer["reproduced"]) == (1, True), answer
+    done = unsnarl(tmp_path, "replay", f"{answer['campaign']}/{answer['run']}")
+    assert done.returncode == 1
+    assert "deadlock" in done.stdout
+
+
 @pytest.mark.parametrize("make", [c_bug, python_bug])
 def test_one_order_of_all_events_will_do_as_well(tmp_path, make):
     command = make(tmp_path, "apachelog")

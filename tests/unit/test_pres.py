@@ -76,6 +76,9 @@ def test_a_stamp_without_a_fence_may_lie_and_a_fenced_one_not():
     assert before([(161, 0)], [(100, 0)], slack=30) == [1]
     assert before([(131, 0)], [(100, 0, ACQUIRE)], slack=30) == [1]
     assert before([(101, 0, ACQUIRE)], [(100, 0, ACQUIRE)], slack=30) == [1]
+    # Early by much, late by little.
+    assert before([(42_101, 0), (45_000, 0)], [(100, 0)], slack=40_000) == [1, 1]
+    assert before([(42_100, 0)], [(100, 0)], slack=40_000) == [0]
 
 
 def test_a_later_event_of_the_thread_tells_of_the_earlier_ones():

@@ -54,7 +54,7 @@ class Reproduction:
                 if outcome.trial is not None:
                     run = keeping.keep_reproduced(store, process, case, outcome.trial)
                 if run is not None and self._explains:
-                    report = self._explained(process)
+                    report = self._explained(process, run.signature)
             if run is not None:
                 keep_schedules(store, self._constraints)
         finally:
@@ -62,7 +62,7 @@ class Reproduction:
         self._tell(outcome, run, report, json_file)
         return EXIT_INCONCLUSIVE if run is None else EXIT_FAILURE_FOUND
 
-    def _explained(self, process: Again) -> DetailedReport:
+    def _explained(self, process: Again, signature: str) -> DetailedReport:
         """What a hunt would say of it: the run beside others, and the experiments."""
         store, case = self._store, self._case
         keeping.keep_beside(store, process, case)
@@ -74,7 +74,7 @@ class Reproduction:
             settings.timeout,
             findings=settings.confirm,
         )
-        wanted = analysis.Wanted(prover=prover, signature=case.run.signature)
+        wanted = analysis.Wanted(prover=prover, signature=signature)
         figures = analysis.stored_figures(store, analysis.stored_tally(store))
         replays = Replays(store, process.engine, settings.timeout)
         report = analysis.make_report(store, figures, replays, wanted)

@@ -12,6 +12,7 @@ import msgspec
 from unsnarl.campaigns.records import load_record
 from unsnarl.campaigns.store import Store
 from unsnarl.errors import UsageError
+from unsnarl.experiments.trials import Trial
 from unsnarl.model.record import Record
 from unsnarl.model.run import RunRecord
 from unsnarl.reproduce.clocks import machine, stored
@@ -38,6 +39,15 @@ class Case:
     def failing(self) -> str:
         """The thread that failed; "" if no single one did."""
         return self.run.failure.thread if self.run.failure else ""
+
+    def is_met_by(self, trial: Trial) -> bool:
+        """Whether a run under the gate failed as recorded.
+
+        A deadlock of a recorded C program is only seen to hang; the gate sees what it is.
+        """
+        hung = self.run.failure is not None and self.run.failure.kind == "hang"
+        stuck = trial.failure is not None and trial.failure.kind == "deadlock"
+        return trial.fails_as(self.run.signature) or (hung and stuck)
 
 
 def load(store: Store, number: int) -> Case:
