@@ -68,15 +68,15 @@ class Reproduction:
         keeping.keep_beside(store, process, case)
         settings = config.override(store.description.options, {})
         prover = Prover(
-            process.engine,
-            process.judge,
-            process.folder,
+            process.trials.engine,
+            process.trials.judge,
+            process.codes.parent,
             settings.timeout,
             findings=settings.confirm,
         )
         wanted = analysis.Wanted(prover=prover, signature=signature)
         figures = analysis.stored_figures(store, analysis.stored_tally(store))
-        replays = Replays(store, process.engine, settings.timeout)
+        replays = Replays(store, process.trials.engine, settings.timeout)
         report = analysis.make_report(store, figures, replays, wanted)
         analysis.save_report(store, report)
         self._constraints = prover.constraints

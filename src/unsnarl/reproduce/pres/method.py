@@ -25,7 +25,7 @@ def reproduce(case: Case, process: Again, tries: int, progress: Callable[[int], 
             f"the stamps of run {case.run.number} contradict each other",
             "measure the clocks and record the failure anew: unsnarl clocks --again",
         ) from None
-    search = Search(sketch, case, process.trials, process.folder, progress)
+    search = Search(sketch, case, process.trials, process.codes.parent, progress)
     found = search.run(tries)
     last = found.reproduced
     return Outcome(
