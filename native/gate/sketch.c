@@ -58,6 +58,10 @@ static uint32_t match(const struct uns_track *track, uint32_t point) {
     return NONE;
 }
 
+int uns_sketch_knows(const struct uns_thread *t, uint32_t point) {
+    return t->track && match(t->track, point) != NONE;
+}
+
 static int is_early(const struct uns_track *track, uint32_t at) {
     const struct uns_sketch_event *event = event_of(track, at);
     for (uint32_t i = event->needs; at >= track->excused && i < event[1].needs; i++)
@@ -83,10 +87,20 @@ static void diverged(void) {
         uns_rt.counters[UNS_COUNT_DIVERGED_AT] = uns_gate.steps + 1;
 }
 
+/* A lock of a library's own thread is in no record: it was taken when the thread came by, which is
+ * soon after its last event. Accesses that were not recorded may have been at any time. */
+static int is_unseen_lock(const struct uns_thread *t) {
+    uint32_t op = UNS_POINT_OP(t->pending.point);
+    return (op == UNS_ACQUIRE || op == UNS_JOIN) && t->track->passed &&
+           !uns_sketch_knows(t, t->pending.point);
+}
+
 static uint64_t due(const struct uns_thread *t) {
     const struct uns_track *track = t->track;
     if (!track || track->tired > sketch.passed)
         return LAST;
+    if (is_unseen_lock(t))
+        return event_of(track, track->passed - 1)->due;
     uint32_t length = track->thread->length;
     return track->passed < length ? event_of(track, track->passed)->due : track->thread->last;
 }

@@ -44,6 +44,7 @@ int uns_sketch_begin(const struct uns_plan *plan); /* -1: there is no such sketc
 void uns_sketch_enter(struct uns_thread *t);       /* a thread was made */
 /* It has done what may be an event of the sketch. Takes the gate's mutex. */
 void uns_sketch_did(struct uns_thread *t, uint32_t point);
+int uns_sketch_knows(const struct uns_thread *t, uint32_t point); /* would it be an event of it? */
 
 /* The gate's mutex is held: */
 void uns_sketch_look(void);   /* before a choice: adds to `held` of every thread */
