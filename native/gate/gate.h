@@ -33,12 +33,14 @@ struct uns_gate {
     uint64_t random, steps;
     uint32_t segment_point, segment_occurrence; /* where the holder took up the token */
     int replaying;
+    int told;       /* who is next is told by a schedule, or by the times of a sketch */
+    int sketch;     /* one is followed: gate/sketch.c */
     uint32_t rules; /* how many; 0: nobody asks gate/rules.c */
 };
 
 extern struct uns_gate uns_gate;
 extern const struct uns_strategy uns_strategy_walk, uns_strategy_pct, uns_strategy_pos,
-    uns_strategy_surw, uns_strategy_replay;
+    uns_strategy_surw, uns_strategy_replay, uns_strategy_sketch;
 
 const struct uns_strategy *uns_strategy_named(const char *name);
 void uns_gate_lock(void);
@@ -47,10 +49,18 @@ struct uns_thread *uns_gate_choose(struct uns_thread *current);
 struct uns_thread *uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to);
 void uns_gate_wake(struct uns_thread *sleeper); /* NULL: nobody */
 int uns_gate_anyone_outside(void);
+int uns_gate_is_stuck(void); /* nobody can be chosen, and nothing will come from outside */
 void uns_gate_close_segment(const struct uns_thread *t);
 void uns_gate_close_schedule(void);
 void uns_gate_count(struct uns_thread *t, uint32_t point);
 struct uns_thread *uns_replay_wanted(void);
+/* Which one of its point the pending operation is, as schedules say it. */
+#define UNS_WITHIN_BITS 12u /* the so-many-th lock of one call, above: which call */
+#define UNS_WITHIN      (1u << 31)
+uint32_t uns_gate_occurrence(const struct uns_thread *t);
+uint32_t uns_gate_within(const struct uns_thread *t, uint32_t point, uint32_t within);
+/* Does its segment end where t is about to do this? */
+int uns_replay_stops(const struct uns_thread *t, uint32_t point);
 static inline uint64_t uns_gate_draw(uint64_t below) {
     return uns_random(&uns_gate.random) % below;
 }

@@ -6,6 +6,7 @@
  */
 #include "gate/gate.h"
 #include "gate/rules.h"
+#include "gate/sketch.h"
 #include "runtime/futex.h"
 #include <time.h>
 
@@ -31,14 +32,25 @@ static uint32_t lock_point(const struct uns_lock *lock, uint32_t site, int acqui
     return UNS_POINT(site, ends ? UNS_END : UNS_RELEASE);
 }
 
+/* Who takes a lock has been at the gate for it; who gives one back has not. */
+static void follow(struct uns_thread *t, uint32_t point) {
+    if (UNS_POINT_OP(point) == UNS_RELEASE || UNS_POINT_OP(point) == UNS_END)
+        uns_gate_sketch(t, point);
+    else
+        uns_sketch_did(t, point);
+}
+
 /* Site 0: no code of the target is on the stack (a thread is being started or cleaned up). */
 static void record(struct uns_thread *t, const struct uns_lock *lock, uint32_t point) {
     uint64_t cell = lock_cell(lock);
+    int logged = !t->muted && (UNS_POINT_SITE(point) || UNS_POINT_OP(point) == UNS_END);
     if (UNS_UNLIKELY(uns_rt.recording)) {
-        if (!t->muted && (UNS_POINT_SITE(point) || UNS_POINT_OP(point) == UNS_END))
+        if (logged)
             uns_log_sync(t, point, cell);
         return;
     }
+    if (UNS_UNLIKELY(uns_gate.sketch) && logged)
+        follow(t, point);
     /* The end of a thread and the wait for it order nothing that a reader of the graph looks for.
      */
     if (UNS_POINT_OP(point) <= UNS_RELEASE && UNS_POINT_SITE(point))
@@ -106,13 +118,22 @@ static enum uns_grant acquire_recorded(struct uns_thread *t, struct uns_lock *lo
     return outcome;
 }
 
+/* What was recorded came from a run without a gate, which may have switched there. */
+static int is_told_to_stop(const struct uns_thread *t, uint32_t point) {
+    return (uns_gate.sketch && uns_sketch_knows(t, point)) ||
+           (uns_gate.replaying && uns_replay_stops(t, point));
+}
+
 /* Starting a thread or submitting a job takes a dozen internal locks: if each were a switch point,
  * the threads that started first would be done before the others begin (measured on the zoo: the
  * random walk then finds nothing). */
 static int goes_on(struct uns_thread *t, struct uns_lock *lock, uint32_t site, int inside) {
-    int same_call = inside == UNS_STAYS || (inside && (!site || site == t->last_sync_site));
+    int same_call = inside && (!site || site == t->last_sync_site);
     t->last_sync_site = site;
-    return same_call && !lock->word;
+    if (lock->word || inside == UNS_STAYS)
+        return !lock->word;
+    t->within = same_call ? t->within + 1 : 0;
+    return same_call && !is_told_to_stop(t, lock_point(lock, site, 1));
 }
 
 static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock, uint32_t site,
@@ -133,6 +154,7 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         .lock = timeout_ns ? lock : NULL,
         .deadline =
             timeout_ns == UNS_FOREVER || !timeout_ns ? UNS_FOREVER : uns_clock_ns() + timeout_ns,
+        .within = lock->word ? 0 : t->within,
     };
     if (UNS_UNLIKELY(uns_rt.hooks.about != NULL))
         uns_rt.hooks.about(t, pending.point);

@@ -4,6 +4,7 @@
  * and names the next.
  */
 #include "gate/gate.h"
+#include "gate/sketch.h"
 #include <string.h>
 
 static void no_begin(const struct uns_plan *plan) {
@@ -182,9 +183,14 @@ static void surw_did(struct uns_thread *t) {
 }
 const struct uns_strategy uns_strategy_surw = {"surw", surw_begin, surw_enter, surw_pick, surw_did};
 
+/* The thread whose next event was the earliest when the run was recorded. */
+const struct uns_strategy uns_strategy_sketch = {"sketch", no_begin, no_enter, uns_sketch_pick,
+                                                 no_did};
+
 const struct uns_strategy *uns_strategy_named(const char *name) {
     static const struct uns_strategy *const all[] = {&uns_strategy_walk, &uns_strategy_pct,
-                                                     &uns_strategy_pos, &uns_strategy_surw};
+                                                     &uns_strategy_pos, &uns_strategy_surw,
+                                                     &uns_strategy_sketch};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i]->name, name))
             return all[i];

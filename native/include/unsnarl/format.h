@@ -225,6 +225,7 @@ enum uns_counter {
     UNS_COUNT_PATTERNS_DROPPED,
     UNS_COUNT_DIVERGED_SEGMENT, /* of the schedule that was followed, + 1, 0 if none */
     UNS_COUNT_LOG_DROPPED,      /* there was no room for it on the disk, or too much of it */
+    UNS_COUNT_SKETCH_PASSED,    /* events of the sketch that was followed */
     UNS_COUNTERS = 16
 };
 
