@@ -160,4 +160,7 @@ void uns_verdict(void);
 void uns_use_gil_hooks(void);
 extern PyMethodDef uns_control_methods[], uns_thread_methods[], uns_clock_methods[];
 PyObject *uns_track(PyObject *module, PyObject *args);
+
+/* orders.c */
+PyObject *uns_solve_order(PyObject *module, PyObject *args);
 #endif

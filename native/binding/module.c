@@ -10,6 +10,7 @@ static PyMethodDef methods[] = {
     {"set_break_hook", uns_set_break_hook, METH_O, "hook called before every gated operation"},
     {"variables", uns_variables, METH_NOARGS, "variables() -> {site id: name}"},
     {"track", uns_track, METH_VARARGS, "track(events, context_size, first_read, first_write)"},
+    {"solve_order", uns_solve_order, METH_VARARGS, "solve_order(columns..., seconds)"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -6,6 +6,10 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any, SupportsIndex
 
+from numpy.typing import NDArray
+
+Buffer = NDArray[Any]
+
 class Site:
     id: int
     kind: int
@@ -69,6 +73,22 @@ def track(
     shadow: bool = False,
     /,
 ) -> tuple[bytes, bytes]: ...
+def solve_order(
+    first: Buffer,
+    access: Buffer,
+    cell: Buffer,
+    value: Buffer,
+    begun: Buffer,
+    initial: Buffer,
+    section_first: Buffer,
+    acquire: Buffer,
+    release: Buffer,
+    source: Buffer,
+    sink: Buffer,
+    guess: Buffer,
+    seconds: float,
+    /,
+) -> tuple[int, int, int, bytes, tuple[int, int, int, int]]: ...
 def thread_new(name: str, daemon: bool, /) -> object: ...
 def thread_begin(record: object, /) -> None: ...
 def thread_end() -> None: ...

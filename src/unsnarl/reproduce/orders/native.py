@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our own solver (native/solver/): the columns that it wants, and what it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unsnarl import _core
+from unsnarl.reproduce.orders.answer import Answer, Solved, TimedOut, Unsatisfiable
+from unsnarl.reproduce.orders.clocks import clock_orders, guesses
+from unsnarl.reproduce.orders.problem import Kind, OrderProblem, orders_of_threads, sections
+
+SOLVED, UNSATISFIABLE = 0, 1
+STAGES = ("saturation", "frontier", "cdcl")  # enum uns_order_stage
+READS, WRITES = 1, 2  # enum uns_access
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What the last problem cost."""
+
+    variables: int = 0
+    clauses: int = 0
+    conflicts: int = 0
+    rounds: int = 0
+
+
+class NativeSolver:
+    """Clock pruning, saturation, a short frontier search, CDCL over orders (docs/adr/0020)."""
+
+    name = "native"
+
+    def __init__(self) -> None:
+        self.effort = Effort()
+
+    def solve(self, problem: OrderProblem, seconds: float) -> Answer:
+        """An order, the proof that there is none, or neither in the given time."""
+        answer = _core.solve_order(*_columns(problem), seconds)
+        status, stage, event, order, effort = answer
+        self.effort = Effort(*effort)
+        if status == SOLVED:
+            return Solved(np.frombuffer(order, np.int32).astype(np.int64), by=STAGES[stage])
+        if status == UNSATISFIABLE:
+            return Unsatisfiable(() if event < 0 else (event,), by=STAGES[stage])
+        return TimedOut(seconds)
+
+
+def _columns(problem: OrderProblem) -> tuple[NDArray[Any], ...]:
+    access, cell, begun, initial = _cells(problem)
+    own = sections(problem)
+    locks = np.unique(own.lock)
+    pairs = [orders_of_threads(problem), clock_orders(problem)]
+    sources, sinks = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    return (
+        problem.first.astype(np.int32),
+        access,
+        cell,
+        np.ascontiguousarray(problem.value),
+        begun,
+        initial,
+        np.append(np.searchsorted(own.lock, locks), len(own.lock)).astype(np.int32),
+        own.acquire.astype(np.int32),
+        own.release.astype(np.int32),
+        sources.astype(np.int32),
+        sinks.astype(np.int32),
+        guesses(problem),
+    )
+
+
+def _cells(problem: OrderProblem) -> tuple[NDArray[Any], ...]:
+    """Accesses that matter, with cells numbered from 0, and the cells' first values."""
+    access = np.zeros(problem.size, np.uint8)
+    access[(problem.kind == Kind.READ) & problem.known] = READS
+    access[problem.kind == Kind.WRITE] = WRITES
+    events = np.flatnonzero(access)
+    names, numbers = np.unique(problem.object[events], return_inverse=True)
+    cell = np.full(problem.size, -1, np.int32)
+    cell[events] = numbers
+    firsts = [problem.initial.get(name) for name in names.tolist()]
+    begun = np.array([first is not None for first in firsts], np.uint8)
+    return access, cell, begun, np.array([first or 0 for first in firsts], np.uint64)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The paper's way: an integer for each event's place in the order, solved by z3.
+
+CLAP's encoding in difference logic (reads-from choices, exclusion of locks), written as SMT-LIB
+text, with the clocks' two reductions of ReCBuLC's figure 8: reads-from choices that cannot be are
+left out (8b), and places are restricted to a range (8c). Our own solver is measured against it; in
+tests it is the oracle.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from unsnarl.errors import ToolError
+from unsnarl.reproduce.orders.answer import Answer, Solved, TimedOut, Unsatisfiable
+from unsnarl.reproduce.orders.known import Known
+from unsnarl.reproduce.orders.problem import Kind, OrderProblem, sections
+
+UNIT = "\n"
+
+
+class SmtSolver:
+    """z3 on the encoding; `bounds` are figure 8(c)'s ranges of places."""
+
+    name = "z3"
+
+    def __init__(self, bounds: bool = True) -> None:
+        self.bounds = bounds
+        self.seconds = {"build": 0.0, "parse": 0.0, "solve": 0.0}
+
+    def solve(self, problem: OrderProblem, seconds: float) -> Answer:
+        """z3's answer; building and reading the text counts, too."""
+        z3 = _z3()
+        started = time.monotonic()
+        text = encode(problem, self.bounds)
+        if text is None:
+            return Unsatisfiable(by="encoding")
+        built = time.monotonic()
+        solver = z3.SolverFor("QF_IDL")
+        solver.from_string(text)
+        parsed = time.monotonic()
+        left = seconds - (parsed - started)
+        if left <= 0:
+            return TimedOut(seconds)
+        solver.set("timeout", max(1, int(1000 * left)))
+        status = solver.check()
+        done = time.monotonic()
+        self.seconds = {"build": built - started, "parse": parsed - built, "solve": done - parsed}
+        if status == z3.unsat:
+            return Unsatisfiable(by="z3")
+        if status != z3.sat:
+            return TimedOut(seconds)
+        return Solved(_order(problem, solver.model()), by="z3")
+
+
+def _z3() -> Any:
+    try:
+        import z3  # noqa: PLC0415  # large, and only this solver needs it
+    except ImportError as missing:
+        raise ToolError(
+            "solver-missing",
+            "the solver z3 is not installed in this environment",
+            "install it with: pip install 'unsnarl[solve]', or use unsnarl's own solver",
+        ) from missing
+    return z3
+
+
+def _order(problem: OrderProblem, model: Any) -> Any:
+    places = np.zeros(problem.size, np.int64)
+    for declared in model.decls():
+        if declared.name().startswith("e"):
+            places[int(declared.name()[1:])] = model[declared].as_long()
+    # Events at one place do not depend on one another, except in nothing: a thread's are apart.
+    return np.lexsort((np.arange(problem.size), places))
+
+
+def encode(problem: OrderProblem, bounds: bool = True, extra: tuple[str, ...] = ()) -> str | None:
+    """The problem as SMT-LIB text; None if a read has no choice left, or orders go in circles."""
+    known = Known.of(problem)
+    if known is None:
+        return None
+    lines = [f"(declare-const e{event} Int)" for event in range(problem.size)]
+    lines += [_asserted(_before(a, b)) for a, b in known.orders()]
+    if bounds and len(known.sources):
+        lines += _ranges(known)
+    reads = _Reads(problem, known)
+    lines += reads.lines()
+    if reads.hopeless:
+        return None
+    lines += _exclusions(problem, known)
+    return UNIT.join([*lines, *extra])
+
+
+def _before(a: int, b: int) -> str:
+    return f"(< e{a} e{b})"
+
+
+def _asserted(formula: str) -> str:
+    return f"(assert {formula})"
+
+
+def _ranges(known: Known) -> list[str]:
+    """Figure 8(c): as many places are left below an event as events are known to be before it."""
+    low, high = known.before.sum(axis=1) + 1, len(known.before) - known.after.sum(axis=1)
+    return [
+        f"(assert (and (<= {a} e{event}) (<= e{event} {b})))"
+        for event, (a, b) in enumerate(zip(low.tolist(), high.tolist(), strict=True))
+    ]
+
+
+class _Reads:
+    """The reads-from choices, figure 8(b)."""
+
+    def __init__(self, problem: OrderProblem, known: Known) -> None:
+        self.problem, self.known = problem, known
+        self.objects, self.values = problem.object.tolist(), problem.value.tolist()
+        self.writes: dict[int, list[int]] = defaultdict(list)
+        for event in problem.of(Kind.WRITE).tolist():
+            self.writes[self.objects[event]].append(event)
+        self.firsts: dict[int, set[int]] = defaultdict(set)  # free first values, by cell
+        self.hopeless = False
+
+    def lines(self) -> list[str]:
+        """Declarations and assertions."""
+        asserted = []
+        for read in self.problem.of(Kind.READ).tolist():
+            if self.problem.known[read]:
+                choices = list(self._choices(read))
+                self.hopeless |= not choices
+                asserted.append(_asserted(f"(or {' '.join(choices)} false)"))
+        return [*self._first_values(), *asserted]
+
+    def _first_values(self) -> Iterator[str]:
+        """A free first value is one value."""
+        for cell, values in self.firsts.items():
+            names = [f"i{cell}_{value}" for value in sorted(values)]
+            yield from (f"(declare-const {name} Bool)" for name in names)
+            for i, one in enumerate(names):
+                yield from (_asserted(f"(not (and {one} {two}))") for two in names[:i])
+
+    def _choices(self, read: int) -> Iterator[str]:
+        cell, value = self.objects[read], self.values[read]
+        writes = [w for w in self.writes[cell] if not self.known(read, w)]
+        for write in writes:
+            if self.values[write] == value:
+                yield from self._from(read, write, writes)
+        first = self.problem.initial.get(cell, value)
+        if first == value and not any(self.known(w, read) for w in writes):
+            parts = [_before(read, w) for w in writes]
+            if cell not in self.problem.initial:
+                self.firsts[cell].add(value)
+                parts.append(f"i{cell}_{value}")
+            yield f"(and {' '.join(parts)} true)"
+
+    def _from(self, read: int, write: int, writes: list[int]) -> Iterator[str]:
+        parts = [_before(write, read)]
+        for other in writes:
+            if other == write or self.known(other, write):
+                continue
+            follows, precedes = self.known(write, other), self.known(other, read)
+            if follows and precedes:
+                return
+            either = [] if follows else [_before(other, write)]
+            either += [] if precedes else [_before(read, other)]
+            parts.append(either[0] if len(either) == 1 else f"(or {' '.join(either)})")
+        yield f"(and {' '.join(parts)})"
+
+
+def _exclusions(problem: OrderProblem, known: Known) -> Iterator[str]:
+    by_lock: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    for lock, thread, acquire, release in zip(*map(np.ndarray.tolist, sections(problem)), strict=True):
+        by_lock[lock].append((thread, acquire, release))
+    for listed in by_lock.values():
+        for i, one in enumerate(listed):
+            yield from (_exclusion(known, one, two) for two in listed[:i] if one[0] != two[0])
+
+
+def _exclusion(known: Known, one: tuple[int, int, int], two: tuple[int, int, int]) -> str:
+    """One of two critical sections ends before the other begins; a lock kept is the last."""
+    (_, acquire, release), (_, acquire2, release2) = one, two
+    first = "false" if release < 0 else _before(release, acquire2)
+    second = "false" if release2 < 0 else _before(release2, acquire)
+    if release2 >= 0 and known(acquire, release2):
+        return _asserted(first)
+    if release >= 0 and known(acquire2, release):
+        return _asserted(second)
+    return _asserted(f"(or {first} {second})")

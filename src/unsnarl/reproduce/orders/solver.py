@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one interface of all solvers, and the check that none of them can pass by."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from unsnarl.errors import ToolError
+from unsnarl.reproduce.orders.answer import Answer, Solved
+from unsnarl.reproduce.orders.problem import OrderProblem
+from unsnarl.reproduce.orders.validate import violation
+
+
+class OrderSolver(Protocol):
+    """Finds an order, proves that there is none, or runs out of time."""
+
+    name: str
+
+    def solve(self, problem: OrderProblem, seconds: float) -> Answer:
+        """The answer within about so many seconds."""
+
+
+def solve_order(problem: OrderProblem, solver: OrderSolver, seconds: float) -> Answer:
+    """What the solver says, after the validator has looked at it."""
+    answer = solver.solve(problem, seconds)
+    if isinstance(answer, Solved):
+        wrong = violation(problem, answer.order.tolist())
+        if wrong:
+            raise ToolError("internal-error", f"the solver {solver.name} gave a wrong order: {wrong}")
+    return answer
