@@ -64,7 +64,7 @@ typedef struct Site {
 
 PyObject *uns_variables(PyObject *module, PyObject *unused);
 extern PyTypeObject SiteType, LockType, RLockType;
-extern PyObject *uns_capture_hook, *uns_break_hook;
+extern PyObject *uns_capture_hook, *uns_break_hook, *uns_branch_hook;
 
 /* types.c: what was decided for a type at a site. Sites in a base class see many types. */
 #define UNS_DECISIONS 4096
@@ -140,6 +140,8 @@ void uns_capture_lock(PyObject *lock, int acquired);
 PyObject *uns_set_capture_hook(PyObject *module, PyObject *hook);
 PyObject *uns_set_break_hook(PyObject *module, PyObject *hook);
 void uns_break(uint32_t point);
+PyObject *uns_set_branch_hook(PyObject *module, PyObject *hook);
+void uns_ask(const Site *site, struct uns_thread *t, PyObject *asked);
 
 uint32_t uns_function_site(PyFrameObject *frame); /* where its code begins, 0: not the target's */
 uint32_t uns_line_site(PyFrameObject *frame);

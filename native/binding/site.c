@@ -294,6 +294,8 @@ static void probe_global(Site *site) {
 
 static void probe_branch(const Site *site, PyObject *asked) {
     struct uns_thread *t = uns_current();
+    if (UNS_UNLIKELY(uns_branch_hook != NULL) && !t->muted)
+        uns_ask(site, t, asked);
     if (uns_rt.recording && uns_rt.sketch.branches && !t->muted)
         uns_log_branch(t, site->flags & SITE_NONE ? asked == Py_None : uns_truth(asked));
 }

@@ -54,7 +54,7 @@ class Trials:
         self.count = 0
 
     def run(self, plans: Iterable[Plan]) -> list[Trial]:
-        """One trial per plan, in the order of the plans."""
+        """One trial per plan, in the order of the plans; `kept` is where its run file goes."""
         waiting = deque(self._whole(plan) for plan in plans)
         flying: dict[int, dict[str, Any]] = {}
         done: dict[int, Trial] = {}
@@ -110,6 +110,8 @@ class Trials:
         file, output = Path(plan["file"]), Path(plan["output"])
         run = _read(file)
         verdict = self._judge.verdict(done, run, output)
+        if "kept" in plan and file.exists():
+            file.replace(plan["kept"])
         file.unlink(missing_ok=True)
         output.unlink(missing_ok=True)
         return Trial(plan, verdict.label, verdict.signature, run)

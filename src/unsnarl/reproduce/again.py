@@ -100,8 +100,14 @@ def _target_of(store: Store) -> Target:
 
 
 @contextlib.contextmanager
-def again(store: Store, seconds: float | None = None) -> Iterator[Again]:
-    """Start the target of a campaign once more; `seconds` replaces the time limit of a run."""
+def again(
+    store: Store, seconds: float | None = None, *, branches: bool = False
+) -> Iterator[Again]:
+    """Start the target of a campaign once more; `seconds` replaces the time limit of a run.
+
+    Args:
+        branches: With probes at branches, as where they are recorded.
+    """
     description = store.description
     settings = config.override(description.options, {})
     found = _target_of(store)
@@ -110,7 +116,7 @@ def again(store: Store, seconds: float | None = None) -> Iterator[Again]:
     with storing(store.folder):
         folder.mkdir(exist_ok=True)
     try:
-        with Engine(found, folder, settings.jobs, settings.include) as engine:
+        with Engine(found, folder, settings.jobs, settings.include, branches) as engine:
             judge = Judge(found.root, codes, settings.fail_if)
             # The mode is part of every schedule.
             trials = Trials(engine, judge, folder, "gil", seconds or settings.timeout)

@@ -35,7 +35,7 @@ class SmtSolver:
 
     def solve(self, problem: OrderProblem, seconds: float) -> Answer:
         """z3's answer; building and reading the text counts, too."""
-        z3 = _z3()
+        z3 = load_z3()
         started = time.monotonic()
         text = encode(problem, self.bounds)
         if text is None:
@@ -58,7 +58,8 @@ class SmtSolver:
         return Solved(_order(problem, solver.model()), by="z3")
 
 
-def _z3() -> Any:
+def load_z3() -> Any:
+    """The solver's module, or a message where it is not installed."""
     try:
         import z3  # noqa: PLC0415  # large, and only this solver needs it
     except ImportError as missing:
