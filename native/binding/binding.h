@@ -152,7 +152,7 @@ void uns_hear_functions(void);
 
 /* values.c: what an access of a recorded run finds, or is about to leave behind. */
 void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_record *access,
-                    PyObject *object, PyObject *key);
+                    PyObject *object, PyObject *key, uint64_t shape);
 void uns_settle_value(void);
 int uns_truth(PyObject *value); /* without running the target's code */
 

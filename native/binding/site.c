@@ -127,7 +127,7 @@ static void log_access(const Site *site, struct uns_thread *t, const struct oper
     t->last_site = site->id;
     if (uns_rt.sketch.values) {
         const struct uns_value_record access = {.point = point, .cell = o->cell};
-        uns_take_value(t, site->kind, &access, o->object, o->key);
+        uns_take_value(t, site->kind, &access, o->object, o->key, o->shape_write ? o->shape : 0);
     }
     if (uns_rt.sketch.level == UNS_LEVEL_ACCESS)
         uns_sketch_event(t, point);

@@ -19,6 +19,7 @@ static
     struct uns_thread *thread; /* NULL: nothing is being written */
     struct uns_value_record record;
     PyObject *object, *key;
+    uint64_t shape; /* of the container, if that changes, too; else 0 */
     int kind;
 } written;
 
@@ -115,6 +116,12 @@ void uns_settle_value(void) {
     written.thread = NULL;
     take(written.kind, written.object, written.key, &written.record);
     uns_log_value(t, &written.record);
+    if (written.shape) {
+        written.record.cell = written.shape;
+        written.record.flags = 0;
+        take(PROBE_SHAPE_WRITE, written.object, NULL, &written.record);
+        uns_log_value(t, &written.record);
+    }
     uint32_t *muted = &uns_current()->muted;
     ++*muted; /* this may have been the last of them */
     Py_CLEAR(written.object);
@@ -123,7 +130,7 @@ void uns_settle_value(void) {
 }
 
 void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_record *access,
-                    PyObject *object, PyObject *key) {
+                    PyObject *object, PyObject *key, uint64_t shape) {
     struct uns_value_record record = *access;
     uns_settle_value();
     record.position = uns_log_position(t);
@@ -136,6 +143,7 @@ void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_recor
         written.object = Py_NewRef(object);
         written.key = Py_XNewRef(key);
         written.kind = kind;
+        written.shape = shape;
     } else {
         uns_log_value(t, &record);
     }

@@ -22,6 +22,9 @@ FENCED = (Op.ACQUIRE, Op.RELEASE, Op.START, Op.BEGIN, Op.END, Op.JOIN)
 # The clock was read after these; before all others.
 AFTER = (Op.ACQUIRE, Op.BEGIN, Op.JOIN)
 
+# Above it: stand-ins for values of writes that were not seen. Nobody reads them.
+UNKNOWN = 1 << 63
+
 Place = tuple[int, int]  # a thread, and its how-manieth event
 
 
@@ -78,7 +81,7 @@ class _Encoder:
     clocks: Ticks | None
     cells: dict[int, int] = field(default_factory=dict)
     locks: dict[int, int] = field(default_factory=dict)
-    unknown: int = 1 << 63  # values that nobody reads
+    unknown: int = UNKNOWN  # the last of them that was given
 
     def __post_init__(self) -> None:
         self.index = {history.path: at for at, history in enumerate(self.histories)}
@@ -178,30 +181,35 @@ def encode(
     threads = _without_riddles(threads)
     known = {encoder.cells[cell]: value for cell, value in (initial or {}).items() if cell in encoder.cells}
     known |= {number: 0 for cell, number in encoder.cells.items() if cell < 0}
-    problem = problem_of(threads, known, clocks.ahead if clocks else ())
+    problem = problem_of(threads, known, clocks.ahead if clocks and clocks.ahead else [[0]])
     return Encoded(problem, places, len(problem.of(Kind.READ, Kind.WRITE)))
 
 
 def _without_riddles(threads: list[list[Event]]) -> list[list[Event]]:
-    """A value that none of the known writes can have left came from one that is not known: the read
-    says nothing."""
+    """A value that no known write can have left came from one that is not known, and says nothing.
+
+    One such value may be the cell's first.
+    """
     written: dict[int, set[int]] = defaultdict(set)
+    strange: dict[int, set[int]] = defaultdict(set)
     doubtful: set[int] = set()
-    for events in threads:
-        for event in events:
-            if event.kind == Kind.WRITE and event.value is not None:
-                written[event.object].add(event.value)
-                if event.value > 1 << 63:
-                    doubtful.add(event.object)
-    return [
-        [
-            one._replace(value=None)
-            if one.kind == Kind.READ and one.object in doubtful and one.value not in written[one.object]
-            else one
-            for one in events
-        ]
-        for events in threads
-    ]
+    events = [event for listed in threads for event in listed]
+    for event in events:
+        if event.kind == Kind.WRITE and event.value is not None:
+            written[event.object].add(event.value)
+            if event.value > UNKNOWN:
+                doubtful.add(event.object)
+    for event in events:
+        if event.kind == Kind.READ and event.value not in {None, *written[event.object]}:
+            strange[event.object].add(event.value or 0)
+    doubtful |= {cell for cell, values in strange.items() if len(values) > 1}
+    return [[_plain(event, doubtful, strange) for event in listed] for listed in threads]
+
+
+def _plain(event: Event, doubtful: set[int], strange: Mapping[int, set[int]]) -> Event:
+    if event.kind != Kind.READ or event.object not in doubtful:
+        return event
+    return event._replace(value=None) if event.value in strange[event.object] else event
 
 
 def _shared(histories: Sequence[History]) -> set[int]:

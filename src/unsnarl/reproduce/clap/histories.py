@@ -60,15 +60,35 @@ class Did(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct, frozen=True):
-    """A thread and what it did."""
+    """A thread and what it did.
+
+    Attributes:
+        pending: What it was about to do when the run was over, if it never came to its end.
+    """
 
     path: str
     events: tuple[Did, ...]
+    pending: Did | None = None
+
+    @property
+    def known(self) -> tuple[Did, ...]:
+        """What it did and was about to do."""
+        return self.events if self.pending is None else (*self.events, self.pending)
 
 
-def of_record(record: Record) -> list[History]:
+def of_record(run: RunFile, record: Record) -> list[History]:
     """The histories of a run whose accesses were all logged."""
-    return [History(one.path, tuple(_logged(one))) for one in record.threads]
+    waits = {wait.thread: Did(wait.point & ~15 | Op.ACQUIRE) for wait in run.waits}
+    return [_whole(one.path, tuple(_logged(one)), waits.get(one.thread)) for one in record.threads]
+
+
+def _whole(path: str, events: tuple[Did, ...], waits: Did | None) -> History:
+    """Of a thread that was cut off, its last event is as good as not done, if nobody can tell."""
+    if waits is not None or not events or any(one.op == Op.END for one in events):
+        return History(path, events, waits)
+    if events[-1].op in (Op.READ, Op.CALL, Op.ACQUIRE):
+        return History(path, events[:-1], events[-1])
+    return History(path, events)
 
 
 def _logged(log: ThreadLog) -> Iterable[Did]:
@@ -92,8 +112,21 @@ def of_run(run: RunFile, record: Record) -> list[History]:
         log = logs.get(thread.path)
         if log is not None:
             events = _stamped(events, log)
-        found.append(History(thread.path, tuple(events)))
+            found.append(_cut(History(thread.path, tuple(events)), log))
     return found
+
+
+def _cut(history: History, log: ThreadLog) -> History:
+    """Without what a thread did only in the followed run: the recorded one was over before."""
+    ops = log.events["point"] & 15
+    if Op.END in ops:
+        return history
+    left = int(np.isin(ops, (*_SYNC, *_THREADS)).sum())
+    for place, did in enumerate(history.events):
+        left -= not did.is_access
+        if left < 0:
+            return History(history.path, history.events[:place], did)
+    return history
 
 
 def _traced(run: RunFile, thread: int) -> list[Did]:

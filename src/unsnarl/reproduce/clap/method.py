@@ -81,6 +81,7 @@ class Source(msgspec.Struct, frozen=True):
     """A recorded run: what the store and its file say of it."""
 
     stored: RunRecord
+    run: RunFile
     record: Record
     form: Form
 
@@ -91,12 +92,13 @@ def load(store: Store, number: int) -> Source:
     if stored is None:
         raise UsageError("no-run", f"campaign {store.name} has no run {number}")
     try:
-        record = read_run(store.run_file(number)).record
+        run = read_run(store.run_file(number))
+        record = run.record
     except RunFileError as error:
         raise UsageError("record-damaged", str(error)) from None
     if record is None:
         raise UsageError("no-record", f"run {number} of campaign {store.name} was not recorded")
-    return Source(stored, record, _form(record))
+    return Source(stored, run, record, _form(record))
 
 
 def _form(record: Record) -> Form:
@@ -154,7 +156,7 @@ class Clap:
     def _by_values(self) -> tuple[list[History], Answer, Encoded, Solving]:
         began = time.monotonic()
         record = self._source.record
-        histories = of_record(record)
+        histories = of_record(self._source.run, record)
         encoded = encode(histories, ticks(histories, record.how))
         solver = NativeSolver()
         answer = solve_order(encoded.problem, solver, self._seconds)
@@ -186,7 +188,7 @@ class Clap:
 
     def _by_time(self) -> list[Row]:
         """The order that the stamps of locks and threads suggest."""
-        histories = of_record(self._source.record)
+        histories = of_record(self._source.run, self._source.record)
         moments = [
             (did.stamp, thread, place)
             for thread, history in enumerate(histories)

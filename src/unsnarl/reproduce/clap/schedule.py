@@ -59,7 +59,6 @@ def smoothed(problem: OrderProblem, order: Sequence[int]) -> list[int]:
     before: dict[int, list[int]] = defaultdict(list)
     for earlier, later in conflicts(problem, order):
         before[later].append(earlier)
-    threads = problem.thread.tolist()
     at, ends = problem.first[:-1].tolist(), problem.first[1:].tolist()
     rank = {event: number for number, event in enumerate(order)}
     found: list[int] = []
@@ -77,20 +76,18 @@ def smoothed(problem: OrderProblem, order: Sequence[int]) -> list[int]:
         done[event] = True
         at[current] += 1
         found.append(event)
-    assert [threads[event] for event in found]
     return found
 
 
 def places_in_order(encoded: Encoded, order: Sequence[int]) -> list[Place]:
-    """All events of the problem as (thread, own event), each once, at its last moment."""
-    seen: set[Place] = set()
-    found = []
-    for event in order:
-        place = encoded.places[event]
-        if place not in seen:
-            seen.add(place)
-            found.append(place)
-    return found
+    """All events of the problem as (thread, own event), each once, at its last moment.
+
+    Clock markers are none: they may stand long before the access that they belong to.
+    """
+    clocks = set(encoded.problem.of(Kind.CLOCK).tolist())
+    places = [encoded.places[event] for event in order if event not in clocks]
+    last = {place: at for at, place in enumerate(places)}
+    return sorted(last, key=last.__getitem__)
 
 
 class Occurrences:
@@ -131,12 +128,12 @@ def rows(
 ) -> list[Row]:
     """The segments of a plan; the failing thread goes on first when all is done."""
     segments = _segments(histories, order, can_hold)
-    counted = [occurrences.of(history.events) for history in histories]
+    counted = [occurrences.of(history.known) for history in histories]
     found: list[Row] = []
     for thread, until in segments:
         history = histories[thread]
-        if until < len(history.events):
-            found.append([history.path, [history.events[until].point], counted[thread][until]])
+        if until < len(history.known):
+            found.append([history.path, [history.known[until].point], counted[thread][until]])
         else:
             found.append([history.path, [], 0])
     return [*found, [failing, [], 0]] if failing else found
@@ -146,7 +143,7 @@ def _segments(
     histories: Sequence[History], order: Sequence[Place], can_hold: Callable[[Did], bool]
 ) -> list[tuple[int, int]]:
     """(thread, the event of its that it is to stop before), in turn."""
-    stops = [_stops(history.events, can_hold) for history in histories]
+    stops = [_stops(history.known, can_hold) for history in histories]
     reached = [0] * len(histories)
     wanted: dict[int, list[int]] = defaultdict(list)
     for thread, place in order:
