@@ -129,6 +129,13 @@ void uns_settle_value(void) {
     --*muted;
 }
 
+static void log_found(struct uns_thread *t, int kind, struct uns_value_record record,
+                      PyObject *object) {
+    record.point = UNS_POINT(UNS_POINT_SITE(record.point), UNS_READ);
+    take(kind, object, Py_None, &record);
+    uns_log_value(t, &record);
+}
+
 void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_record *access,
                     PyObject *object, PyObject *key, uint64_t shape) {
     struct uns_value_record record = *access;
@@ -138,6 +145,8 @@ void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_recor
         take(kind, object, key, &record);
         uns_log_value(t, &record);
     } else if (UNS_POINT_OP(record.point) == UNS_WRITE) {
+        if (key == Py_None) /* a container's method depends on what it finds */
+            log_found(t, kind, record, object);
         written.thread = t;
         written.record = record;
         written.object = Py_NewRef(object);

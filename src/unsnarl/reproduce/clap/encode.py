@@ -79,6 +79,7 @@ class _Encoder:
 
     histories: Sequence[History]
     clocks: Ticks | None
+    in_turn: bool
     cells: dict[int, int] = field(default_factory=dict)
     locks: dict[int, int] = field(default_factory=dict)
     unknown: int = UNKNOWN  # the last of them that was given
@@ -94,6 +95,7 @@ class _Encoder:
             if one.op == Op.END and one.touched
         }
         self.handoffs = _handoffs(self.histories, self.mutexes)
+        self.turns = _turns(self.histories) if self.in_turn else {}
 
     def thread(self, at: int) -> Iterator[tuple[Event, int]]:
         """The problem's events of a thread, each with the number of the thread's own event."""
@@ -123,11 +125,15 @@ class _Encoder:
         self, at: int, place: int, did: Did, held: dict[int, int]
     ) -> Iterator[Event]:
         if did.op in (Op.READ, Op.WRITE):
-            yield from (self._access(did.op, one) for one in did.touched if one.cell in self.shared)
+            yield from (self._access(one) for one in did.touched if one.cell in self.shared)
+        elif (at, place) in self.turns:
+            thing, turn = self.turns[at, place]
+            yield Event(Kind.READ, self._cell(thing), turn)
+            yield Event(Kind.WRITE, self._cell(thing), turn + 1)
         elif did.op in (Op.ACQUIRE, Op.RELEASE) and did.touched:
             yield from self._lock(did, held)
             if (at, place) in self.handoffs:
-                lock = -1 - self.handoffs[at, place]
+                lock = -1 - 2 * self.handoffs[at, place]
                 kind = Kind.WRITE if did.op == Op.RELEASE else Kind.READ
                 yield Event(kind, self._cell(lock), 1)
         elif did.op == Op.BEGIN and at:
@@ -142,12 +148,12 @@ class _Encoder:
     def _cell(self, cell: int) -> int:
         return self.cells.setdefault(cell, len(self.cells))
 
-    def _access(self, op: Op, one: Touched) -> Event:
+    def _access(self, one: Touched) -> Event:
         value = one.value
-        if value is None and op == Op.WRITE:
+        if value is None and one.op == Op.WRITE:
             self.unknown += 1
             value = self.unknown
-        return Event(Kind(int(op)), self._cell(one.cell), value)
+        return Event(Kind(int(one.op)), self._cell(one.cell), value)
 
     def _lock(self, did: Did, held: dict[int, int]) -> Iterator[Event]:
         """Of a lock that is taken again by its owner only the outermost time counts."""
@@ -164,14 +170,15 @@ class _Encoder:
 def encode(
     histories: Sequence[History],
     clocks: Ticks | None,
-    initial: Mapping[int, int] | None = None,
+    in_turn: bool = True,
 ) -> Encoded:
     """The order problem of these histories; without clocks if there are none.
 
     Args:
-        initial: First values of cells, where they are known.
+        in_turn: Calls of libraries on one object, of which nothing else is known, keep the order of
+            their times: a guess.
     """
-    encoder = _Encoder(histories, clocks)
+    encoder = _Encoder(histories, clocks, in_turn)
     threads: list[list[Event]] = []
     places: list[Place] = []
     for at in range(len(histories)):
@@ -179,8 +186,7 @@ def encode(
         threads.append([event for event, _ in rows])
         places += [(at, place) for _, place in rows]
     threads = _without_riddles(threads)
-    known = {encoder.cells[cell]: value for cell, value in (initial or {}).items() if cell in encoder.cells}
-    known |= {number: 0 for cell, number in encoder.cells.items() if cell < 0}
+    known = {number: 0 for cell, number in encoder.cells.items() if cell < 0}
     problem = problem_of(threads, known, clocks.ahead if clocks and clocks.ahead else [[0]])
     return Encoded(problem, places, len(problem.of(Kind.READ, Kind.WRITE)))
 
@@ -218,10 +224,25 @@ def _shared(histories: Sequence[History]) -> set[int]:
     shared = set()
     for at, history in enumerate(histories):
         for did in history.events:
-            for one in did.touched if did.op in (Op.READ, Op.WRITE) else ():
+            for one in did.touched if did.op in (Op.READ, Op.WRITE) else ():  # locks are none
                 if owner.setdefault(one.cell, at) != at:
                     shared.add(one.cell)
     return shared
+
+
+def _turns(histories: Sequence[History]) -> dict[Place, tuple[int, int]]:
+    """Calls on shared objects: a cell that stands for the object, and whose turn it is."""
+    calls: dict[int, list[tuple[float, Place]]] = defaultdict(list)
+    for at, history in enumerate(histories):
+        for place, did in enumerate(history.events):
+            if did.op == Op.CALL and did.touched:
+                calls[did.touched[0].cell].append((did.time, (at, place)))
+    return {
+        place: (-2 - 2 * cell, turn)
+        for cell, listed in calls.items()
+        if len({at for _, (at, _) in listed}) > 1
+        for turn, (_, place) in enumerate(sorted(listed))
+    }
 
 
 def _mutexes(histories: Sequence[History]) -> set[int]:

@@ -9,14 +9,16 @@ tells when locks and threads were used.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from unsnarl.model.record import Record, ThreadLog
+from unsnarl.model.record import Record, Recorded, ThreadLog
 from unsnarl.model.site import Op
+from unsnarl.reproduce.clocks.ranges import Clocks
 from unsnarl.runfile import RunFile
 
 KNOWN = 1  # UNS_VALUE_KNOWN
@@ -26,8 +28,12 @@ _THREADS = (Op.START, Op.BEGIN)
 
 
 class Touched(msgspec.Struct, frozen=True):
-    """A cell that an event touched, and what was there; None if that is not known."""
+    """A cell that an event touched, how, and what was there; None if that is not known.
 
+    A method of a container finds one size and leaves another: it touches the cell twice.
+    """
+
+    op: Op
     cell: int
     value: int | None = None
 
@@ -39,6 +45,7 @@ class Did(msgspec.Struct, frozen=True):
         point: Where, and what (format.h).
         touched: The cells of an access (several for a copied block), or the lock.
         stamp: When, by the clock of `core`; 0 if it was not stamped.
+        time: About when, on one axis for all threads.
         number: Of an access of a followed run: for the how-manieth access of its thread.
     """
 
@@ -46,6 +53,7 @@ class Did(msgspec.Struct, frozen=True):
     touched: tuple[Touched, ...] = ()
     stamp: int = 0
     core: int = 0
+    time: float = 0.0
     number: int = -1
 
     @property
@@ -79,7 +87,23 @@ class History(msgspec.Struct, frozen=True):
 def of_record(run: RunFile, record: Record) -> list[History]:
     """The histories of a run whose accesses were all logged."""
     waits = {wait.thread: Did(wait.point & ~15 | Op.ACQUIRE) for wait in run.waits}
-    return [_whole(one.path, tuple(_logged(one)), waits.get(one.thread)) for one in record.threads]
+    early = _middles(record.how)
+    return [
+        _whole(one.path, tuple(_logged(one, early)), waits.get(one.thread))
+        for one in record.threads
+    ]
+
+
+def _middles(how: Recorded) -> Callable[[int], float]:
+    """By how much a core's clock is ahead of the first one's, probably."""
+    clocks = msgspec.convert(how.clocks, Clocks) if how.clocks else None
+
+    @cache
+    def middle(core: int) -> float:
+        found = clocks.range(0, core) if clocks is not None and how.order == "clocks" else None
+        return (found.low + found.high) / 2 if found is not None else 0.0
+
+    return middle
 
 
 def _whole(path: str, events: tuple[Did, ...], waits: Did | None) -> History:
@@ -91,16 +115,17 @@ def _whole(path: str, events: tuple[Did, ...], waits: Did | None) -> History:
     return History(path, events)
 
 
-def _logged(log: ThreadLog) -> Iterable[Did]:
+def _logged(log: ThreadLog, early: Callable[[int], float]) -> Iterable[Did]:
     """Events with what they touched: values stand before the event that they belong to."""
     touched: dict[int, list[Touched]] = defaultdict(list)
-    points: dict[int, int] = {}
+    sites: dict[int, int] = {}
     for cell, value, point, position, _, flags, _ in log.values.tolist():
-        touched[position].append(Touched(cell, value if flags & KNOWN else None))
-        points[position] = point
+        found = Touched(Op(point & 15), cell, value if flags & KNOWN else None)
+        touched[position].append(found)
+        sites[position] = point >> 4
     for place, (stamp, point, _, core) in enumerate(log.events.tolist()):
-        here = tuple(touched[place]) if points.get(place) == point else ()
-        yield Did(point, here, stamp, core)
+        here = tuple(touched[place]) if sites.get(place) == point >> 4 else ()
+        yield Did(point, here, stamp, core, stamp - early(core))
 
 
 def of_run(run: RunFile, record: Record) -> list[History]:
@@ -137,10 +162,12 @@ def _traced(run: RunFile, thread: int) -> list[Did]:
     for row in rows.tolist():
         time, cell, point = row[0], row[1], row[2]
         if point & 15 in ACCESSES:
-            events.append((time, Did(point, (Touched(cell),), number=number)))
+            op = Op(point & 15)
+            did = Did(point, (Touched(op, cell),), time=time, number=number)
+            events.append((time, did))
             number += 1
         elif point >> 4 or point & 15 == Op.END:
-            events.append((time, Did(point, (Touched(cell),))))
+            events.append((time, Did(point, (Touched(Op(point & 15), cell),), time=time)))
     first = [] if thread == 0 else [Did(int(Op.BEGIN))]
     merged = sorted([*events, *begun], key=lambda one: one[0])
     return first + [event for _, event in merged]

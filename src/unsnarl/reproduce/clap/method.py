@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +24,15 @@ from unsnarl.reproduce.clap.following import Follower
 from unsnarl.reproduce.clap.histories import Did, History, of_record, of_run
 from unsnarl.reproduce.clap.schedule import HELD, Occurrences, Row, places_in_order, rows, smoothed
 from unsnarl.reproduce.clap.sightings import sightings
-from unsnarl.reproduce.orders import Answer, Solved, TimedOut, Unsatisfiable, solve_order
+from unsnarl.reproduce.orders import (
+    Answer,
+    Kind,
+    OrderProblem,
+    Solved,
+    TimedOut,
+    Unsatisfiable,
+    solve_order,
+)
 from unsnarl.reproduce.orders.native import NativeSolver
 from unsnarl.reproduce.replay import plain_signature
 from unsnarl.runfile import RunFile, RunFileError, SiteTable, read_run
@@ -32,6 +41,7 @@ Ending = Literal["reproduced", "not-reproduced", "unsatisfiable", "time-out", "l
 Form = Literal["values", "branches"]
 PHASE = "reproduce"
 STRATEGY = "clap"
+MOST_ASIDE = 20
 
 
 class Solving(msgspec.Struct, frozen=True):
@@ -44,7 +54,10 @@ class Solving(msgspec.Struct, frozen=True):
         by: The stage that had the answer.
         reads: Branches only: reads on which a condition depends.
         pruned: Branches only: reads-from choices that program order and clocks have removed.
+        choices: Branches only: the writes that these may have seen, all together.
         conflicts: Branches only: choices for which there was no order.
+        set_aside: Values only: reads that no order can explain, and that were left out: a value
+            may have been taken while a library was still at work.
     """
 
     accesses: int
@@ -55,6 +68,7 @@ class Solving(msgspec.Struct, frozen=True):
     choices: int = 0
     pruned: int = 0
     conflicts: int = 0
+    set_aside: int = 0
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -158,10 +172,12 @@ class Clap:
         record = self._source.record
         histories = of_record(self._source.run, record)
         encoded = encode(histories, ticks(histories, record.how))
-        solver = NativeSolver()
-        answer = solve_order(encoded.problem, solver, self._seconds)
+        problem, answer, aside = explained(encoded.problem, self._seconds)
+        encoded = replace(encoded, problem=problem)
         spent = time.monotonic() - began
-        solving = Solving(encoded.accesses, encoded.problem.size, spent, _stage(answer))
+        solving = Solving(
+            encoded.accesses, problem.size, spent, _stage(answer), set_aside=aside
+        )
         return histories, answer, encoded, solving
 
     def _by_branches(self) -> Iterator[tuple[list[History], Answer, Encoded, Solving]]:
@@ -176,7 +192,7 @@ class Clap:
                 if left <= 0:
                     return
                 began = time.monotonic()
-                encoded = encode(histories, ticks(histories, record.how))
+                encoded = encode(histories, ticks(histories, record.how), in_turn=strict)
                 chooser = Chooser(encoded, sightings(encoded, histories, along), strict)
                 answer = chooser.solve(NativeSolver(), left)
                 spent = time.monotonic() - began
@@ -243,6 +259,22 @@ class Clap:
             "reproduced", self._source.form, trial.signature, solving, tries, number,
             (failed, times), switch,
         )  # fmt: skip
+
+
+def explained(problem: OrderProblem, seconds: float) -> tuple[OrderProblem, Answer, int]:
+    """Solve; a few reads that contradict all else are left out. Gives how many."""
+    end = time.monotonic() + seconds
+    for aside in range(MOST_ASIDE):
+        left = max(end - time.monotonic(), 0.001)
+        answer = solve_order(problem, NativeSolver(), left)
+        events = answer.events if isinstance(answer, Unsatisfiable) else ()
+        reads = [event for event in events if problem.kind[event] == Kind.READ]
+        if not reads:
+            return problem, answer, aside
+        known = problem.known.copy()
+        known[reads] = False
+        problem = replace(problem, known=known)
+    return problem, answer, MOST_ASIDE
 
 
 def _repeat(run: RunFile | None, record: RunRecord) -> dict[str, Any]:
