@@ -25,6 +25,7 @@ NAMES = (
     "native",
     "fast_path",
     "switching",
+    "recording",
 )
 
 

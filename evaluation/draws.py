@@ -44,7 +44,7 @@ def hunted(
     source: Path | str, command: Sequence[str], *options: str, proving: bool = False
 ) -> Iterator[Hunted]:
     """Run `unsnarl hunt` on a command in a copy of a folder; RuntimeError if it has no answer."""
-    with _copy_of(Path(source)) as folder:
+    with copy_of(Path(source)) as folder:
         answer = folder / "answer.json"
         # The ranking is judged as it comes: experiments would put it right afterwards.
         options = options if proving else ("--no-confirm", *options)
@@ -91,7 +91,7 @@ def sample(count: int, total: int, *seed: object) -> tuple[int, ...]:
 
 
 @contextmanager
-def _copy_of(source: Path) -> Iterator[Path]:
+def copy_of(source: Path) -> Iterator[Path]:
     """A folder with the same files and nothing of earlier hunts."""
     with tempfile.TemporaryDirectory(prefix="unsnarl-evaluation-") as folder:
         target = Path(folder) / source.name

@@ -95,7 +95,7 @@ static PyObject *counters(PyObject *module, PyObject *unused) {
                                                     "uncontrolled",     "aliased",
                                                     "trace_dropped",    "schedule_dropped",
                                                     "patterns_dropped", "diverged_segment",
-                                                    "log_dropped"};
+                                                    "log_dropped",      "sketch_passed"};
     PyObject *dict = PyDict_New();
     for (int i = 0; dict && i < UNS_COUNTERS && names[i]; i++) {
         PyObject *value = PyLong_FromUnsignedLongLong(uns_rt.counters[i]);

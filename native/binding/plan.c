@@ -180,7 +180,8 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
     *plan = (struct uns_plan){
         .kind = kind_of(strategy),
         .strategy = strcmp(strategy, "noise") ? strategy : "walk",
-        .seed = (uint64_t)number(run, "seed", 0),
+        /* The program may draw, too, and is to do so as it did. */
+        .seed = (uint64_t)number(run, "draw", number(run, "seed", 0)),
         .any_access = !strcmp(mode, "free"),
         .depth = (uint32_t)number(run, "depth", 3),
         .length = (uint64_t)number(run, "length", 0),
@@ -196,6 +197,7 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
                     .window_size = (unsigned)number(run, "window_size", UNS_WINDOW_DEFAULT),
                     .first_write = first_write_of(rule)},
         .site_limit = (uint32_t)number(run, "site_limit", uns_site_watermark() + UNS_LATE_SITES),
+        .follows = text(run, "sketch", NULL),
         .file = text(run, "file", NULL),
     };
     if (plan->tracker.context_size > UNS_CONTEXT_MAX ||

@@ -103,6 +103,8 @@ static void deliver_at_gate(Site *site, struct uns_thread *t, const struct opera
     t->may_switch = 0;
     t->last_site = site->id;
     uns_gate_access(t, point, o->cell, o->write, may_switch);
+    if (o->shape)
+        uns_gate_touched(t, o->shape, o->shape_write);
     if (UNS_UNLIKELY(uns_break_hook != NULL))
         uns_break(point);
     if (UNS_UNLIKELY(uns_capture_hook != NULL))

@@ -4,6 +4,7 @@
  */
 #include "gate/gate.h"
 #include "gate/rules.h"
+#include "gate/sketch.h"
 
 static struct uns_thread *enabled[UNS_GATE_THREADS];
 
@@ -32,7 +33,7 @@ static int can_run(struct uns_thread *t) {
 }
 
 static uint32_t add_sleepers(uint32_t count) {
-    int64_t latest = uns_gate.replaying ? UNS_FOREVER : uns_clock_ns() + UNS_EARLY_WAKE_NS;
+    int64_t latest = uns_gate.told ? UNS_FOREVER : uns_clock_ns() + UNS_EARLY_WAKE_NS;
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         struct uns_thread *t = uns_gate.live[i];
         if (t->state == UNS_READY && !t->held && is_sleep(&t->pending) &&
@@ -86,20 +87,56 @@ static struct uns_thread *choose(struct uns_thread *current) {
         return first_deadline();
     /* A polling loop must not crowd out the thread it waits for: sleepers compete one time in
      * four. */
-    if (uns_gate.replaying || uns_gate_draw(4) == 0)
+    if (uns_gate.told || uns_gate_draw(4) == 0)
         count = add_sleepers(count);
     if (count == 1 && !uns_gate.replaying)
         return guard_streak(enabled[0], count, current);
     return guard_streak(uns_gate.strategy->pick(enabled, count, current), count, current);
 }
 
-/* NULL: no thread can go on by itself, and no rule keeps one back. Mutex held. */
+/* All are kept back but for threads that are blocked outside: these may wait for the former. */
+#define OUTSIDE_NS 200000000ll
+
+/* While a thread is blocked outside, what it waits for may come without us; but not for ever. */
+int uns_gate_is_stuck(void) {
+    static uint64_t idle_steps;
+    static int64_t idle_since;
+    if (!uns_gate_anyone_outside())
+        return 1;
+    int64_t now = uns_real_ns();
+    if (idle_steps != uns_gate.steps) {
+        idle_steps = uns_gate.steps;
+        idle_since = now;
+    }
+    return now - idle_since > OUTSIDE_NS;
+}
+
+static void look(void) {
+    if (uns_gate.rules)
+        uns_rules_look();
+    else
+        for (uint32_t i = 0; i < uns_gate.live_count; i++)
+            uns_gate.live[i]->held = 0;
+    if (uns_gate.sketch)
+        uns_sketch_look();
+}
+
+/* A rule is somebody's idea, a sketch was a run: the rule gives way first. */
+static int release(void) {
+    if (!uns_gate.rules || !uns_rules_release())
+        return uns_gate.sketch && uns_sketch_release();
+    if (uns_gate.sketch)
+        uns_sketch_look();
+    return 1;
+}
+
+/* NULL: no thread can go on by itself, and nothing of ours keeps one back. Mutex held. */
 struct uns_thread *uns_gate_choose(struct uns_thread *current) {
-    if (UNS_LIKELY(!uns_gate.rules))
+    if (UNS_LIKELY(!(uns_gate.rules | (uint32_t)uns_gate.sketch)))
         return choose(current);
     struct uns_thread *next;
-    uns_rules_look();
-    while (!(next = choose(current)) && uns_rules_release())
+    look();
+    while (!(next = choose(current)) && release())
         ;
     return next;
 }

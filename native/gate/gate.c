@@ -4,6 +4,7 @@
  */
 #include "gate/gate.h"
 #include "gate/rules.h"
+#include "gate/sketch.h"
 #include "runtime/futex.h"
 #include <stdio.h>
 #include <string.h>
@@ -42,8 +43,9 @@ int uns_gate_begin(const struct uns_plan *plan) {
     uns_gate.replaying = plan->kind == UNS_PLAN_REPLAY;
     uns_gate.strategy =
         uns_gate.replaying ? &uns_strategy_replay : uns_strategy_named(plan->strategy);
-    if (!uns_gate.strategy)
+    if (!uns_gate.strategy || (plan->follows && uns_sketch_begin(plan) < 0))
         return -1;
+    uns_gate.told = uns_gate.replaying || uns_gate.strategy == &uns_strategy_sketch;
     uns_gate.strategy->begin(plan);
     return plan->kind >= UNS_PLAN_CONTROLLED && plan->rules_length ? uns_rules_begin(plan) : 0;
 }
@@ -63,6 +65,8 @@ void uns_gate_register(struct uns_thread *t) {
     if (uns_gate.live_count == UNS_GATE_THREADS)
         too_many();
     uns_gate.live[uns_gate.live_count++] = t;
+    if (uns_gate.sketch)
+        uns_sketch_enter(t);
     uns_gate.strategy->enter(t);
     if (t->index == 0) {
         uns_gate.holder = t;
@@ -222,7 +226,7 @@ static enum uns_grant wait_for_turn(struct uns_thread *t, const struct uns_pendi
     t->state = UNS_READY;
     hear_call(t);
     uns_gate.steps++;
-    if (!is_access(pending->point))
+    if (!is_access(pending->point) && !pending->silent)
         uns_gate_count(t, pending->point);
     if (UNS_UNLIKELY(uns_gate.rules))
         uns_rules_arrived(t, pending->point);
@@ -255,6 +259,8 @@ void uns_gate_arrive(struct uns_thread *t) {
         uns_gate_wait(t, &begin);
     if (UNS_UNLIKELY(uns_gate.rules))
         uns_rules_did(t, begin.point);
+    if (UNS_UNLIKELY(uns_gate.sketch))
+        uns_sketch_did(t, begin.point);
 }
 
 static void remove_live(const struct uns_thread *t) {
@@ -359,15 +365,29 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
     }
     if (UNS_UNLIKELY(uns_gate.rules))
         uns_rules_did(t, point);
+    if (UNS_UNLIKELY(uns_gate.sketch) && uns_rt.sketch.level == UNS_LEVEL_ACCESS)
+        uns_sketch_did(t, point);
     if (UNS_UNLIKELY(uns_rt.tracing))
         uns_trace_event(t, point, cell);
     if (UNS_UNLIKELY(uns_rt.hooks.about != NULL))
         uns_rt.hooks.about(t, point);
 }
 
-/* A function is entered or left, or a block: nobody asks for it yet. */
+/* A function is entered or left, a block begins, a lock is about to be let go: a switch point in
+ * runs that follow a sketch, and in no others. A schedule counts events without it, so the run can
+ * be repeated without its sketch. */
 void uns_gate_sketch(struct uns_thread *t, uint32_t point) {
-    (void)t, (void)point;
+    struct uns_pending pending = {.point = point, .deadline = UNS_FOREVER, .silent = 1};
+    if (!uns_gate.sketch || !t->track)
+        return;
+    uns_gate_wait(t, &pending);
+    t->events--;
+    uns_sketch_did(t, point);
+}
+
+void uns_gate_touched(struct uns_thread *t, uint64_t cell, int write) {
+    if (UNS_UNLIKELY(uns_gate.sketch) && uns_rt.tracing)
+        uns_trace_event(t, UNS_POINT(0, write ? UNS_EXIT : UNS_ENTER), cell);
 }
 
 void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {

@@ -33,12 +33,14 @@ struct uns_gate {
     uint64_t random, steps;
     uint32_t segment_point, segment_occurrence; /* where the holder took up the token */
     int replaying;
+    int told;       /* who is next is told by a schedule, or by the times of a sketch */
+    int sketch;     /* one is followed: gate/sketch.c */
     uint32_t rules; /* how many; 0: nobody asks gate/rules.c */
 };
 
 extern struct uns_gate uns_gate;
 extern const struct uns_strategy uns_strategy_walk, uns_strategy_pct, uns_strategy_pos,
-    uns_strategy_surw, uns_strategy_replay;
+    uns_strategy_surw, uns_strategy_replay, uns_strategy_sketch;
 
 const struct uns_strategy *uns_strategy_named(const char *name);
 void uns_gate_lock(void);
@@ -47,6 +49,7 @@ struct uns_thread *uns_gate_choose(struct uns_thread *current);
 struct uns_thread *uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to);
 void uns_gate_wake(struct uns_thread *sleeper); /* NULL: nobody */
 int uns_gate_anyone_outside(void);
+int uns_gate_is_stuck(void); /* nobody can be chosen, and nothing will come from outside */
 void uns_gate_close_segment(const struct uns_thread *t);
 void uns_gate_close_schedule(void);
 void uns_gate_count(struct uns_thread *t, uint32_t point);

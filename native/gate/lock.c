@@ -6,6 +6,7 @@
  */
 #include "gate/gate.h"
 #include "gate/rules.h"
+#include "gate/sketch.h"
 #include "runtime/futex.h"
 #include <time.h>
 
@@ -31,14 +32,25 @@ static uint32_t lock_point(const struct uns_lock *lock, uint32_t site, int acqui
     return UNS_POINT(site, ends ? UNS_END : UNS_RELEASE);
 }
 
+/* Who takes a lock has been at the gate for it; who gives one back has not. */
+static void follow(struct uns_thread *t, uint32_t point) {
+    if (UNS_POINT_OP(point) == UNS_RELEASE || UNS_POINT_OP(point) == UNS_END)
+        uns_gate_sketch(t, point);
+    else
+        uns_sketch_did(t, point);
+}
+
 /* Site 0: no code of the target is on the stack (a thread is being started or cleaned up). */
 static void record(struct uns_thread *t, const struct uns_lock *lock, uint32_t point) {
     uint64_t cell = lock_cell(lock);
+    int logged = !t->muted && (UNS_POINT_SITE(point) || UNS_POINT_OP(point) == UNS_END);
     if (UNS_UNLIKELY(uns_rt.recording)) {
-        if (!t->muted && (UNS_POINT_SITE(point) || UNS_POINT_OP(point) == UNS_END))
+        if (logged)
             uns_log_sync(t, point, cell);
         return;
     }
+    if (UNS_UNLIKELY(uns_gate.sketch) && logged)
+        follow(t, point);
     /* The end of a thread and the wait for it order nothing that a reader of the graph looks for.
      */
     if (UNS_POINT_OP(point) <= UNS_RELEASE && UNS_POINT_SITE(point))

@@ -61,8 +61,6 @@ static struct {
     struct instance instances[UNS_RULE_INSTANCES]; /* oldest first */
     uint32_t instances_used, guards_used;
     struct guard guards[UNS_RULE_GUARDS];
-    uint64_t idle_steps;
-    int64_t idle_since;
 } all;
 
 #define BIT(rule) (1ull << (rule))
@@ -405,18 +403,6 @@ void uns_rules_look(void) {
         mark();
 }
 
-/* While a thread is blocked outside, what it waits for may come without us; but not for ever. */
-static int is_stuck(void) {
-    if (!uns_gate_anyone_outside())
-        return 1;
-    int64_t now = uns_real_ns();
-    if (all.idle_steps != uns_gate.steps) {
-        all.idle_steps = uns_gate.steps;
-        all.idle_since = now;
-    }
-    return now - all.idle_since > UNS_RULE_OUTSIDE_NS;
-}
-
 static int release_oldest(void) {
     for (uint32_t i = 0; i < all.instances_used; i++)
         if (all.instances[i].holds) {
@@ -432,7 +418,7 @@ static int release_oldest(void) {
 }
 
 int uns_rules_release(void) {
-    if (!is_stuck() || !release_oldest())
+    if (!uns_gate_is_stuck() || !release_oldest())
         return 0;
     mark();
     return 1;

@@ -12,8 +12,6 @@
 #define UNS_RULE_GUARDS    256 /* locks of guards held at a time */
 /* An instance that has kept a thread back in so many choices is released: somebody spins. */
 #define UNS_RULE_LIMIT 5000
-/* All are kept back but for threads that are blocked outside: these may wait for the former. */
-#define UNS_RULE_OUTSIDE_NS 200000000ll
 
 int uns_rules_begin(const struct uns_plan *plan);
 

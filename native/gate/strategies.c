@@ -184,7 +184,8 @@ const struct uns_strategy uns_strategy_surw = {"surw", surw_begin, surw_enter, s
 
 const struct uns_strategy *uns_strategy_named(const char *name) {
     static const struct uns_strategy *const all[] = {&uns_strategy_walk, &uns_strategy_pct,
-                                                     &uns_strategy_pos, &uns_strategy_surw};
+                                                     &uns_strategy_pos, &uns_strategy_surw,
+                                                     &uns_strategy_sketch};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i]->name, name))
             return all[i];

@@ -19,10 +19,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define FIRST_CHUNK (64ull << 10)
-#define MOST_CHUNK  (4ull << 20)
-#define MOST_BYTES  (1ull << 30) /* of one thread */
-#define FULL        UINT64_MAX   /* size of a stream that takes no more */
+#define FIRST_CHUNK     (64ull << 10)
+#define MOST_CHUNK      (4ull << 20)
+#define MOST_BYTES      (1ull << 30) /* of one thread */
+#define FULL            UINT64_MAX   /* size of a stream that takes no more */
+#define UNS_CLOCK_CORES 0xFFFFu      /* that a record can tell apart */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -96,7 +97,6 @@ static __attribute__((noinline)) char *grow(struct uns_thread *t, struct uns_str
     }
     if (stream->chunk)
         munmap(stream->chunk, stream->mapped);
-    stream->records += stream->mapped / record_size;
     stream->chunk = stream->at = chunk;
     stream->end = chunk + bytes;
     stream->mapped = bytes;
@@ -111,9 +111,7 @@ static inline void *room(struct uns_thread *t, struct uns_stream *stream, uint32
 }
 
 uint32_t uns_log_position(const struct uns_thread *t) {
-    const struct uns_stream *log = &t->log;
-    return (uint32_t)(log->records +
-                      (uint64_t)(log->at - log->chunk) / sizeof(struct uns_log_record));
+    return (uint32_t)t->logged;
 }
 
 /* A record that the process dies in the middle of is none: what tells that it is there comes last.
@@ -142,17 +140,32 @@ static inline uint64_t stamp_of(uint32_t point, uint32_t *core) {
 
 /* Records are written once and never read: without this a fence would wait for their cache lines.
  */
-#define AHEAD 32 /* records */
+#define AHEAD 64 /* records */
 
-static inline void write_event(struct uns_thread *t, struct uns_log_record *record, uint32_t point,
-                               uint64_t stamp, uint32_t core) {
-    record->point = point;
-    record->thread = (uint16_t)t->index;
-    record->core = (uint16_t)core;
-    LAST();
-    record->stamp = stamp;
-    __builtin_prefetch(record + AHEAD, 1);
-    t->log.at = (char *)(record + 1);
+static inline int put(struct uns_thread *t, uint64_t packed) {
+    uint64_t *at = room(t, &t->log, UNS_SECTION_LOG, sizeof *at);
+    if (UNS_UNLIKELY(!at))
+        return 0;
+    *at = packed;
+    __builtin_prefetch(at + AHEAD, 1);
+    t->log.at = (char *)(at + 1);
+    return 1;
+}
+
+/* Another core, or a long time. */
+static __attribute__((noinline)) void put_base(struct uns_thread *t, uint64_t stamp,
+                                               uint32_t core) {
+    put(t, stamp >> 32 << 32 | (uint64_t)core << 4 | UNS_PACKED_CORE);
+    put(t, stamp << 32 | UNS_PACKED_LOW);
+    t->log_core = core + 1;
+    t->stamp = stamp;
+}
+
+static inline void put_event(struct uns_thread *t, uint32_t point, uint64_t stamp, uint32_t core) {
+    if (UNS_UNLIKELY(core + 1 != t->log_core || stamp - t->stamp > UINT32_MAX))
+        put_base(t, stamp, core);
+    t->logged += (uint64_t)put(t, (stamp - t->stamp) << 32 | point);
+    t->stamp = stamp;
 }
 
 /* One order of all events, as PRES has it: a number under a lock. */
@@ -185,24 +198,20 @@ static void unlock_order(void) {
         uns_futex_wake(&order.word, 1);
 }
 
-static __attribute__((noinline)) void number_event(struct uns_thread *t,
-                                                   struct uns_log_record *record, uint32_t point) {
+static __attribute__((noinline)) void number_event(struct uns_thread *t, uint32_t point) {
     lock_order();
-    write_event(t, record, point, ++order.last, uns_clock_core());
+    put_event(t, point, ++order.last, uns_clock_core() & UNS_CLOCK_CORES);
     unlock_order();
 }
 
 static inline void log_event(struct uns_thread *t, uint32_t point) {
     uns_busy(); /* a signal's handler must not come in between */
-    struct uns_log_record *record = room(t, &t->log, UNS_SECTION_LOG, sizeof *record);
-    if (UNS_UNLIKELY(!record)) {
-        ;
-    } else if (UNS_UNLIKELY(uns_rt.sketch.global)) {
-        number_event(t, record, point);
+    if (UNS_UNLIKELY(uns_rt.sketch.global)) {
+        number_event(t, point);
     } else {
         uint32_t core;
         uint64_t stamp = stamp_of(point, &core);
-        write_event(t, record, point, stamp, core);
+        put_event(t, point, stamp, core & UNS_CLOCK_CORES);
     }
     uns_idle();
 }

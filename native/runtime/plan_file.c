@@ -4,9 +4,9 @@
  * the program's first instruction. Little-endian, a header, then lists, each padded to 8 bytes:
  *
  *   magic | version | size of struct uns_plan | the struct, its pointers void
- *   strategy | file | switch sites | interest sites | counts | segments, each followed by its
- *   points | rules, each followed by the points of when, hold, until, and its guards | capture |
- *   the points to stop at | places | modules
+ *   strategy | file | followed sketch | switch sites | interest sites | counts | segments, each
+ * followed by its points | rules, each followed by the points of when, hold, until, and its guards
+ * | capture | the points to stop at | places | modules
  */
 #include "runtime/plan_file.h"
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define PLAN_MAGIC   0x4e4c50534e55ull /* "UNSPLN" */
-#define PLAN_VERSION 3u
+#define PLAN_VERSION 4u
 
 struct header {
     uint64_t magic;
@@ -60,6 +60,7 @@ int uns_plan_store(const struct uns_plan *plan, const char *path) {
     put(&out, plan, 1, sizeof *plan);
     put_text(&out, plan->strategy);
     put_text(&out, plan->file);
+    put_text(&out, plan->follows);
     put(&out, plan->switch_sites, plan->site_limit, 1);
     put(&out, plan->interest_sites, plan->site_limit, 1);
     put(&out, plan->counts, plan->counts_length, sizeof *plan->counts);
@@ -121,6 +122,7 @@ static int take_plan(struct cursor *from, struct uns_plan *plan) {
     *plan = *stored;
     plan->strategy = take(from, 1);
     plan->file = take(from, 1);
+    plan->follows = take(from, 1);
     plan->switch_sites = take(from, 1);
     plan->interest_sites = take(from, 1);
     plan->counts = take(from, sizeof *plan->counts);

@@ -62,7 +62,7 @@ struct uns_thread *uns_thread_new(struct uns_thread *parent, const char *name, u
     unlock_registry();
     if (parent)
         uns_order(index, parent->index);
-    if (UNS_UNLIKELY(uns_rt.recording) && parent)
+    if (UNS_UNLIKELY(uns_rt.sketch.level != UNS_LEVEL_NONE) && parent)
         uns_sketch_event(parent, UNS_POINT(0, UNS_START));
     if (uns_rt.gated && uns_rt.site_limit) {
         t->counts = uns_pages(uns_rt.site_limit * sizeof *t->counts);

@@ -163,8 +163,7 @@ struct uns_trace_record {
     uint16_t thread, context;
 };
 
-/* One event of a recorded run, in the order of its thread. In a file that is still being written a
- * stamp of 0 is where the thread has not been yet. */
+/* One event of a recorded run, in the order of its thread. */
 struct uns_log_record {
     uint64_t stamp; /* the core's counter; with a global order the event's number, from 1 on */
     uint32_t point;
@@ -189,9 +188,20 @@ struct uns_branch_record {
 };
 
 /* Logs are written by their threads into files of their own, which the parent puts together: one
- * page with this header, then records. */
+ * page with this header, then records. Those of the log are packed, since a page of a file that is
+ * touched for the first time costs more than all else:
+ *
+ *    63              32 31         4 3  0
+ *   +------------------+------------+----+
+ *   | ticks since the  |   site     | op |   an event, `ticks` after the one before
+ *   +------------------+------------+----+
+ *   | stamp, high half |   core     | 15 |   from here on it is this core, ...
+ *   | stamp, low half  |   0        | 14 |   ... and counted from this stamp
+ */
 #define UNS_PIECE_MAGIC "UNSPIECE"
 #define UNS_PIECE_BYTES 4096u
+#define UNS_PACKED_LOW  14u
+#define UNS_PACKED_CORE 15u
 struct uns_piece_header {
     char magic[8];
     uint32_t version, section; /* whose records these are */
@@ -215,6 +225,7 @@ enum uns_counter {
     UNS_COUNT_PATTERNS_DROPPED,
     UNS_COUNT_DIVERGED_SEGMENT, /* of the schedule that was followed, + 1, 0 if none */
     UNS_COUNT_LOG_DROPPED,      /* there was no room for it on the disk, or too much of it */
+    UNS_COUNT_SKETCH_PASSED,    /* events of the sketch that was followed */
     UNS_COUNTERS = 16
 };
 

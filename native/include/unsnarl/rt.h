@@ -32,6 +32,7 @@ struct uns_pending {
     int (*ready)(void *about);
     void *about;
     uint64_t stirred, ask_again; /* when it was asked last, when it will be again: see choose.c */
+    int silent; /* a stop of a sketch: schedules do not know it */
 };
 
 enum uns_state {
@@ -55,12 +56,15 @@ struct uns_stream {
     char *chunk;     /* what is mapped, */
     uint64_t mapped; /* ... its bytes, */
     uint64_t size;   /* ... and those of the file */
-    uint64_t dropped, records;
+    uint64_t dropped;
 };
 
 struct uns_thread {
     struct uns_tracked tracked; /* first: the hot path casts */
     struct uns_stream log, values, branches;
+    uint64_t logged;         /* events, */
+    uint64_t stamp;          /* ... the latest one's stamp */
+    uint32_t log_core;       /* ... and core + 1, 0: there was none */
     uint64_t events;         /* events begun so far: the thread's own clock */
     uint32_t last_sync_site; /* of its latest lock operation */
     uint32_t may_switch;     /* the interpreter could have switched since its last event */
@@ -80,7 +84,8 @@ struct uns_thread {
     _Alignas(64) uint32_t granted; /* futex word: grant + 1 once the token is ours */
     enum uns_state state;
     struct uns_pending pending;
-    uint32_t held; /* by a rule: not to be chosen */
+    uint32_t held; /* by a rule or a sketch: not to be chosen */
+    struct uns_track *track; /* where it stands in a sketch that is followed, or NULL */
     enum uns_call called;
     uint64_t passes; /* bit per rule: may enter although a guard is held */
     uint64_t pos_priority;
@@ -205,7 +210,7 @@ struct uns_rule {
 /* Everything a run is told. Arrays must live as long as the run. */
 struct uns_plan {
     enum uns_plan_kind kind;
-    const char *strategy; /* "walk", "pct", "pos", "surw" */
+    const char *strategy; /* "walk", "pct", "pos", "surw", "sketch" */
     uint64_t seed;
     int any_access; /* the free switching mode: every access may switch */
     uint32_t depth;
@@ -228,7 +233,8 @@ struct uns_plan {
     uint32_t capture_length;
     struct uns_match stop; /* where a debugger is to stop; its points are those of places */
     int debugged;
-    const char *file; /* the run file to write */
+    const char *follows; /* a file with a sketch (gate/sketch.h) that a gated run keeps to */
+    const char *file;    /* the run file to write */
 };
 
 struct uns_runtime {
@@ -315,6 +321,8 @@ UNS_API uint32_t uns_placed(uint32_t point); /* the point of the first site of i
 UNS_API uint32_t uns_occurrence(const struct uns_thread *t, uint32_t point);
 /* Marks a second cell that the same operation touches; no switch point of its own. */
 UNS_API void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell);
+/* ... and, in the trace of a run that follows a sketch, one that the latest operation touched. */
+UNS_API void uns_gate_touched(struct uns_thread *t, uint64_t cell, int write);
 UNS_API void uns_lock_made(struct uns_lock *lock, uint32_t flags);
 /* `inside`: a library's own lock; one call of the target's is one switch point, not many. Or
  * UNS_STAYS: no switch point at all, as long as the lock is free. */

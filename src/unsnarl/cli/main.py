@@ -21,6 +21,7 @@ from unsnarl.cli.hunt import hunt
 from unsnarl.cli.rank import rank
 from unsnarl.cli.record import record
 from unsnarl.cli.replay import replay
+from unsnarl.cli.reproduce import reproduce
 from unsnarl.cli.show import show
 from unsnarl.cli.verify import verify
 from unsnarl.errors import EXIT_INTERRUPTED, EXIT_TOOL, UnsnarlError, tell
@@ -59,6 +60,7 @@ COMMANDS = (
     minimise,
     record,
     replay,
+    reproduce,
     verify,
     export,
     clocks,

@@ -102,11 +102,13 @@ class Timeline:
         counts: How many there were of each point in each thread.
     """
 
-    def __init__(self, run: RunFile) -> None:
+    def __init__(self, run: RunFile, trace: npt.NDArray[Any] | None = None) -> None:
+        """`trace` replaces that of the run: rows of it."""
+        rows = run.trace if trace is None else trace
         paths = [thread.path for thread in run.threads]
         self.events: list[Event] = []
         self.counts: Counter[tuple[str, int]] = Counter()
-        for _, cell, point, thread, _ in run.trace.tolist():
+        for _, cell, point, thread, _ in rows.tolist():
             self._add(paths[thread], point, cell)
             self.counts[paths[thread], point] += 1
         self.pending = [
@@ -116,7 +118,7 @@ class Timeline:
         ]
         heads = {site for _, site, _, head, *_ in run.counts.tolist() if site == head}
         self._walk = _Walk(self.events, heads)
-        self._at = {event.key: event.at for event in self.events[: len(run.trace)]}
+        self._at = {event.key: event.at for event in self.events[: len(rows)]}
 
     def _add(self, path: str, point: int, cell: int) -> Event:
         occurrence = self.counts[path, point] + 1
@@ -143,9 +145,12 @@ class Timeline:
 
     def inverse(self, constraint: Constraint) -> Constraint:
         """The other way round: the earlier thread waits until the later event has happened."""
-        before = constraint.before
-        hold = self._hold(before, -1)
-        return Constraint(constraint.after, before, before if hold is None else self.events[hold])
+        return self.flipped(constraint.before, constraint.after)
+
+    def flipped(self, before: Event, after: Event, since: int = -1) -> Constraint:
+        """`after` first: the thread of `before` waits for it, somewhere behind `since`."""
+        hold = self._hold(before, since)
+        return Constraint(after, before, before if hold is None else self.events[hold])
 
     def _hold(self, event: Event, since: int) -> int | None:
         """Where its thread is to be stopped for it, at an event that comes after `since`."""

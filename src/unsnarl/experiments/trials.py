@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials: runs of the target for an experiment. They are labelled like others, and not kept."""
+"""Trials: runs of the target for an experiment. They are labelled like others, and not kept.
+
+Unless their plan says where: `keep`, a run file in the store of a campaign.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from typing import Any
 
 from unsnarl.campaigns.engine import Done, Engine
 from unsnarl.campaigns.judging import Judge
-from unsnarl.model.run import Label, Switch
+from unsnarl.model.run import Failure, Label, RunRecord, Switch
 from unsnarl.runfile import RunFile, RunFileError, read_run
 
 Plan = Mapping[str, Any]
@@ -22,6 +25,9 @@ Plan = Mapping[str, Any]
 # Numbers of trials must not meet those of hunted runs and of replays (campaigns/replays.py).
 FIRST_NUMBER = 2_000_000
 STRATEGIES = ("walk", "pos", "pct")
+
+
+NOTHING = Done(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +38,30 @@ class Trial:
     label: Label
     signature: str
     run: RunFile | None
+    done: Done = NOTHING
+    failure: Failure | None = None
 
     def fails_as(self, signature: str) -> bool:
         """Whether it failed with this signature."""
         return self.label != "pass" and self.signature == signature
+
+    def record(self, number: int) -> RunRecord:
+        """As a store keeps it."""
+        threads = self.run.threads if self.run else ()
+        return RunRecord(
+            number=number,
+            label=self.label,
+            signature=self.signature,
+            strategy=self.plan["strategy"],
+            seed=self.plan["seed"],
+            switch=self.plan["switch"],
+            status=self.done.status,
+            signal=self.done.signal,
+            seconds=self.done.seconds,
+            threads_seen=len(threads),
+            threads_controlled=sum(thread.controlled for thread in threads),
+            failure=self.failure,
+        )
 
 
 class Trials:
@@ -54,7 +80,7 @@ class Trials:
         self.count = 0
 
     def run(self, plans: Iterable[Plan]) -> list[Trial]:
-        """One trial per plan, in the order of the plans; `kept` is where its run file goes."""
+        """One trial per plan, in the order of the plans."""
         waiting = deque(self._whole(plan) for plan in plans)
         flying: dict[int, dict[str, Any]] = {}
         done: dict[int, Trial] = {}
@@ -110,11 +136,8 @@ class Trials:
         file, output = Path(plan["file"]), Path(plan["output"])
         run = _read(file)
         verdict = self._judge.verdict(done, run, output)
-        if "kept" in plan and file.exists():
-            file.replace(plan["kept"])
-        file.unlink(missing_ok=True)
-        output.unlink(missing_ok=True)
-        return Trial(plan, verdict.label, verdict.signature, run)
+        _put_away(file, output, plan.get("keep") if run is not None else None)
+        return Trial(plan, verdict.label, verdict.signature, run, done, verdict.failure)
 
 
 def fresh_plans(seed: str, count: int, **fields: Any) -> list[Plan]:
@@ -135,6 +158,15 @@ def replaying(run: RunFile, seed: int) -> dict[str, object]:
     """The part of a plan that repeats a run of this process."""
     segments = [[one.path, one.until, one.point] for one in run.schedule]
     return {"strategy": "replay", "schedule": segments, "seed": seed}
+
+
+def _put_away(file: Path, output: Path, keep: str | None) -> None:
+    if keep is not None:
+        file.replace(keep)
+        if output.exists():
+            output.replace(Path(keep).with_suffix(".out"))
+    file.unlink(missing_ok=True)
+    output.unlink(missing_ok=True)
 
 
 def _read(path: Path) -> RunFile | None:

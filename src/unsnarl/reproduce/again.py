@@ -26,6 +26,7 @@ from unsnarl.reproduce.replay import Replayed, Replayer, stored_schedules
 
 # Beside the campaign's own codes.json, which must stay that of its runs.
 SCRATCH = "replay"
+CODES = "codes.json"
 # At least so many fresh runs show what the constraints of a run lead to.
 FRESH_RUNS = 20
 
@@ -54,10 +55,18 @@ def _number(word: str) -> int:
 class Again:
     """A new process of a campaign's target, in which its runs can be replayed."""
 
-    def __init__(self, store: Store, trials: Trials, codes: Path) -> None:
-        self.codes = codes
+    def __init__(self, store: Store, trials: Trials, engine: Engine, judge: Judge) -> None:
+        self.folder = store.folder / SCRATCH
+        self.codes = self.folder / CODES
         self._store = store
         self.trials = trials
+        self.engine = engine
+        self.judge = judge
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the code is that of the campaign's runs: then so are the numbers of its sites."""
+        return self.codes.read_bytes() == (self._store.folder / CODES).read_bytes()
 
     @property
     def target(self) -> Target:
@@ -100,26 +109,24 @@ def _target_of(store: Store) -> Target:
 
 
 @contextlib.contextmanager
-def again(
-    store: Store, seconds: float | None = None, *, branches: bool = False
-) -> Iterator[Again]:
-    """Start the target of a campaign once more; `seconds` replaces the time limit of a run.
+def again(store: Store, seconds: float | None = None, *, branches: bool = False) -> Iterator[Again]:
+    """Start the target of a campaign once more.
 
     Args:
-        branches: With probes at branches, as where they are recorded.
+        seconds: Replaces the time limit of a run.
+        branches: With probes at branches, as some records were made with.
     """
     description = store.description
     settings = config.override(description.options, {})
     found = _target_of(store)
     folder = store.folder / SCRATCH
-    codes = folder / "codes.json"
     with storing(store.folder):
         folder.mkdir(exist_ok=True)
     try:
         with Engine(found, folder, settings.jobs, settings.include, branches) as engine:
-            judge = Judge(found.root, codes, settings.fail_if)
+            judge = Judge(found.root, folder / CODES, settings.fail_if)
             # The mode is part of every schedule.
             trials = Trials(engine, judge, folder, "gil", seconds or settings.timeout)
-            yield Again(store, trials, codes)
+            yield Again(store, trials, engine, judge)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

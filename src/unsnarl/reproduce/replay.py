@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from unsnarl.campaigns.engine import Done
+from unsnarl.campaigns.recording import PHASE as RECORDED
 from unsnarl.campaigns.store import Store, storing
 from unsnarl.errors import UsageError
 from unsnarl.experiments.constraints import Constraint
@@ -234,7 +235,8 @@ def keep_schedules(
     Args:
         orders: The constraints to which runs were minimised, by run; these are written anew.
     """
-    failing = [one.record for one in store.runs() if one.kept and one.record.label != "pass"]
+    kept = [one for one in store.runs() if one.kept and one.phase != RECORDED]
+    failing = [one.record for one in kept if one.record.label != "pass"]
     wanted = [
         one
         for one in failing
@@ -271,9 +273,16 @@ def load_schedule(store: Store, number: int) -> AnchoredSchedule:
         raise UsageError(
             "no-schedule",
             f"run {number} of campaign {store.name} has no schedule to follow",
-            "only failing runs whose run file was kept can be replayed",
+            f"a recorded run has to be found back first: unsnarl reproduce {store.name}/{number}"
+            if is_recorded(store, number)
+            else "only failing runs whose run file was kept can be replayed",
         )
     return _read(path)
+
+
+def is_recorded(store: Store, number: int) -> bool:
+    """Whether a run was made freely, with its logs on."""
+    return any(one.record.number == number and one.phase == RECORDED for one in store.runs())
 
 
 def stored_schedules(store: Store) -> list[AnchoredSchedule]:

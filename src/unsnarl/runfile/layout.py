@@ -139,4 +139,5 @@ COUNTERS = (
     "patterns_dropped",
     "diverged_segment",
     "log_dropped",
+    "sketch_passed",
 )

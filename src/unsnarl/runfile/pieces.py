@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from unsnarl.model.record import BRANCH, LOG, VALUE
 from unsnarl.runfile import layout
 from unsnarl.runfile.amend import read_sections, write_sections
 from unsnarl.runfile.errors import RunFileError
@@ -31,9 +32,13 @@ MAGIC = b"UNSPIECE"
 HEADER = struct.Struct("<8sIIII")
 HEADER_BYTES = 4096
 KINDS = {"log": Section.LOG, "values": Section.VALUES, "branches": Section.BRANCHES}
-# The field that is written last: a record is there if it is not 0.
-WRITTEN = {Section.LOG: "stamp", Section.VALUES: "point", Section.BRANCHES: "count"}
-_NAME = re.compile(r"\.(log|values|branches)\.(\d+)")
+# Events as they are packed in a piece (native/include/unsnarl/format.h).
+PACKED = np.dtype([("point", "<u4"), ("ticks", "<u4")])
+LOW, CORE = 14, 15
+STORED = {Section.LOG: PACKED, Section.VALUES: VALUE, Section.BRANCHES: BRANCH}
+# The field that is written last: a record is there if it is not 0. (No packed one has point 0.)
+WRITTEN = {Section.LOG: "point", Section.VALUES: "point", Section.BRANCHES: "count"}
+_NAME = re.compile(r"\.(log|values|branches)\.(\d{1,5})")
 
 
 class Piece(NamedTuple):
@@ -107,13 +112,45 @@ def read_piece(path: Path) -> Piece:
     if magic != MAGIC or version != layout.VERSION or section not in WRITTEN:
         raise RunFileError(path, "is no log of a thread")
     kind = Section(section)
-    dtype = layout.RECORDS[kind]
+    dtype = STORED[kind]
     if size != dtype.itemsize:
         raise RunFileError(path, f"has records of {size} bytes, expected {dtype.itemsize}")
     thread = np.frombuffer(data, layout.THREAD, 1, HEADER.size)
+    if not path.name.endswith(f".{int(thread['index'][0])}"):
+        raise RunFileError(path, "is the log of another thread")
     whole = max(len(data) - HEADER_BYTES, 0) // size
     rows = np.frombuffer(data, dtype, whole, min(HEADER_BYTES, len(data)))
-    return Piece(kind, thread, rows[: _written(rows[WRITTEN[kind]])])
+    rows = rows[: _written(rows[WRITTEN[kind]])]
+    return Piece(kind, thread, _unpacked(path, rows, thread) if kind == Section.LOG else rows)
+
+
+def _unpacked(path: Path, rows: npt.NDArray[Any], thread: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Events with their own stamps and cores, from those that count from the one before."""
+    ops = rows["point"] & 15
+    starts = np.flatnonzero(ops == CORE)
+    if len(rows) and (not len(starts) or starts[0] or starts[-1] == len(rows) - 1):
+        rows, ops, starts = _whole(path, rows, starts)
+    if not np.array_equal(np.flatnonzero(ops == LOW), starts + 1):
+        raise RunFileError(path, "its events cannot be counted")
+    events = np.flatnonzero(ops < LOW)
+    base = np.searchsorted(starts, events) - 1
+    ticks = np.cumsum(np.where(ops < LOW, rows["ticks"], 0).astype(np.uint64))
+    stamps = rows["ticks"][starts].astype(np.uint64) << np.uint64(32)
+    stamps |= rows["ticks"][starts + 1]
+    found = np.zeros(len(events), LOG)
+    found["stamp"] = stamps[base] + ticks[events] - ticks[starts][base]
+    found["point"] = rows["point"][events]
+    found["core"] = (rows["point"][starts] >> 4)[base]
+    found["thread"] = thread["index"][0]
+    return found
+
+
+def _whole(path: Path, rows: npt.NDArray[Any], starts: npt.NDArray[Any]) -> Any:
+    """Without a beginning of a new count that the process did not live to finish."""
+    if not len(starts) or starts[0]:
+        raise RunFileError(path, "its events cannot be counted")
+    rows, starts = rows[:-1], starts[:-1]
+    return rows, rows["point"] & 15, starts
 
 
 def _written(marks: npt.NDArray[Any]) -> int:

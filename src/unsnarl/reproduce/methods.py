@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ways to find a recorded failure back, by name: one module each, loaded when it is wanted.
+
+Such a module has a function `reproduce(case, process, tries, progress)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+
+if TYPE_CHECKING:
+    from unsnarl.experiments.trials import Trial
+    from unsnarl.reproduce.again import Again
+    from unsnarl.reproduce.recorded import Case
+
+    Method = Callable[[Case, Again, int, Callable[[int], None]], "Outcome"]
+
+MODULES = {"pres": "unsnarl.reproduce.pres.method"}
+DEFAULT = "pres"
+# A schedule is reported only if it fails as recorded in so many replays of as many.
+REPLAYS = 20
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """What came of it.
+
+    Attributes:
+        tries: Runs along the record that it took.
+        trial: The one that failed as recorded, and whose schedule always does; None: none did.
+        replayed: How many of REPLAYS replays of that schedule failed as recorded.
+        flaky: Tries that failed as recorded, but whose schedules do not always.
+        facts: What else is to be told, by name, for machines.
+        lines: ... and for people.
+    """
+
+    tries: int
+    trial: Trial | None = None
+    replayed: int = 0
+    flaky: int = 0
+    facts: Mapping[str, Any] = {}
+    lines: tuple[str, ...] = ()
+
+
+def method(name: str) -> Method:
+    """The function of a method."""
+    return cast("Method", import_module(MODULES[name]).reproduce)

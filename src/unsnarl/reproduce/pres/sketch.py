@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sketch: what a gated run must keep to, to be the recorded one (PRES; ReCBuLC IV.A).
+
+Every thread does its events in its own order. Between threads only that order is kept which the
+hard ranges of the clocks prove, in as few demands as it takes: the latest event of each other
+thread, unless something that must come first anyway demands it already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from unsnarl.model.record import Level, Record
+from unsnarl.reproduce.clocks.ranges import Clocks
+from unsnarl.reproduce.pres.base import Counts, Times, merged
+
+# By native/gate/sketch.h.
+MAGIC, VERSION = b"UNSKETCH", 1
+HEADER = np.dtype([("magic", "S8"), ("version", "<u4"), ("counts", "<u4", 3)])
+THREAD = np.dtype([("path", "S48"), ("first", "<u4"), ("length", "<u4"), ("last", "<u8")])
+EVENT = np.dtype([("due", "<u8"), ("point", "<u4"), ("needs", "<u4")])
+NEED = np.dtype([("thread", "<u4"), ("count", "<u4")])
+
+Need = tuple[int, int]  # a thread, and how many of its events
+
+
+class Sketch:
+    """The events of a record's threads, what orders them, and when they probably were.
+
+    Attributes:
+        level: What kinds of events there are.
+        paths: The threads.
+        points: By thread, its events.
+        times: By thread, when they were, on one axis.
+        order: All events as (thread, place), in the order of the base.
+        closure: By thread: how many events of each thread are before an event; row by event.
+        needs: By thread and event, what has to be waited for.
+        total: How many events there are.
+        has_ranges: Whether the clocks of all its cores are known.
+    """
+
+    def __init__(self, record: Record, clocks: Clocks | None) -> None:
+        self.level: Level = record.how.level
+        self.paths = tuple(one.path for one in record.threads)
+        self.points = [one.events["point"].astype(np.int64) for one in record.threads]
+        known = Times(record, clocks)
+        self.times = [known.corrected(at) for at in range(len(self.paths))]
+        direct = direct_orders(known)
+        self.order = merged(self.times, direct)
+        self.closure, self.needs = reduced(direct, self.order)
+        self.total = len(self.order)
+        self.has_ranges = known.known
+
+    @property
+    def demands(self) -> int:
+        """How often an event has to wait for one of another thread."""
+        return sum(len(rows) for own in self.needs for rows in own.values())
+
+    def is_before(self, one: Need, other: Need) -> bool:
+        """Whether (thread, place) `one` is proved to come before `other`."""
+        (first, at), (second, there) = one, other
+        if at < 0 or there >= len(self.points[second]) or at >= len(self.points[first]):
+            return False
+        return there >= 0 and int(self.closure[second][there][first]) > at
+
+    def write(self, path: Path, last: Sequence[str] = ()) -> None:
+        """For the gate: threads whose events are over go on in the order of `last`."""
+        due = {event: at for at, event in enumerate(self.order)}
+        rank = {name: at for at, name in enumerate(last)}
+        threads = np.zeros(len(self.paths), THREAD)
+        events = np.zeros(self.total + 1, EVENT)
+        rows: list[Need] = []
+        at = 0
+        for thread, points in enumerate(self.points):
+            after = self.total + rank.get(self.paths[thread], len(rank) + thread)
+            threads[thread] = (self.paths[thread].encode(), at, len(points), after)
+            for place, point in enumerate(points.tolist()):
+                events[at] = (due[thread, place], point, len(rows))
+                rows += self.needs[thread].get(place, ())
+                at += 1
+        events[at] = (0, 0, len(rows))
+        needs = np.array(rows, dtype=np.int64).reshape(-1, 2)
+        table = np.zeros(len(rows), NEED)
+        table["thread"], table["count"] = needs[:, 0], needs[:, 1]
+        header = np.array([(MAGIC, VERSION, (len(threads), self.total, len(rows)))], HEADER)
+        path.write_bytes(b"".join(part.tobytes() for part in (header, threads, events, table)))
+
+
+def direct_orders(times: Times) -> list[Counts]:
+    """By thread: row by event, column by thread, how many of its events are proved before."""
+    count = len(times.threads)
+    found = []
+    for thread, stamps in enumerate(times.threads):
+        rows = np.zeros((len(stamps.ticks), count), dtype=np.int64)
+        for other in range(count):
+            if other != thread:
+                rows[:, other] = times.before(thread, other)
+        rows[:, thread] = np.arange(len(stamps.ticks))
+        found.append(rows)
+    return found
+
+
+def reduced(
+    direct: Sequence[Counts], order: Sequence[Need]
+) -> tuple[list[npt.NDArray[np.int64]], list[dict[int, list[Need]]]]:
+    """What follows from the orders, and the few of them from which all of that follows.
+
+    Args:
+        direct: What is proved of each event, as of direct_orders.
+        order: All events, each behind those that are proved to be before it.
+    """
+    closure = [rows.copy() for rows in direct]
+    needs: list[dict[int, list[Need]]] = [{} for _ in direct]
+    for thread, place in order:
+        proved = direct[thread][place]
+        implied = closure[thread][place - 1].copy() if place else np.zeros_like(proved)
+        implied[thread] = place
+        wanted = np.flatnonzero(proved > implied).tolist()
+        behind: Mapping[int, Counts] = {
+            other: closure[other][int(proved[other]) - 1] for other in wanted
+        }
+        kept = [
+            (other, int(proved[other]))
+            for other in wanted
+            if not any(behind[via][other] >= proved[other] for via in wanted if via != other)
+        ]
+        if kept:
+            needs[thread][place] = kept
+        total = np.maximum.reduce([implied, proved, *behind.values()])
+        total[thread] = place
+        closure[thread][place] = total
+    return closure, needs
