@@ -26,6 +26,7 @@ NAMES = (
     "fast_path",
     "switching",
     "recording",
+    "orders",
 )
 
 

@@ -90,10 +90,8 @@ static PyObject *solve(const struct uns_order_problem *p) {
     if (!order)
         return NULL;
     int32_t *at = (int32_t *)PyBytes_AS_STRING(order);
-    Py_BEGIN_ALLOW_THREADS
-    uns_order_solve(p, at, &a);
-    Py_END_ALLOW_THREADS
-    if (a.status == UNS_NO_MEMORY) {
+    Py_BEGIN_ALLOW_THREADS uns_order_solve(p, at, &a);
+    Py_END_ALLOW_THREADS if (a.status == UNS_NO_MEMORY) {
         Py_DECREF(order);
         return PyErr_NoMemory();
     }
@@ -104,14 +102,19 @@ static PyObject *solve(const struct uns_order_problem *p) {
 PyObject *uns_solve_order(PyObject *module, PyObject *args) {
     Py_buffer b[COLUMNS];
     double seconds;
-    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*y*y*y*y*d:solve_order", &b[0], &b[1], &b[2], &b[3],
-                          &b[4], &b[5], &b[6], &b[7], &b[8], &b[9], &b[10], &b[11], &seconds))
+    long long steps;
+    int lag;
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*y*y*y*y*dLi:solve_order", &b[0], &b[1], &b[2],
+                          &b[3], &b[4], &b[5], &b[6], &b[7], &b[8], &b[9], &b[10], &b[11], &seconds,
+                          &steps, &lag))
         return NULL;
     struct uns_order_problem problem;
     Py_ssize_t counts[COLUMNS];
     PyObject *result = NULL;
     if (fill(&problem, b, counts)) {
         problem.seconds = seconds;
+        problem.steps = steps;
+        problem.lag = lag < 1 ? 1 : lag;
         result = solve(&problem);
     } else {
         PyErr_SetString(PyExc_ValueError, "the columns of the order problem do not fit together");

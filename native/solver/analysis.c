@@ -7,7 +7,7 @@
 /* Counts the literal in; 1 if it is of the present level. */
 static int note(struct uns_sat *sat, lit a) {
     int32_t v = a >> 1;
-    if (sat->seen[v] || !sat->level[v])
+    if (sat->seen[v] || sat->level[v] <= sat->frozen)
         return 0;
     sat->seen[v] = 1;
     uns_bump(sat, v);
@@ -34,7 +34,7 @@ static int is_redundant(struct uns_sat *sat, lit a) {
     const struct uns_clause *clause = uns_clause_at(sat, reason);
     for (uint32_t i = 0; i < clause->size; i++) {
         int32_t v = clause->at[i] >> 1;
-        if (v != a >> 1 && !sat->seen[v] && sat->level[v])
+        if (v != a >> 1 && !sat->seen[v] && sat->level[v] > sat->frozen)
             return 0;
     }
     return 1;
@@ -56,7 +56,7 @@ static void shorten(struct uns_sat *sat) {
 /* Puts the literal of the highest level second: it is watched. */
 static int32_t highest(struct uns_sat *sat) {
     if (sat->lemma.count < 2)
-        return 0;
+        return sat->frozen;
     int64_t best = 1;
     for (int64_t i = 2; i < sat->lemma.count; i++)
         if (sat->level[sat->lemma.at[i] >> 1] > sat->level[sat->lemma.at[best] >> 1])

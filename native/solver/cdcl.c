@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The search: decide, propagate, learn, go back. Restarts go back only as far as the trouble
- * reaches, and twice as far each time: the rest of a long run is none of its business.
+ * The search: decide, propagate, learn, go back.
+ *
+ * A run is long, but trouble is local: what is decided far behind the search's front is frozen, as
+ * if it were known, so that a lemma of one literal does not undo the whole run. Only if the front
+ * cannot go on is everything thawed, with what was learned meanwhile, and the lag is made longer;
+ * so the search stays complete. Restarts, too, go back only as far as the trouble reaches, and
+ * twice as far each time.
  */
 #include "sat.h"
 #include <string.h>
@@ -10,7 +15,7 @@
 
 struct region {
     int64_t conflicts, patience, furthest;
-    int32_t low, high;
+    int32_t low, high, lag;
 };
 
 static void learn(struct uns_sat *sat, int32_t level) {
@@ -28,7 +33,7 @@ static void learn(struct uns_sat *sat, int32_t level) {
 static void settle_conflict(struct uns_sat *sat, struct region *region) {
     int32_t here = uns_decided(sat), level = uns_analyse(sat);
     learn(sat, level);
-    sat->conflicts++;
+    sat->answer->conflicts++;
     region->conflicts++;
     region->low = level < region->low ? level : region->low;
     region->high = here > region->high ? here : region->high;
@@ -46,28 +51,57 @@ static void mind_region(struct uns_sat *sat, struct region *region) {
         start_region(sat, region);
     } else if (region->conflicts > region->patience) {
         int32_t back = 2 * region->low - region->high;
-        uns_undo(sat, back > 0 ? back : 0);
+        uns_undo(sat, back > sat->frozen ? back : sat->frozen);
         region->patience += region->patience / 4;
         start_region(sat, region);
     }
 }
 
+/* Of two orders, the one that the order at hand has already: it closes no circle. */
+static lit preferred(const struct uns_sat *sat, int32_t v) {
+    lit a = 2 * v, b = a + 1;
+    if (sat->source[b] >= 0) {
+        if (sat->rank[sat->source[a]] < sat->rank[sat->sink[a]])
+            return a;
+        if (sat->rank[sat->source[b]] < sat->rank[sat->sink[b]])
+            return b;
+    }
+    return a + sat->phase[v];
+}
+
 static void decide(struct uns_sat *sat, int32_t v) {
     UNS_PUSH(sat->pool, sat->levels, (int32_t)sat->trail.count);
-    uns_assign(sat, 2 * v + sat->phase[v], UNS_NO_CLAUSE);
+    uns_assign(sat, preferred(sat, v), UNS_NO_CLAUSE);
+}
+
+static void freeze(struct uns_sat *sat, const struct region *region) {
+    if (uns_decided(sat) - sat->frozen > 2 * region->lag)
+        sat->frozen = uns_decided(sat) - region->lag;
+}
+
+/* Nothing goes with what is frozen; 0 if nothing is. */
+static int thaw(struct uns_sat *sat, struct region *region) {
+    if (!sat->frozen)
+        return 0;
+    uns_thaw(sat);
+    int32_t lag = region->lag < INT32_MAX / 16 ? 8 * region->lag : INT32_MAX / 2;
+    *region = (struct region){.patience = FIRST_PATIENCE, .lag = lag};
+    return 1;
 }
 
 static int search(struct uns_sat *sat) {
-    struct region region = {.patience = FIRST_PATIENCE};
+    struct region region = {.patience = FIRST_PATIENCE, .lag = sat->s->problem->lag};
     int64_t most = MOST_LEARNED;
     while (!sat->wrong) {
         if (!uns_propagate(sat)) {
-            if (!uns_decided(sat))
+            if (uns_decided(sat) > sat->frozen)
+                settle_conflict(sat, &region);
+            else if (!thaw(sat, &region))
                 return 0;
-            settle_conflict(sat, &region);
             continue;
         }
         mind_region(sat, &region);
+        freeze(sat, &region);
         if (sat->learned.count > most) {
             uns_reduce(sat);
             most = sat->learned.count + MOST_LEARNED;
@@ -78,7 +112,7 @@ static int search(struct uns_sat *sat) {
         else if (uns_complete(sat))
             return 1;
         else
-            region = (struct region){.patience = FIRST_PATIENCE};
+            region = (struct region){.patience = FIRST_PATIENCE, .lag = region.lag};
     }
     return 0;
 }
@@ -87,6 +121,7 @@ int uns_cdcl(struct uns_state *s, int32_t *order, struct uns_order_answer *answe
     struct uns_sat *sat = UNS_NEW(s->pool, struct uns_sat, 1);
     sat->s = s;
     sat->pool = s->pool;
+    sat->answer = answer;
     sat->increment = 1;
     uns_graph_init(sat);
     uns_encode(sat);
@@ -94,8 +129,5 @@ int uns_cdcl(struct uns_state *s, int32_t *order, struct uns_order_answer *answe
     int found = search(sat);
     if (found)
         memcpy(order, sat->at_rank, (size_t)s->problem->events * sizeof *order);
-    answer->variables = sat->variables;
-    answer->clauses = sat->clauses;
-    answer->conflicts = sat->conflicts;
     return found;
 }

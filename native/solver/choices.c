@@ -23,9 +23,18 @@ int32_t uns_lower(const struct uns_state *s, const struct uns_group *g, int32_t 
     return low;
 }
 
-/* The first write of the group that is known to follow the event. */
-int32_t uns_first_after(const struct uns_state *s, const struct uns_group *g, int32_t event) {
-    int32_t low = g->begin, high = g->end;
+/* The first write of the group from `from` on that is known to follow the event. With clocks it is
+ * near, so the steps grow from 1. */
+static int32_t first_after(const struct uns_state *s, const struct uns_group *g, int32_t event,
+                           int32_t from) {
+    int32_t low = from, high = from, step = 1;
+    if (g->thread == s->closure.thread[event])
+        return from;
+    while (high < g->end && !uns_is_before(&s->closure, event, s->writes[high])) {
+        low = high + 1;
+        high = step < g->end - high ? high + step : g->end;
+        step *= 2;
+    }
     while (low < high) {
         int32_t middle = low + (high - low) / 2;
         if (uns_is_before(&s->closure, event, s->writes[middle]))
@@ -65,7 +74,7 @@ int32_t uns_choices(struct uns_state *s, int32_t read) {
     s->choice_count = 0;
     for (int32_t i = 0; i < count; i++) {
         s->spans[i].low = uns_lower(s, &groups[i], read);
-        s->spans[i].high = uns_first_after(s, &groups[i], read);
+        s->spans[i].high = first_after(s, &groups[i], read, s->spans[i].low);
         preceded |= s->spans[i].low > groups[i].begin;
     }
     for (int32_t i = 0; i < count; i++) {

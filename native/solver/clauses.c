@@ -38,7 +38,7 @@ uint32_t uns_clause_new(struct uns_sat *sat, const lit *at, int32_t size, int le
     if (learned)
         UNS_PUSH(sat->pool, sat->learned, (uint32_t)begin);
     else
-        sat->clauses++;
+        sat->answer->clauses++;
     return (uint32_t)begin;
 }
 
@@ -67,7 +67,8 @@ static void set_conflict(struct uns_sat *sat, const struct uns_clause *clause) {
 }
 
 /* Gives the clause another literal to watch; 0 if all but the first are false. */
-static int watch_another(struct uns_sat *sat, uint32_t at, struct uns_clause *clause, lit falsified) {
+static int watch_another(struct uns_sat *sat, uint32_t at, struct uns_clause *clause,
+                         lit falsified) {
     if (clause->at[0] == falsified) {
         clause->at[0] = clause->at[1];
         clause->at[1] = falsified;
@@ -173,5 +174,16 @@ void uns_reduce(struct uns_sat *sat) {
             sat->learned.at[kept++] = at;
     }
     sat->learned.count = kept;
+    forget_dropped(sat);
+}
+
+/* Takes nothing for granted any more; what was learned since may have depended on it. */
+void uns_thaw(struct uns_sat *sat) {
+    uns_undo(sat, 0);
+    if (!sat->frozen)
+        return;
+    for (int64_t i = 0; i < sat->learned.count; i++)
+        uns_clause_at(sat, sat->learned.at[i])->dropped = 1;
+    sat->learned.count = sat->frozen = 0;
     forget_dropped(sat);
 }

@@ -27,15 +27,6 @@ void uns_closure_add(struct uns_pool *pool, struct uns_closure *closure, int32_t
     UNS_PUSH(pool, closure->edges, edge);
 }
 
-static int is_ready(const struct uns_closure *c, int32_t event) {
-    for (int32_t i = c->incoming[event]; i >= 0; i = c->edges.at[i].next) {
-        int32_t source = c->edges.at[i].source;
-        if (c->done[c->thread[source]] <= source)
-            return 0;
-    }
-    return 1;
-}
-
 static void new_row(struct uns_pool *pool, struct uns_closure *c, int32_t after) {
     int64_t width = c->threads;
     while (c->rows.room < c->rows.count + width) {
@@ -84,7 +75,8 @@ int uns_closure_build(struct uns_pool *pool, struct uns_closure *c) {
     for (int moving = 1; moving && left;) {
         moving = 0;
         for (int32_t t = 0; t < c->threads; t++)
-            for (; c->done[t] < c->first[t + 1] && is_ready(c, c->done[t]); c->done[t]++) {
+            for (; c->done[t] < c->first[t + 1] && uns_is_open(c, c->done, c->done[t]);
+                 c->done[t]++) {
                 close_event(pool, c, c->done[t]);
                 moving = 1;
                 left--;

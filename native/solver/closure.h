@@ -49,6 +49,16 @@ static inline int32_t uns_first_open(const struct uns_closure *c, int32_t event,
     return c->first[thread] + uns_count_before(c, event, thread);
 }
 
+/* Whether all edges into the event come from events that are done: each thread's before `next`. */
+static inline int uns_is_open(const struct uns_closure *c, const int32_t *next, int32_t event) {
+    for (int32_t i = c->incoming[event]; i >= 0; i = c->edges.at[i].next) {
+        int32_t source = c->edges.at[i].source;
+        if (next[c->thread[source]] <= source)
+            return 0;
+    }
+    return 1;
+}
+
 static inline int uns_is_before(const struct uns_closure *c, int32_t a, int32_t b) {
     return uns_first_open(c, b, c->thread[a]) > a;
 }

@@ -76,7 +76,7 @@ int uns_complete(struct uns_sat *sat) {
         step(sat, sat->at_rank[i]);
     if (!sat->misreads.count && !sat->overlaps.count)
         return 1;
-    uns_undo(sat, 0);
+    uns_thaw(sat);
     for (int64_t i = 0; i < sat->misreads.count; i++) {
         struct uns_misread m = sat->misreads.at[i];
         uns_encode_interference(sat, m.read, m.option, m.other);

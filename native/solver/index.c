@@ -2,9 +2,7 @@
  *
  * Who writes which cell: counted and placed, since events come thread by thread.
  */
-#define _GNU_SOURCE
 #include "state.h"
-#include <stdlib.h>
 #include <string.h>
 
 static int32_t *ends_by_cell(struct uns_state *s) {
@@ -49,12 +47,6 @@ static void group_writes(struct uns_state *s, const int32_t *next) {
     s->spans = UNS_NEW(s->pool, struct uns_span, most + 1);
 }
 
-static int by_guess(const void *a, const void *b, void *guesses) {
-    int32_t one = *(const int32_t *)a, two = *(const int32_t *)b;
-    double difference = ((const double *)guesses)[one] - ((const double *)guesses)[two];
-    return difference < 0 ? -1 : difference > 0 ? 1 : one - two;
-}
-
 void uns_index_init(struct uns_state *s) {
     const struct uns_order_problem *p = s->problem;
     int32_t *next = ends_by_cell(s);
@@ -70,7 +62,4 @@ void uns_index_init(struct uns_state *s) {
     for (int32_t e = 0; e < p->events; e++)
         if (p->access[e] == UNS_READS)
             UNS_PUSH(s->pool, s->reads, e);
-    if (s->reads.count)
-        qsort_r(s->reads.at, (size_t)s->reads.count, sizeof *s->reads.at, by_guess,
-                (void *)p->guess);
 }

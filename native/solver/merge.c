@@ -1,19 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The threads merged into one order that keeps what is known, by the guessed times; and an order
- * done step by step, to see what it would read.
+ * The threads merged into one order that keeps what is known, by the guessed times.
  */
 #include "state.h"
-
-static int is_open(const struct uns_state *s, const int32_t *next, int32_t event) {
-    const struct uns_closure *c = &s->closure;
-    for (int32_t i = c->incoming[event]; i >= 0; i = c->edges.at[i].next) {
-        int32_t source = c->edges.at[i].source;
-        if (next[c->thread[source]] <= source)
-            return 0;
-    }
-    return 1;
-}
 
 /* What is known must not go in circles. */
 void uns_merge(struct uns_state *s, int32_t *order) {
@@ -24,8 +13,9 @@ void uns_merge(struct uns_state *s, int32_t *order) {
     for (int32_t done = 0; done < p->events; done++) {
         int32_t best = -1;
         for (int32_t t = 0; t < p->threads; t++)
-            if (next[t] < p->first[t + 1] && (best < 0 || p->guess[next[t]] < p->guess[next[best]]) &&
-                is_open(s, next, next[t]))
+            if (next[t] < p->first[t + 1] &&
+                (best < 0 || p->guess[next[t]] < p->guess[next[best]]) &&
+                uns_is_open(&s->closure, next, next[t]))
                 best = t;
         order[done] = next[best]++;
         uns_pool_tick(s->pool);

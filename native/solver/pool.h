@@ -43,8 +43,8 @@ static inline void uns_pool_tick(struct uns_pool *pool) {
     do {                                                                                           \
         if ((array).count == (array).room) {                                                       \
             (array).room = (array).room ? 2 * (array).room : 4;                                    \
-            (array).at = uns_pool_resize(pool, (array).at, (size_t)(array).room,                   \
-                                         sizeof *(array).at);                                      \
+            (array).at =                                                                           \
+                uns_pool_resize(pool, (array).at, (size_t)(array).room, sizeof *(array).at);       \
         }                                                                                          \
         (array).at[(array).count++] = __VA_ARGS__;                                                 \
     } while (0)

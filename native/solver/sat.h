@@ -53,13 +53,14 @@ struct uns_misread {
 struct uns_sat {
     struct uns_state *s;
     struct uns_pool *pool;
+    struct uns_order_answer *answer; /* counts, so that they are told when time is over, too */
     int32_t variables, room;
-    int8_t *value; /* of literals: 1, -1 or 0 */
-    int32_t *source, *sink;  /* of literals: the edge, or -1 */
-    uns_watches *watches; /* of literals: clauses to look at when it becomes true */
+    int8_t *value;          /* of literals: 1, -1 or 0 */
+    int32_t *source, *sink; /* of literals: the edge, or -1 */
+    uns_watches *watches;   /* of literals: clauses to look at when it becomes true */
     int32_t *level;
     uint32_t *reason;
-    uint8_t *phase, *seen; /* phase: what to try first, 1 for false */
+    uint8_t *phase, *seen;              /* phase: what to try first, 1 for false */
     double *activity, *when, increment; /* when: the guessed time, decides between equals */
     UNS_ARRAY(int32_t) heap;
     int32_t *heap_place; /* of variables, or -1 */
@@ -69,13 +70,13 @@ struct uns_sat {
     UNS_ARRAY(uint32_t) arena;
     UNS_ARRAY(uint32_t) learned;
     UNS_ARRAY(lit) conflict, lemma;
-    int64_t conflicts, clauses, wasted;
-    int wrong; /* contradicted without any decision */
+    int32_t frozen; /* levels that are taken for granted (cdcl.c) */
+    int wrong;      /* contradicted without any decision */
 
     /* graph.c: an order that the known edges and those of true literals keep. */
-    int32_t *rank, *at_rank; /* of events, and back */
+    int32_t *rank, *at_rank;    /* of events, and back */
     int32_t *out_from, *out_to; /* known edges by source */
-    int32_t *out, *in; /* of events: the last link, or -1 */
+    int32_t *out, *in;          /* of events: the last link, or -1 */
     UNS_ARRAY(struct uns_link) links;
     int32_t *mark, *parent, marking;
     lit *parent_why;
@@ -92,7 +93,7 @@ struct uns_sat {
 
     /* completion.c: what the order found would do */
     int32_t *last_write, *holder; /* of cells; of locks */
-    int32_t *section_of; /* of events, or -1 */
+    int32_t *section_of;          /* of events, or -1 */
     UNS_ARRAY(struct uns_misread) misreads;
     UNS_ARRAY(int32_t) overlaps; /* pairs of sections */
 };
@@ -120,6 +121,7 @@ uint32_t uns_clause_new(struct uns_sat *sat, const lit *at, int32_t size, int le
 int uns_propagate(struct uns_sat *sat); /* 0: sat->conflict tells why */
 void uns_undo(struct uns_sat *sat, int32_t level);
 void uns_reduce(struct uns_sat *sat);
+void uns_thaw(struct uns_sat *sat);
 
 /* analysis.c: makes sat->lemma of sat->conflict; returns the level to go back to. */
 int32_t uns_analyse(struct uns_sat *sat);

@@ -14,28 +14,25 @@ static int add(struct uns_state *s, int32_t source, int32_t sink) {
     return 1;
 }
 
-/* The first write of the group with another value than the read's that follows all choices, or
- * the group's end. */
-static int32_t first_other(struct uns_state *s, const struct uns_group *g, int32_t read) {
-    int32_t from = g->begin;
-    for (int32_t i = 0; i < s->choice_count && from < g->end; i++) {
-        if (s->choices[i] == UNS_INITIAL)
-            continue;
-        int32_t after = uns_first_after(s, g, s->choices[i]);
-        from = after > from ? after : from;
-    }
-    while (from < g->end && !uns_differs(s, s->writes[from], read))
-        from++;
-    return from;
+static int follows_all_choices(const struct uns_state *s, int32_t write) {
+    for (int32_t i = 0; i < s->choice_count; i++)
+        if (s->choices[i] != UNS_INITIAL && !uns_is_before(&s->closure, s->choices[i], write))
+            return 0;
+    return 1;
 }
 
+/* A write of another value that follows all choices follows the read, too. Looked for from the
+ * writes on that are known to: those that follow all choices are the last ones before them. */
 static int before_later_writes(struct uns_state *s, int32_t read) {
     int32_t cell = s->problem->cell[read], added = 0;
     const struct uns_group *groups = uns_groups(s, cell);
     for (int32_t i = 0; i < uns_group_count(s, cell); i++) {
-        int32_t other = first_other(s, &groups[i], read);
-        if (other < groups[i].end)
-            added += add(s, read, s->writes[other]);
+        int32_t first = -1;
+        for (int32_t at = s->spans[i].high - 1;
+             at >= groups[i].begin && follows_all_choices(s, s->writes[at]); at--)
+            first = uns_differs(s, s->writes[at], read) ? s->writes[at] : first;
+        if (first >= 0)
+            added += add(s, read, first);
     }
     return added;
 }
@@ -43,13 +40,14 @@ static int before_later_writes(struct uns_state *s, int32_t read) {
 /* Whatever its choice, the read comes after what all choices come after. */
 static int after_all_choices(struct uns_state *s, int32_t read) {
     const struct uns_closure *c = &s->closure;
-    int32_t added = 0;
+    int32_t added = 0, write = s->choices[s->choice_count - 1]; /* the first value comes last */
+    if (write == UNS_INITIAL || (s->choice_count == 1 && uns_is_before(c, write, read)))
+        return 0;
     for (int32_t t = 0; t < c->threads; t++) {
         int32_t open = INT32_MAX;
         for (int32_t i = 0; i < s->choice_count && open > uns_first_open(c, read, t); i++) {
-            int32_t write = s->choices[i], own = c->first[t];
-            if (write != UNS_INITIAL)
-                own = c->thread[write] == t ? write + 1 : uns_first_open(c, write, t);
+            write = s->choices[i];
+            int32_t own = c->thread[write] == t ? write + 1 : uns_first_open(c, write, t);
             open = own < open ? own : open;
         }
         if (t != c->thread[read] && open > uns_first_open(c, read, t))
@@ -72,18 +70,21 @@ static int after_earlier_writes(struct uns_state *s, int32_t read) {
     return added;
 }
 
-/* Nothing is left to decide about the read: its write precedes it, all others are out of the way. */
+/* Nothing is left to decide about the read: its write precedes it, all others are out of the way.
+ */
 static int is_settled(struct uns_state *s, int32_t read) {
     int32_t cell = s->problem->cell[read], write = s->choices[0];
     const struct uns_group *groups = uns_groups(s, cell);
     if (write != UNS_INITIAL && !uns_is_before(&s->closure, write, read))
         return 0;
-    for (int32_t i = 0; i < uns_group_count(s, cell); i++) {
-        int32_t from = write == UNS_INITIAL ? groups[i].begin : uns_lower(s, &groups[i], write);
-        for (; from < s->spans[i].high; from++)
-            if (uns_differs(s, s->writes[from], read))
+    for (int32_t i = 0; i < uns_group_count(s, cell); i++)
+        for (int32_t at = s->spans[i].high - 1; at >= groups[i].begin; at--) {
+            int32_t other = s->writes[at];
+            if (write != UNS_INITIAL && uns_is_before(&s->closure, other, write))
+                break;
+            if (uns_differs(s, other, read))
                 return 0;
-    }
+        }
     return 1;
 }
 
@@ -175,6 +176,7 @@ static int saturate_locks(struct uns_state *s) {
 }
 
 int uns_saturate(struct uns_state *s, struct uns_order_answer *answer) {
+    s->all_reads = s->reads.count;
     for (answer->rounds = 0; answer->rounds < MOST_ROUNDS; answer->rounds++) {
         if (!uns_closure_build(s->pool, &s->closure))
             return 0;

@@ -35,8 +35,7 @@ static void encode_against(struct uns_sat *sat, int32_t a, int32_t from, int32_t
     const struct uns_order_problem *p = sat->s->problem;
     from = first_open(sat, from, to, a);
     for (int32_t b = from; b < to && b < from + MOST_AT_ONCE; b++) {
-        if (p->release[a] >= 0 &&
-            uns_is_before(&sat->s->closure, p->release[a], p->acquire[b]))
+        if (p->release[a] >= 0 && uns_is_before(&sat->s->closure, p->release[a], p->acquire[b]))
             break;
         uns_encode_exclusion(sat, a, b);
     }

@@ -26,7 +26,8 @@ struct uns_state {
     struct uns_group *groups;
     uint8_t *begun; /* of each cell: its first value is known, or was found out */
     uint64_t *initial;
-    UNS_ARRAY(int32_t) reads; /* with values, and not settled yet, by time */
+    int64_t all_reads;
+    UNS_ARRAY(int32_t) reads; /* with values, and not settled yet */
 
     /* The choices of the read looked at last. */
     struct uns_span *spans; /* by the cell's groups */
@@ -50,7 +51,6 @@ static inline int uns_differs(const struct uns_state *s, int32_t a, int32_t b) {
 
 /* choices.c */
 int32_t uns_lower(const struct uns_state *s, const struct uns_group *g, int32_t event);
-int32_t uns_first_after(const struct uns_state *s, const struct uns_group *g, int32_t event);
 int32_t uns_choices(struct uns_state *s, int32_t read);
 
 /* saturation.c: 0 if there is no order. */
@@ -58,7 +58,6 @@ int uns_saturate(struct uns_state *s, struct uns_order_answer *answer);
 
 /* merge.c */
 void uns_merge(struct uns_state *s, int32_t *order);
-int32_t uns_first_misread(struct uns_state *s, const int32_t *order);
 
 /* frontier.c, cdcl.c */
 int uns_frontier(struct uns_state *s, int32_t *order);

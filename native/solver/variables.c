@@ -25,6 +25,7 @@ int32_t uns_new_variable(struct uns_sat *sat, double when) {
     if (sat->variables == sat->room)
         make_room(sat);
     int32_t v = sat->variables++;
+    sat->answer->variables++;
     for (lit a = 2 * v; a <= 2 * v + 1; a++) {
         sat->value[a] = 0;
         sat->source[a] = sat->sink[a] = -1;

@@ -8,8 +8,6 @@ from typing import Any, SupportsIndex
 
 from numpy.typing import NDArray
 
-Buffer = NDArray[Any]
-
 class Site:
     id: int
     kind: int
@@ -75,20 +73,7 @@ def track(
     /,
 ) -> tuple[bytes, bytes]: ...
 def solve_order(
-    first: Buffer,
-    access: Buffer,
-    cell: Buffer,
-    value: Buffer,
-    begun: Buffer,
-    initial: Buffer,
-    section_first: Buffer,
-    acquire: Buffer,
-    release: Buffer,
-    source: Buffer,
-    sink: Buffer,
-    guess: Buffer,
-    seconds: float,
-    /,
+    *columns_seconds_steps_lag: NDArray[Any] | float,
 ) -> tuple[int, int, int, bytes, tuple[int, int, int, int]]: ...
 def thread_new(name: str, daemon: bool, /) -> object: ...
 def thread_begin(record: object, /) -> None: ...

@@ -187,6 +187,11 @@ ERRORS: dict[str, str] = {
         "The run was repeated with the stored schedule and did not fail as recorded, so there is "
         "no moment to stop at. `unsnarl replay` says where the program has changed."
     ),
+    "solver-missing": (
+        "The order problem was to be solved by z3, which is not installed in this environment: "
+        "`pip install 'unsnarl[solve]'` brings it. Nothing was solved. unsnarl's own solver "
+        "needs nothing and is much faster."
+    ),
     "step-not-reached": (
         "This run fails with the same signature as the explained one, but in another way: it does "
         "not pass the step asked for. Replay the run that the report names."

@@ -8,6 +8,9 @@ by a third core would add its width. The guesses use the middle of the ranges an
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,41 +22,52 @@ def clock_orders(problem: OrderProblem) -> tuple[Integers, Integers]:
 
     Of each thread only the last source of a sink is given: the threads' own orders imply the rest.
     """
-    markers = _markers(problem)
-    found = [
-        _between(problem, source, sink)
-        for i, source in enumerate(markers)
-        for j, sink in enumerate(markers)
-        if i != j and len(source) and len(sink)
-    ]
-    if not found:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    sources, sinks = zip(*found, strict=True)
+    markers = [_stamps(problem, own) for own in _markers(problem)]
+    nothing = np.zeros(0, np.int64)
+    sources, sinks = [nothing], [nothing]
+    for i, source in enumerate(markers):
+        for core in range(len(problem.ahead)):
+            latest = _latest(problem, source, core)
+            for j, sink in enumerate(markers):
+                mine = sink.by_core.get(core)
+                if i != j and mine is not None and len(latest):
+                    counts = np.searchsorted(latest, sink.stamps[mine], side="left")
+                    before = np.maximum.accumulate(counts)  # what came earlier stays so
+                    news = np.flatnonzero(np.diff(before, prepend=0))
+                    sources.append(source.events[before[news] - 1])
+                    sinks.append(sink.events[mine[news]])
     return np.concatenate(sources), np.concatenate(sinks)
+
+
+class _Stamps(NamedTuple):
+    """The clock events of a thread, with their places by core."""
+
+    events: Integers
+    stamps: Integers
+    cores: Integers
+    by_core: dict[int, Integers]
+
+
+def _stamps(problem: OrderProblem, events: Integers) -> _Stamps:
+    cores = problem.object[events]
+    used = set(cores.tolist())
+    by_core = {core: np.flatnonzero(cores == core) for core in used}
+    return _Stamps(events, problem.value[events].astype(np.int64), cores, by_core)
+
+
+def _latest(problem: OrderProblem, source: _Stamps, core: int) -> Integers:
+    """The most that the core's clock can have shown at each event."""
+    there = source.stamps + problem.ahead[source.cores, core]
+    # A thread may change cores: what is after an event bounds it, too.
+    latest: Integers = np.minimum.accumulate(there[::-1])[::-1]
+    return latest
 
 
 def _markers(problem: OrderProblem) -> list[Integers]:
     """The clock events of each thread."""
     all_of_them = problem.of(Kind.CLOCK)
     ends = np.searchsorted(all_of_them, problem.first)
-    return [all_of_them[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
-
-
-def _between(
-    problem: OrderProblem, source: Integers, sink: Integers
-) -> tuple[Integers, Integers]:
-    stamps = problem.value.astype(np.int64)
-    cores = problem.object
-    before = np.zeros(len(sink), np.int64)  # how many of the sources are proved to be earlier
-    for core in np.unique(cores[sink]):
-        there = stamps[source] + problem.ahead[cores[source], core]
-        # A thread may change cores: what is after an event bounds it, too.
-        latest = np.minimum.accumulate(there[::-1])[::-1]
-        mine = cores[sink] == core
-        before[mine] = np.searchsorted(latest, stamps[sink[mine]], side="left")
-    before = np.maximum.accumulate(before)
-    news = np.flatnonzero(np.diff(before, prepend=0))
-    return source[before[news] - 1], sink[news]
+    return [all_of_them[a:b] for a, b in pairwise(ends)]
 
 
 def guesses(problem: OrderProblem) -> NDArray[np.float64]:
@@ -63,7 +77,7 @@ def guesses(problem: OrderProblem) -> NDArray[np.float64]:
     """
     times = np.zeros(problem.size)
     markers = _markers(problem)
-    points = [_middle(problem, own) for own in markers]
+    points = [_middle(problem, own) if len(own) else np.zeros(0) for own in markers]
     known = np.concatenate([np.zeros(0), *points])
     low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
     for thread, own in enumerate(markers):

@@ -51,6 +51,7 @@ class Known:
         return cls(first, thread.tolist(), place.tolist(), before, reversed_, sources, sinks)
 
     def __call__(self, a: int, b: int) -> bool:
+        """Whether `a` is known to be before `b`."""
         return bool(self.before[b, self.thread[a]] > self.place[a])
 
     def orders(self) -> Iterator[tuple[int, int]]:

@@ -12,7 +12,13 @@ from numpy.typing import NDArray
 from unsnarl import _core
 from unsnarl.reproduce.orders.answer import Answer, Solved, TimedOut, Unsatisfiable
 from unsnarl.reproduce.orders.clocks import clock_orders, guesses
-from unsnarl.reproduce.orders.problem import Kind, OrderProblem, orders_of_threads, sections
+from unsnarl.reproduce.orders.problem import (
+    Integers,
+    Kind,
+    OrderProblem,
+    orders_of_threads,
+    sections,
+)
 
 SOLVED, UNSATISFIABLE = 0, 1
 STAGES = ("saturation", "frontier", "cdcl")  # enum uns_order_stage
@@ -30,16 +36,22 @@ class Effort:
 
 
 class NativeSolver:
-    """Clock pruning, saturation, a short frontier search, CDCL over orders (docs/adr/0020)."""
+    """Clock pruning, saturation, a short frontier search, CDCL over orders (docs/adr/0020).
+
+    `steps` limits the frontier search; by default it grows with the problem, 0 leaves it out.
+    `lag` is how many of CDCL's decisions are kept open behind its front before it goes back for
+    the others. Neither changes an answer.
+    """
 
     name = "native"
 
-    def __init__(self) -> None:
+    def __init__(self, steps: int = -1, lag: int = 1000) -> None:
+        self.steps, self.lag = steps, lag
         self.effort = Effort()
 
     def solve(self, problem: OrderProblem, seconds: float) -> Answer:
         """An order, the proof that there is none, or neither in the given time."""
-        answer = _core.solve_order(*_columns(problem), seconds)
+        answer = _core.solve_order(*_columns(problem), seconds, self.steps, self.lag)
         status, stage, event, order, effort = answer
         self.effort = Effort(*effort)
         if status == SOLVED:
@@ -52,7 +64,7 @@ class NativeSolver:
 def _columns(problem: OrderProblem) -> tuple[NDArray[Any], ...]:
     access, cell, begun, initial = _cells(problem)
     own = sections(problem)
-    locks = np.unique(own.lock)
+    begins = np.flatnonzero(np.diff(own.lock, prepend=-1, append=-1)) if len(own.lock) else [0]
     pairs = [orders_of_threads(problem), clock_orders(problem)]
     sources, sinks = (np.concatenate(part) for part in zip(*pairs, strict=True))
     return (
@@ -62,7 +74,7 @@ def _columns(problem: OrderProblem) -> tuple[NDArray[Any], ...]:
         np.ascontiguousarray(problem.value),
         begun,
         initial,
-        np.append(np.searchsorted(own.lock, locks), len(own.lock)).astype(np.int32),
+        np.asarray(begins, np.int32),
         own.acquire.astype(np.int32),
         own.release.astype(np.int32),
         sources.astype(np.int32),
@@ -77,9 +89,21 @@ def _cells(problem: OrderProblem) -> tuple[NDArray[Any], ...]:
     access[(problem.kind == Kind.READ) & problem.known] = READS
     access[problem.kind == Kind.WRITE] = WRITES
     events = np.flatnonzero(access)
-    names, numbers = np.unique(problem.object[events], return_inverse=True)
+    names, numbers = _numbered(problem.object[events])
     cell = np.full(problem.size, -1, np.int32)
     cell[events] = numbers
     firsts = [problem.initial.get(name) for name in names.tolist()]
     begun = np.array([first is not None for first in firsts], np.uint8)
     return access, cell, begun, np.array([first or 0 for first in firsts], np.uint64)
+
+
+def _numbered(names: Integers) -> tuple[Integers, Integers]:
+    """The different names, sorted, and of each name which one of them it is."""
+    span = int(names.max() - names.min()) + 1 if len(names) else 0
+    if not 0 < span < 4 * len(names):
+        return np.unique(names, return_inverse=True)
+    # Cells that were numbered already need no sorting.
+    low = names.min()
+    used = np.zeros(span, np.bool_)
+    used[names - low] = True
+    return np.flatnonzero(used) + low, (np.cumsum(used) - 1)[names - low]

@@ -89,7 +89,9 @@ class OrderProblem:
 
     def of(self, *kinds: Kind) -> Integers:
         """The events of these kinds."""
-        return np.flatnonzero(np.isin(self.kind, kinds))
+        wanted = np.zeros(len(Kind), np.bool_)
+        wanted[list(kinds)] = True
+        return np.flatnonzero(wanted[self.kind])
 
 
 class Sections(NamedTuple):
@@ -144,7 +146,8 @@ def problem_of(
 def _lock_events(problem: OrderProblem) -> tuple[Integers, Integers, Integers]:
     """Events of locks with their locks and threads, each lock's together, thread by thread."""
     events = problem.of(Kind.ACQUIRE, Kind.RELEASE)
-    lock, thread = problem.object[events], problem.thread[events].astype(np.int64)
+    lock = problem.object[events]
+    thread = np.searchsorted(problem.first, events, side="right") - 1
     by = np.lexsort((events, thread, lock))
     return events[by], lock[by], thread[by]
 

@@ -9,9 +9,10 @@ tests it is the oracle.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,41 +22,51 @@ from unsnarl.reproduce.orders.answer import Answer, Solved, TimedOut, Unsatisfia
 from unsnarl.reproduce.orders.known import Known
 from unsnarl.reproduce.orders.problem import Kind, OrderProblem, sections
 
-UNIT = "\n"
-
 
 class SmtSolver:
-    """z3 on the encoding; `bounds` are figure 8(c)'s ranges of places."""
+    """z3 on the encoding; `bounds` are figure 8(c)'s ranges of places.
+
+    `seconds` tells the processor time of the last problem: text written, read, solved.
+    """
 
     name = "z3"
 
     def __init__(self, bounds: bool = True) -> None:
         self.bounds = bounds
-        self.seconds = {"build": 0.0, "parse": 0.0, "solve": 0.0}
+        self.seconds: dict[str, float] = {}
 
     def solve(self, problem: OrderProblem, seconds: float) -> Answer:
-        """z3's answer; building and reading the text counts, too."""
-        z3 = load_z3()
-        started = time.monotonic()
-        text = encode(problem, self.bounds)
+        """z3's answer; writing and reading the text counts, too."""
+        deadline = time.monotonic() + seconds
+        self.seconds = {}
+        try:
+            text = self._timed("write", lambda: encode(problem, self.bounds, deadline))
+        except TimeoutError:
+            return TimedOut(seconds)
         if text is None:
             return Unsatisfiable(by="encoding")
-        built = time.monotonic()
+        return self.solve_text(problem, text, deadline) or TimedOut(seconds)
+
+    def solve_text(self, problem: OrderProblem, text: str, deadline: float) -> Answer | None:
+        """The answer to an encoding; None if the time is over first."""
+        z3 = load_z3()
         solver = z3.SolverFor("QF_IDL")
-        solver.from_string(text)
-        parsed = time.monotonic()
-        left = seconds - (parsed - started)
+        self._timed("read", lambda: solver.from_string(text))
+        left = deadline - time.monotonic()
         if left <= 0:
-            return TimedOut(seconds)
+            return None
         solver.set("timeout", max(1, int(1000 * left)))
-        status = solver.check()
-        done = time.monotonic()
-        self.seconds = {"build": built - started, "parse": parsed - built, "solve": done - parsed}
+        status = self._timed("solve", solver.check)
         if status == z3.unsat:
             return Unsatisfiable(by="z3")
-        if status != z3.sat:
-            return TimedOut(seconds)
-        return Solved(_order(problem, solver.model()), by="z3")
+        return Solved(_order(problem, solver.model()), by="z3") if status == z3.sat else None
+
+    def _timed(self, what: str, work: Callable[[], Any]) -> Any:
+        start = time.process_time()
+        try:
+            return work()
+        finally:
+            self.seconds[what] = time.process_time() - start
 
 
 def load_z3() -> Any:
@@ -76,12 +87,16 @@ def _order(problem: OrderProblem, model: Any) -> Any:
     for declared in model.decls():
         if declared.name().startswith("e"):
             places[int(declared.name()[1:])] = model[declared].as_long()
-    # Events at one place do not depend on one another, except in nothing: a thread's are apart.
+    # Events at one place do not depend on one another; a thread's are never at one.
     return np.lexsort((np.arange(problem.size), places))
 
 
-def encode(problem: OrderProblem, bounds: bool = True, extra: tuple[str, ...] = ()) -> str | None:
-    """The problem as SMT-LIB text; None if a read has no choice left, or orders go in circles."""
+def encode(problem: OrderProblem, bounds: bool = True, deadline: float = math.inf) -> str | None:
+    """The problem as SMT-LIB text; None if a read has no choice left, or orders go in circles.
+
+    Raises:
+        TimeoutError: Not even the text was ready in time: without clocks it grows with the cube.
+    """
     known = Known.of(problem)
     if known is None:
         return None
@@ -89,12 +104,12 @@ def encode(problem: OrderProblem, bounds: bool = True, extra: tuple[str, ...] = 
     lines += [_asserted(_before(a, b)) for a, b in known.orders()]
     if bounds and len(known.sources):
         lines += _ranges(known)
-    reads = _Reads(problem, known)
+    reads = _Reads(problem, known, deadline)
     lines += reads.lines()
     if reads.hopeless:
         return None
     lines += _exclusions(problem, known)
-    return UNIT.join([*lines, *extra])
+    return "\n".join(lines)
 
 
 def _before(a: int, b: int) -> str:
@@ -117,8 +132,8 @@ def _ranges(known: Known) -> list[str]:
 class _Reads:
     """The reads-from choices, figure 8(b)."""
 
-    def __init__(self, problem: OrderProblem, known: Known) -> None:
-        self.problem, self.known = problem, known
+    def __init__(self, problem: OrderProblem, known: Known, deadline: float) -> None:
+        self.problem, self.known, self.deadline = problem, known, deadline
         self.objects, self.values = problem.object.tolist(), problem.value.tolist()
         self.writes: dict[int, list[int]] = defaultdict(list)
         for event in problem.of(Kind.WRITE).tolist():
@@ -130,6 +145,8 @@ class _Reads:
         """Declarations and assertions."""
         asserted = []
         for read in self.problem.of(Kind.READ).tolist():
+            if time.monotonic() > self.deadline:
+                raise TimeoutError
             if self.problem.known[read]:
                 choices = list(self._choices(read))
                 self.hopeless |= not choices
@@ -174,7 +191,9 @@ class _Reads:
 
 def _exclusions(problem: OrderProblem, known: Known) -> Iterator[str]:
     by_lock: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-    for lock, thread, acquire, release in zip(*map(np.ndarray.tolist, sections(problem)), strict=True):
+    for lock, thread, acquire, release in zip(
+        *map(np.ndarray.tolist, sections(problem)), strict=True
+    ):
         by_lock[lock].append((thread, acquire, release))
     for listed in by_lock.values():
         for i, one in enumerate(listed):

@@ -26,5 +26,7 @@ def solve_order(problem: OrderProblem, solver: OrderSolver, seconds: float) -> A
     if isinstance(answer, Solved):
         wrong = violation(problem, answer.order.tolist())
         if wrong:
-            raise ToolError("internal-error", f"the solver {solver.name} gave a wrong order: {wrong}")
+            raise ToolError(
+                "internal-error", f"the solver {solver.name} gave a wrong order: {wrong}"
+            )
     return answer

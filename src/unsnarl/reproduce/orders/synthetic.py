@@ -70,13 +70,14 @@ def simulate(machine: Machine) -> Trace:
 
 def contradicted(problem: OrderProblem, seed: int = 0) -> OrderProblem:
     """The problem with four more accesses that no order can have: of two fresh cells each of two
-    threads writes one and then does not see the other's write."""
+    threads writes one and then does not see the other's write, at about the same time."""
     generator = random.Random(seed)
     lists = threads_of(problem)
     one, other = generator.sample(range(problem.threads), 2)
+    moment = generator.random()
     fresh = max([0, *problem.object.tolist()]) + 1
     for thread, (mine, theirs) in ((one, (fresh, fresh + 1)), (other, (fresh + 1, fresh))):
-        place = generator.randint(0, len(lists[thread]))
+        place = int(moment * len(lists[thread]))
         lists[thread][place:place] = [Event(Kind.WRITE, mine, 1), Event(Kind.READ, theirs, 0)]
     initial = {**problem.initial, fresh: 0, fresh + 1: 0}
     return problem_of(lists, initial, problem.ahead.tolist())
@@ -99,7 +100,9 @@ def threads_of(problem: OrderProblem) -> list[list[Event]]:
         problem.known.tolist(),
         strict=True,
     )
-    events = [Event(Kind(kind), thing, value if known else None) for kind, thing, value, known in columns]
+    events = [
+        Event(Kind(kind), thing, value if known else None) for kind, thing, value, known in columns
+    ]
     return [events[a:b] for a, b in zip(problem.first[:-1], problem.first[1:], strict=True)]
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from unsnarl.reproduce.orders.problem import Kind, OrderProblem
 
 
-class Violation(Exception):
+class ViolationError(Exception):
     """The order breaks a rule; the text says where."""
 
 
@@ -16,7 +16,7 @@ def violation(problem: OrderProblem, order: Sequence[int]) -> str | None:
     """What is wrong with the order, or None."""
     try:
         _Execution(problem).run([int(event) for event in order])
-    except Violation as broken:
+    except ViolationError as broken:
         return str(broken)
     return None
 
@@ -39,18 +39,18 @@ class _Execution:
 
     def run(self, order: list[int]) -> None:
         if len(order) != len(self.kinds):
-            raise Violation(f"{len(order)} events are ordered, {len(self.kinds)} were logged")
+            raise ViolationError(f"{len(order)} events are ordered, {len(self.kinds)} were logged")
         for event in order:
             self._do(event)
 
     def _do(self, event: int) -> None:
         if not 0 <= event < len(self.kinds):
-            raise Violation(f"there is no event {event}")
+            raise ViolationError(f"there is no event {event}")
         thread, kind = self.threads[event], self.kinds[event]
         if self.next[thread] != event:
-            raise Violation(f"event {event} is not the next one of its thread")
+            raise ViolationError(f"event {event} is not the next one of its thread")
         if event == self._begin(thread) and self.unstarted.get(thread):
-            raise Violation(f"thread {thread} begins before it is started")
+            raise ViolationError(f"thread {thread} begins before it is started")
         self.next[thread] += 1
         if kind in (Kind.READ, Kind.WRITE):
             self._access(event)
@@ -59,7 +59,7 @@ class _Execution:
         elif kind == Kind.START:
             self.unstarted[self.objects[event]] -= 1
         elif kind == Kind.JOIN and self.next[self.objects[event]] != self._end(self.objects[event]):
-            raise Violation(f"event {event} joins a thread that has not ended")
+            raise ViolationError(f"event {event} joins a thread that has not ended")
         elif kind == Kind.CLOCK:
             self._clock(event)
 
@@ -74,19 +74,23 @@ class _Execution:
         if self.kinds[event] == Kind.WRITE:
             self.memory[cell] = value
         elif self.known[event] and self.memory.setdefault(cell, value) != value:
-            raise Violation(f"event {event} reads {value}, but the cell has {self.memory[cell]}")
+            raise ViolationError(
+                f"event {event} reads {value}, but the cell has {self.memory[cell]}"
+            )
 
     def _lock(self, event: int) -> None:
         lock, thread = self.objects[event], self.threads[event]
         if self.kinds[event] == Kind.RELEASE:
             if self.holders.pop(lock, None) != thread:
-                raise Violation(f"event {event} releases a lock that its thread does not hold")
+                raise ViolationError(f"event {event} releases a lock that its thread does not hold")
         elif self.holders.setdefault(lock, thread) != thread:
-            raise Violation(f"event {event} acquires a lock that thread {self.holders[lock]} holds")
+            raise ViolationError(
+                f"event {event} acquires a lock that thread {self.holders[lock]} holds"
+            )
 
     def _clock(self, event: int) -> None:
         core, thread, stamp = self.objects[event], self.threads[event], self.values[event]
         for (other_core, other), later in self.stamps.items():
             if other != thread and stamp + self.ahead[core][other_core] < later:
-                raise Violation(f"the clocks prove event {event} earlier than one of {other}")
+                raise ViolationError(f"the clocks prove event {event} earlier than one of {other}")
         self.stamps[core, thread] = max(stamp, self.stamps.get((core, thread), stamp))
