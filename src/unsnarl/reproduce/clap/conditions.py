@@ -59,6 +59,7 @@ class Chooser:
 
     def __init__(self, encoded: Encoded, seen: Sightings, strict: bool) -> None:
         self.effort = Effort()
+        self.order: OrderProblem | None = None  # the one that was solved
         self._seen = seen
         self._problem = encoded.problem
         self._cells = encoded.problem.object.tolist()
@@ -254,6 +255,7 @@ class _Loop:
     def _order(self, choice: Choice) -> Answer | None:
         answer = self._feasible(choice)
         if not isinstance(answer, Unsatisfiable):
+            self._chooser.order = self._chooser.with_choice(choice)
             return answer
         self._chooser.effort.conflicts += 1
         core = self._contradiction(choice)

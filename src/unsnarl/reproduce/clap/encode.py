@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 import msgspec
 
@@ -14,16 +15,12 @@ from unsnarl.model.site import Op
 from unsnarl.reproduce.clap.histories import Did, History, Touched
 from unsnarl.reproduce.clocks.ranges import Clocks
 from unsnarl.reproduce.orders import Event, Kind, OrderProblem, problem_of
+from unsnarl.reproduce.pres.base import FENCED
 
 # No two stamps are further apart: clocks of cores whose skew is not known prove nothing.
 FAR = 1 << 60
-# Stamped behind a fence, also where others are not (native/recorder/log.c).
-FENCED = (Op.ACQUIRE, Op.RELEASE, Op.START, Op.BEGIN, Op.END, Op.JOIN)
 # The clock was read after these; before all others.
 AFTER = (Op.ACQUIRE, Op.BEGIN, Op.JOIN)
-
-# Above it: stand-ins for values of writes that were not seen. Nobody reads them.
-UNKNOWN = 1 << 63
 
 Place = tuple[int, int]  # a thread, and its how-manieth event
 
@@ -54,10 +51,9 @@ class Ticks(msgspec.Struct, frozen=True):
     core: dict[tuple[int, bool], int]
 
 
-def ticks(histories: Sequence[History], how: Recorded) -> Ticks:
+def ticks(histories: Sequence[History], how: Recorded, clocks: Clocks | None) -> Ticks:
     """What the stamps of these histories prove."""
     cores = sorted({(one.core, one.op in FENCED) for h in histories for one in h.events if one.stamp})
-    clocks = msgspec.convert(how.clocks, Clocks) if how.clocks else None
     lies = {True: 0, False: 0 if how.order == "global" or how.fenced else how.slack}
     ahead = [
         [_high(how, clocks, a, b) + lies[one] + lies[other] for b, other in cores]
@@ -82,7 +78,6 @@ class _Encoder:
     in_turn: bool
     cells: dict[int, int] = field(default_factory=dict)
     locks: dict[int, int] = field(default_factory=dict)
-    unknown: int = UNKNOWN  # the last of them that was given
 
     def __post_init__(self) -> None:
         self.index = {history.path: at for at, history in enumerate(self.histories)}
@@ -125,7 +120,7 @@ class _Encoder:
         self, at: int, place: int, did: Did, held: dict[int, int]
     ) -> Iterator[Event]:
         if did.op in (Op.READ, Op.WRITE):
-            yield from (self._access(one) for one in did.touched if one.cell in self.shared)
+            yield from self._accesses([one for one in did.touched if one.cell in self.shared])
         elif (at, place) in self.turns:
             thing, turn = self.turns[at, place]
             yield Event(Kind.READ, self._cell(thing), turn)
@@ -148,12 +143,22 @@ class _Encoder:
     def _cell(self, cell: int) -> int:
         return self.cells.setdefault(cell, len(self.cells))
 
+    def _accesses(self, touched: list[Touched]) -> Iterator[Event]:
+        """Nobody comes between what a container's method finds and what it leaves."""
+        found = next((one for one in touched if one.op == Op.READ), None)
+        left = next((one for one in touched if one.op == Op.WRITE), None)
+        if found is None or left is None or found.cell != left.cell:
+            yield from map(self._access, touched)
+        elif found.value is not None and found.value == left.value:
+            yield self._access(found)  # a method that failed, as far as can be told
+        else:
+            lock = self.locks.setdefault(~found.cell, len(self.locks))
+            yield Event(Kind.ACQUIRE, lock)
+            yield from map(self._access, touched)
+            yield Event(Kind.RELEASE, lock)
+
     def _access(self, one: Touched) -> Event:
-        value = one.value
-        if value is None and one.op == Op.WRITE:
-            self.unknown += 1
-            value = self.unknown
-        return Event(Kind(int(one.op)), self._cell(one.cell), value)
+        return Event(Kind(int(one.op)), self._cell(one.cell), one.value)
 
     def _lock(self, did: Did, held: dict[int, int]) -> Iterator[Event]:
         """Of a lock that is taken again by its owner only the outermost time counts."""
@@ -194,28 +199,32 @@ def encode(
 def _without_riddles(threads: list[list[Event]]) -> list[list[Event]]:
     """A value that no known write can have left came from one that is not known, and says nothing.
 
-    One such value may be the cell's first.
+    One such value may be the cell's first. Writes that are not known get values nobody reads.
     """
     written: dict[int, set[int]] = defaultdict(set)
     strange: dict[int, set[int]] = defaultdict(set)
-    doubtful: set[int] = set()
     events = [event for listed in threads for event in listed]
     for event in events:
         if event.kind == Kind.WRITE and event.value is not None:
             written[event.object].add(event.value)
-            if event.value > UNKNOWN:
-                doubtful.add(event.object)
     for event in events:
         if event.kind == Kind.READ and event.value not in {None, *written[event.object]}:
             strange[event.object].add(event.value or 0)
+    doubtful = {one.object for one in events if one.kind == Kind.WRITE and one.value is None}
     doubtful |= {cell for cell, values in strange.items() if len(values) > 1}
-    return [[_plain(event, doubtful, strange) for event in listed] for listed in threads]
+    used = {event.value for event in events}
+    fresh = (number for number in count(1 << 62) if number not in used)
+    return [[_plain(event, doubtful, strange, fresh) for event in listed] for listed in threads]
 
 
-def _plain(event: Event, doubtful: set[int], strange: Mapping[int, set[int]]) -> Event:
-    if event.kind != Kind.READ or event.object not in doubtful:
-        return event
-    return event._replace(value=None) if event.value in strange[event.object] else event
+def _plain(
+    event: Event, doubtful: set[int], strange: Mapping[int, set[int]], fresh: Iterator[int]
+) -> Event:
+    if event.kind == Kind.WRITE and event.value is None:
+        return event._replace(value=next(fresh))
+    if event.kind == Kind.READ and event.object in doubtful and event.value in strange[event.object]:
+        return event._replace(value=None)
+    return event
 
 
 def _shared(histories: Sequence[History]) -> set[int]:

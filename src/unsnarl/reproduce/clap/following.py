@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from unsnarl.experiments.trials import Trial, Trials
+from unsnarl.experiments.trials import Plan, Trial, Trials
 from unsnarl.model.record import Record
 from unsnarl.runfile import RunFile
 
@@ -107,7 +107,7 @@ class Follower:
         self.runs = 0
         self.left: Left | None = None
 
-    def along(self, bases: Sequence[list[list[object]]]) -> Iterator[Along]:
+    def along(self, bases: Sequence[Plan]) -> Iterator[Along]:
         """Runs that kept to the path, in several orders and with several guesses."""
         for base in bases:
             guesses = Guesses()
@@ -124,13 +124,13 @@ class Follower:
                     break
 
     def _once(
-        self, base: list[list[object]], guesses: dict[str, list[int]]
+        self, base: Plan, guesses: dict[str, list[int]]
     ) -> tuple[Story, Trial] | None:
         self._file.unlink(missing_ok=True)
         self.runs += 1
         follow = {"file": str(self._file), "branches": self._branches, "guesses": guesses}
-        plan = {"strategy": "replay", "anchors": base, "seed": self._seed, "trace": True}
-        (trial,) = self._trials.run([{**plan, "follow": follow, "switch": "free"}])
+        plan = {**base, "seed": self._seed, "trace": True, "switch": "free"}
+        (trial,) = self._trials.run([{**plan, "follow": follow}])
         try:
             return msgspec.json.decode(self._file.read_bytes(), type=Story), trial
         except (OSError, msgspec.MsgspecError):

@@ -9,16 +9,16 @@ tells when locks and threads were used.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from unsnarl.model.record import Record, Recorded, ThreadLog
+from unsnarl.model.record import Record, ThreadLog
 from unsnarl.model.site import Op
 from unsnarl.reproduce.clocks.ranges import Clocks
+from unsnarl.reproduce.pres.base import Times
 from unsnarl.runfile import RunFile
 
 KNOWN = 1  # UNS_VALUE_KNOWN
@@ -68,54 +68,22 @@ class Did(msgspec.Struct, frozen=True):
 
 
 class History(msgspec.Struct, frozen=True):
-    """A thread and what it did.
-
-    Attributes:
-        pending: What it was about to do when the run was over, if it never came to its end.
-    """
+    """A thread and what it did."""
 
     path: str
     events: tuple[Did, ...]
-    pending: Did | None = None
-
-    @property
-    def known(self) -> tuple[Did, ...]:
-        """What it did and was about to do."""
-        return self.events if self.pending is None else (*self.events, self.pending)
 
 
-def of_record(run: RunFile, record: Record) -> list[History]:
+def of_record(record: Record, clocks: Clocks | None) -> list[History]:
     """The histories of a run whose accesses were all logged."""
-    waits = {wait.thread: Did(wait.point & ~15 | Op.ACQUIRE) for wait in run.waits}
-    early = _middles(record.how)
+    times = Times(record, clocks)
     return [
-        _whole(one.path, tuple(_logged(one, early)), waits.get(one.thread))
-        for one in record.threads
+        History(one.path, tuple(_logged(one, times.corrected(at).tolist())))
+        for at, one in enumerate(record.threads)
     ]
 
 
-def _middles(how: Recorded) -> Callable[[int], float]:
-    """By how much a core's clock is ahead of the first one's, probably."""
-    clocks = msgspec.convert(how.clocks, Clocks) if how.clocks else None
-
-    @cache
-    def middle(core: int) -> float:
-        found = clocks.range(0, core) if clocks is not None and how.order == "clocks" else None
-        return (found.low + found.high) / 2 if found is not None else 0.0
-
-    return middle
-
-
-def _whole(path: str, events: tuple[Did, ...], waits: Did | None) -> History:
-    """Of a thread that was cut off, its last event is as good as not done, if nobody can tell."""
-    if waits is not None or not events or any(one.op == Op.END for one in events):
-        return History(path, events, waits)
-    if events[-1].op in (Op.READ, Op.CALL, Op.ACQUIRE):
-        return History(path, events[:-1], events[-1])
-    return History(path, events)
-
-
-def _logged(log: ThreadLog, early: Callable[[int], float]) -> Iterable[Did]:
+def _logged(log: ThreadLog, times: Sequence[float]) -> Iterable[Did]:
     """Events with what they touched: values stand before the event that they belong to."""
     touched: dict[int, list[Touched]] = defaultdict(list)
     sites: dict[int, int] = {}
@@ -125,7 +93,7 @@ def _logged(log: ThreadLog, early: Callable[[int], float]) -> Iterable[Did]:
         sites[position] = point >> 4
     for place, (stamp, point, _, core) in enumerate(log.events.tolist()):
         here = tuple(touched[place]) if sites.get(place) == point >> 4 else ()
-        yield Did(point, here, stamp, core, stamp - early(core))
+        yield Did(point, here, stamp, core, times[place])
 
 
 def of_run(run: RunFile, record: Record) -> list[History]:
@@ -150,7 +118,7 @@ def _cut(history: History, log: ThreadLog) -> History:
     for place, did in enumerate(history.events):
         left -= not did.is_access
         if left < 0:
-            return History(history.path, history.events[:place], did)
+            return History(history.path, history.events[:place])
     return history
 
 

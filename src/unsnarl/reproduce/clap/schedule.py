@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a solved order to what the gate is told: who runs until where.
+"""From a solved order to what the gate is told: a sketch that says when each access is due.
 
 Any order that keeps the conflicts of the solved one does the same. Of these the one is taken in
 which threads go on as long as they can: the fewer switches, the better to read (CLAP asks for the
@@ -8,21 +8,14 @@ fewest, too).
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
-from itertools import pairwise
-from typing import Any
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
 
-from unsnarl.model.site import Op
-from unsnarl.probes.python.places import plain_function, plain_name
 from unsnarl.reproduce.clap.encode import Encoded, Place
-from unsnarl.reproduce.clap.histories import Did, History
+from unsnarl.reproduce.clap.histories import History
 from unsnarl.reproduce.orders import Kind, OrderProblem
-from unsnarl.runfile import SiteTable
-
-Row = list[Any]  # path, points, occurrence
-# What the gate can hold a thread before.
-HELD = (Op.READ, Op.WRITE, Op.CALL, Op.ACQUIRE, Op.JOIN)
+from unsnarl.reproduce.pres.sketch import write_sketch
 
 
 def conflicts(problem: OrderProblem, order: Sequence[int]) -> list[tuple[int, int]]:
@@ -90,83 +83,35 @@ def places_in_order(encoded: Encoded, order: Sequence[int]) -> list[Place]:
     return sorted(last, key=last.__getitem__)
 
 
-class Occurrences:
-    """Counts as the gate does: by thread, place and class of operation (native/gate/places.c)."""
-
-    def __init__(self, table: SiteTable) -> None:
-        self._table = table
-        self._placed: dict[int, object] = {}
-
-    def of(self, events: Sequence[Did]) -> list[int]:
-        """For each event the how-manieth of its thread it is at its place."""
-        counts: Counter[object] = Counter()
-        found = []
-        for did in events:
-            key = self._key(did.point)
-            if did.op in HELD:
-                counts[key] += 1
-            found.append(counts[key])
-        return found
-
-    def _key(self, point: int) -> object:
-        if point not in self._placed:
-            site = self._table.site(point >> 4)
-            op = point & 15
-            kind = op if op in (Op.READ, Op.WRITE, Op.CALL) else Op.ACQUIRE
-            name = plain_name(site.name) if site.kind != "call" else ""
-            place = (site.file, plain_function(site.function), site.line, name, kind)
-            self._placed[point] = place
-        return self._placed[point]
-
-
-def rows(
-    histories: Sequence[History],
-    order: Sequence[Place],
-    occurrences: Occurrences,
-    can_hold: Callable[[Did], bool],
-    failing: str = "",
-) -> list[Row]:
-    """The segments of a plan; the failing thread goes on first when all is done."""
-    segments = _segments(histories, order, can_hold)
-    counted = [occurrences.of(history.known) for history in histories]
-    found: list[Row] = []
-    for thread, until in segments:
-        history = histories[thread]
-        if until < len(history.known):
-            found.append([history.path, [history.known[until].point], counted[thread][until]])
-        else:
-            found.append([history.path, [], 0])
-    return [*found, [failing, [], 0]] if failing else found
-
-
-def _segments(
-    histories: Sequence[History], order: Sequence[Place], can_hold: Callable[[Did], bool]
-) -> list[tuple[int, int]]:
-    """(thread, the event of its that it is to stop before), in turn."""
-    stops = [_stops(history.known, can_hold) for history in histories]
+def whole_order(histories: Sequence[History], order: Sequence[Place]) -> list[Place]:
+    """All events of all threads: those that the problem does not know come before the next of
+    their thread that it does."""
     reached = [0] * len(histories)
-    wanted: dict[int, list[int]] = defaultdict(list)
-    for thread, place in order:
-        wanted[thread].append(place)
-    nexts = {
-        (thread, place): following
-        for thread, places in wanted.items()
-        for place, following in pairwise([*places, len(histories[thread].events)])
-    }
-    found: list[tuple[int, int]] = []
-    for (thread, place), (later, _) in pairwise([*order, (-1, 0)]):
-        if thread == later:
-            continue
-        until = stops[thread][nexts[thread, place]]
-        if until > reached[thread]:
-            reached[thread] = until
-            found.append((thread, until))
+    found: list[Place] = []
+    ends = [(thread, len(history.events) - 1) for thread, history in enumerate(histories)]
+    for thread, place in [*order, *ends]:
+        found += [(thread, at) for at in range(reached[thread], place + 1)]
+        reached[thread] = max(reached[thread], place + 1)
     return found
 
 
-def _stops(events: Sequence[Did], can_hold: Callable[[Did], bool]) -> list[int]:
-    """For each event, and the end, the next one at which the gate can hold the thread."""
-    found = [len(events)]
-    for place in range(len(events) - 1, -1, -1):
-        found.append(place if can_hold(events[place]) else found[-1])
-    return found[::-1]
+def demands(encoded: Encoded, order: Sequence[int]) -> list[dict[int, list[Place]]]:
+    """By thread and event: which threads must have done how many events before."""
+    count = encoded.problem.threads
+    latest: list[dict[int, dict[int, int]]] = [{} for _ in range(count)]
+    for earlier, later in conflicts(encoded.problem, order):
+        (source, before), (thread, place) = encoded.places[earlier], encoded.places[later]
+        if source != thread:
+            own = latest[thread].setdefault(place, {})
+            own[source] = max(own.get(source, 0), before + 1)
+    return [{place: sorted(own.items()) for place, own in one.items()} for one in latest]
+
+
+def write(
+    path: Path, histories: Sequence[History], encoded: Encoded, order: Sequence[int], failing: str
+) -> None:
+    """The order as a sketch for the gate; the failing thread goes on first when all is done."""
+    smooth = smoothed(encoded.problem, order)
+    whole = whole_order(histories, places_in_order(encoded, smooth))
+    points = {history.path: [did.point for did in history.events] for history in histories}
+    write_sketch(path, points, whole, demands(encoded, smooth), [failing])
