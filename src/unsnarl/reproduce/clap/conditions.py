@@ -290,5 +290,3 @@ class _Loop:
                 return {read: choice[read] for read in core}
             core.append(reads[high - 1])
             reads = reads[: high - 1]
-
-

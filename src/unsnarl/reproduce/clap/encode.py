@@ -53,7 +53,9 @@ class Ticks(msgspec.Struct, frozen=True):
 
 def ticks(histories: Sequence[History], how: Recorded, clocks: Clocks | None) -> Ticks:
     """What the stamps of these histories prove."""
-    cores = sorted({(one.core, one.op in FENCED) for h in histories for one in h.events if one.stamp})
+    cores = sorted(
+        {(one.core, one.op in FENCED) for h in histories for one in h.events if one.stamp}
+    )
     lies = {True: 0, False: 0 if how.order == "global" or how.fenced else how.slack}
     ahead = [
         [_high(how, clocks, a, b) + lies[one] + lies[other] for b, other in cores]
@@ -116,9 +118,7 @@ class _Encoder:
             return None
         return Event(Kind.CLOCK, self.clocks.core[did.core, did.op in FENCED], did.stamp)
 
-    def _events(
-        self, at: int, place: int, did: Did, held: dict[int, int]
-    ) -> Iterator[Event]:
+    def _events(self, at: int, place: int, did: Did, held: dict[int, int]) -> Iterator[Event]:
         if did.op in (Op.READ, Op.WRITE):
             yield from self._accesses([one for one in did.touched if one.cell in self.shared])
         elif (at, place) in self.turns:
@@ -176,14 +176,16 @@ def encode(
     histories: Sequence[History],
     clocks: Ticks | None,
     in_turn: bool = True,
+    by_time: bool = False,
 ) -> Encoded:
     """The order problem of these histories; without clocks if there are none.
 
     Args:
         in_turn: Calls of libraries on one object, of which nothing else is known, keep the order of
             their times: a guess.
+        by_time: The same for cells some of whose values are not known (atomic ones of C, say).
     """
-    encoder = _Encoder(histories, clocks, in_turn)
+    encoder = _Encoder(_versioned(histories) if by_time else histories, clocks, in_turn)
     threads: list[list[Event]] = []
     places: list[Place] = []
     for at in range(len(histories)):
@@ -222,9 +224,47 @@ def _plain(
 ) -> Event:
     if event.kind == Kind.WRITE and event.value is None:
         return event._replace(value=next(fresh))
-    if event.kind == Kind.READ and event.object in doubtful and event.value in strange[event.object]:
+    if (
+        event.kind == Kind.READ
+        and event.object in doubtful
+        and event.value in strange[event.object]
+    ):
         return event._replace(value=None)
     return event
+
+
+def _versioned(histories: Sequence[History]) -> list[History]:
+    """With version numbers by time for the values of all cells that have unknown ones."""
+    doubtful = {
+        one.cell
+        for history in histories
+        for did in history.events
+        for one in (did.touched if did.op in (Op.READ, Op.WRITE) else ())
+        if one.value is None
+    }
+    moments = sorted(
+        (did.time, at, place)
+        for at, history in enumerate(histories)
+        for place, did in enumerate(history.events)
+        if did.op in (Op.READ, Op.WRITE)
+    )
+    events = [list(history.events) for history in histories]
+    version: dict[int, int] = defaultdict(int)
+    for _, at, place in moments:
+        did = events[at][place]
+        touched = tuple(
+            _version(one, version) if one.cell in doubtful else one for one in did.touched
+        )
+        events[at][place] = msgspec.structs.replace(did, touched=touched)
+    return [
+        msgspec.structs.replace(history, events=tuple(own))
+        for history, own in zip(histories, events, strict=True)
+    ]
+
+
+def _version(one: Touched, version: dict[int, int]) -> Touched:
+    version[one.cell] += one.op == Op.WRITE
+    return msgspec.structs.replace(one, value=version[one.cell])
 
 
 def _shared(histories: Sequence[History]) -> set[int]:

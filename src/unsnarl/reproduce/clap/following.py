@@ -123,9 +123,7 @@ class Follower:
                 if not any(map(guesses.turn, _suspects(story))):
                     break
 
-    def _once(
-        self, base: Plan, guesses: dict[str, list[int]]
-    ) -> tuple[Story, Trial] | None:
+    def _once(self, base: Plan, guesses: dict[str, list[int]]) -> tuple[Story, Trial] | None:
         self._file.unlink(missing_ok=True)
         self.runs += 1
         follow = {"file": str(self._file), "branches": self._branches, "guesses": guesses}

@@ -25,7 +25,7 @@ SECONDS = 60.0  # of solving, all together
 
 def reproduce(case: Case, process: Again, tries: int, progress: Callable[[int], None]) -> Outcome:
     """Solve the order of a record, and try what was found."""
-    return _Clap(case, process, progress).run(tries)
+    return Clap(case, process, progress).run(tries)
 
 
 def form_of(how: Recorded) -> Form:
@@ -45,11 +45,24 @@ def form_of(how: Recorded) -> Form:
     )
 
 
-class _Clap:
-    """One record, solved and tried."""
+class Clap:
+    """One record, solved and tried.
 
-    def __init__(self, case: Case, process: Again, progress: Callable[[int], None]) -> None:
+    Args:
+        with_clocks: Use the record's stamps. Without them nothing but the threads' own logs is
+            left, as in CLAP itself.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        process: Again,
+        progress: Callable[[int], None] = lambda tries: None,
+        *,
+        with_clocks: bool = True,
+    ) -> None:
         self._case = case
+        self._with_clocks = with_clocks
         self._process = process
         self._progress = progress
         self._form = form_of(case.record.how)
@@ -80,18 +93,30 @@ class _Clap:
 
     def _attempts(self) -> Iterator[Attempt]:
         if self._form == "values":
-            yield solving.by_values(self._case, SECONDS)
+            for by_time in (False, True) if self._with_clocks else (False,):
+                yield solving.by_values(
+                    self._case, SECONDS, with_clocks=self._with_clocks, by_time=by_time
+                )
             return
         case, trials = self._case, self._process.trials
         self._follower = Follower(case.record, trials, self._process.folder, case.run.seed)
-        yield from solving.by_branches(case, self._follower, self._bases(), SECONDS)
+        yield from solving.by_branches(
+            case, self._follower, self._bases(), SECONDS, with_clocks=self._with_clocks
+        )
 
     def _bases(self) -> list[dict[str, Any]]:
         """Each thread alone, to its end; else as the stamps of locks and threads say."""
+        alone = {"strategy": "replay", "anchors": []}
+        if not self._with_clocks:
+            return [alone]
         sketch = self._process.folder / "followed.sketch"
         Sketch(self._case.record, self._case.clocks).write(sketch, [self._case.failing])
-        by_time = {"strategy": "sketch", "sketch": str(sketch), "level": self._case.record.how.level}
-        return [{"strategy": "replay", "anchors": []}, by_time]
+        by_time = {
+            "strategy": "sketch",
+            "sketch": str(sketch),
+            "level": self._case.record.how.level,
+        }
+        return [alone, by_time]
 
     def _try(self, attempt: Attempt, switch: Switch) -> Trial | None:
         assert isinstance(attempt.answer, Solved)

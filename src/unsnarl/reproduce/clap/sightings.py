@@ -82,7 +82,11 @@ def sightings(encoded: Encoded, histories: Sequence[History], along: Along) -> S
 
 
 def _read(
-    found: Sightings, event: int | None, symbol: str, before: str | None, last: tuple[int, str | None]
+    found: Sightings,
+    event: int | None,
+    symbol: str,
+    before: str | None,
+    last: tuple[int, str | None],
 ) -> None:
     write, left = last
     if event is None:

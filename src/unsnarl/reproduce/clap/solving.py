@@ -68,12 +68,14 @@ class Attempt:
     cost: Cost
 
 
-def by_values(case: Case, seconds: float, *, with_clocks: bool = True) -> Attempt:
-    """The order from logged values."""
+def by_values(
+    case: Case, seconds: float, *, with_clocks: bool = True, by_time: bool = False
+) -> Attempt:
+    """The order from logged values; `by_time`: and from times where values are not known."""
     began = time.monotonic()
     histories = of_record(case.record, case.clocks)
     clocks = ticks(histories, case.record.how, case.clocks) if with_clocks else None
-    encoded = encode(histories, clocks)
+    encoded = encode(histories, clocks, by_time=by_time)
     problem, answer, aside = explained(encoded.problem, seconds)
     spent = time.monotonic() - began
     cost = Cost(encoded.accesses, problem.size, spent, _stage(answer), set_aside=aside)
@@ -97,7 +99,12 @@ def explained(problem: OrderProblem, seconds: float) -> tuple[OrderProblem, Answ
 
 
 def by_branches(
-    case: Case, follower: Follower, bases: Sequence[Plan], seconds: float
+    case: Case,
+    follower: Follower,
+    bases: Sequence[Plan],
+    seconds: float,
+    *,
+    with_clocks: bool = True,
 ) -> Iterator[Attempt]:
     """Orders from branches: each run along them is a question, asked strictly and then less so."""
     end = time.monotonic() + seconds
@@ -106,7 +113,7 @@ def by_branches(
             left = end - time.monotonic()
             if left <= 0:
                 return
-            yield from_branches(case, along, left, strict=strict)
+            yield from_branches(case, along, left, strict=strict, with_clocks=with_clocks)
 
 
 def from_branches(

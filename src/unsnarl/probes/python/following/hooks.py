@@ -163,7 +163,11 @@ def _contents(obj: Any, key: Any) -> object:
     if is_a(obj, dict):
         return dict.get(obj, key, MISSING)
     if is_a(obj, list):
-        return list.__getitem__(obj, key) if type(key) is int and -len(obj) <= key < len(obj) else MISSING
+        return (
+            list.__getitem__(obj, key)
+            if type(key) is int and -len(obj) <= key < len(obj)
+            else MISSING
+        )
     if is_a(obj, types.ModuleType):
         return obj.__dict__.get(key, MISSING)
     return find_attribute(obj, key)[1] if type(key) is str else MISSING

@@ -68,13 +68,17 @@ class Symbolic(int):
 
     def __floordiv__(self, other: Any) -> Any:
         # SMT-LIB rounds as Python does only where the divisor is positive.
-        return _joined("div", int.__floordiv__, self, other) if _is_positive(other) else (
-            int.__floordiv__(self, other)
+        return (
+            _joined("div", int.__floordiv__, self, other)
+            if _is_positive(other)
+            else (int.__floordiv__(self, other))
         )
 
     def __mod__(self, other: Any) -> Any:
-        return _joined("mod", int.__mod__, self, other) if _is_positive(other) else (
-            int.__mod__(self, other)
+        return (
+            _joined("mod", int.__mod__, self, other)
+            if _is_positive(other)
+            else (int.__mod__(self, other))
         )
 
     def __and__(self, other: Any) -> Any:
