@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -139,35 +138,28 @@ class Chooser:
 
     def _marked(self, strict: bool) -> OrderProblem:
         """The problem with numbers for what was no integer; nothing is known of the integers."""
-        value = np.zeros(self._problem.size, np.uint64)
-        known = np.zeros(self._problem.size, np.bool_)
-        fixed = self._problem.of(Kind.CLOCK)
-        value[fixed], known[fixed] = self._problem.value[fixed], True
-        symbolic = {self._cells[read] for read in self._seen.symbols}
-        numbers: dict[str, int] = {}
-        initial: dict[int, int] = {}
-        for event in self._problem.of(Kind.READ, Kind.WRITE).tolist():
+        problem, seen = self._problem, self._seen
+        value, known = problem.value.copy(), problem.known.copy()
+        symbolic = {self._cells[read] for read in seen.symbols}
+        numbers = _Numbers()
+        initial = dict(problem.initial)
+        for event, mark in seen.written.items():
             cell = self._cells[event]
-            is_write = self._problem.kind[event] == Kind.WRITE
-            if event not in self._seen.written and event not in self._seen.marks:
-                # A hand-over, or an access that was not looked at.
-                value[event], known[event] = self._problem.value[event], self._problem.known[event]
-                if is_write and not known[event]:
-                    value[event], known[event] = event + 1, True
-                if cell in self._problem.initial:
-                    initial[cell] = self._problem.initial[cell]
-            elif cell in symbolic:
-                value[event], known[event] = event + 1, is_write
-                initial[cell] = 0
-            else:
-                mark = (self._seen.written if is_write else self._seen.marks)[event]
-                value[event] = numbers.setdefault(mark, len(numbers) + 1)
-                known[event] = is_write or strict
-                if cell in self._seen.firsts:
-                    first = self._seen.firsts[cell]
-                    initial[cell] = numbers.setdefault(first, len(numbers) + 1)
-        known[[event for event in self._seen.symbols]] = False
-        return replace(self._problem, value=value, known=known, initial=initial)
+            is_one_of_many = cell in symbolic
+            value[event] = event + 1 if is_one_of_many else numbers[mark]
+        for cell, first in seen.firsts.items():
+            initial[cell] = 0 if cell in symbolic else numbers[first]
+        for event, mark in seen.marks.items():
+            cell = self._cells[event]
+            value[event] = numbers[mark]
+            known[event] = strict and cell not in symbolic and self._is_left(cell, mark)
+        known[list(seen.symbols)] = False
+        return replace(problem, value=value, known=known, initial=initial)
+
+    def _is_left(self, cell: int, mark: str) -> bool:
+        """Whether anything that is known has left this in the cell."""
+        left = {self._seen.written.get(write) for write in self._writes[cell]}
+        return mark in left | {self._seen.firsts.get(cell)}
 
     def with_choice(self, choice: Choice) -> OrderProblem:
         """The problem in which these reads saw these writes."""
@@ -186,6 +178,14 @@ class Chooser:
     def seen(self) -> dict[int, int]:
         """What the followed run saw."""
         return self._seen.seen
+
+
+class _Numbers(dict[str, int]):
+    """A number for each mark, from 1 on."""
+
+    def __missing__(self, mark: str) -> int:
+        self[mark] = number = len(self) + 1
+        return number
 
 
 def choice_name(read: int, write: int) -> str:

@@ -153,24 +153,20 @@ def _mark(value: object, key: object) -> str:
 
 
 def _contents(obj: Any, key: Any) -> object:
+    """What is in a cell, without running any code of the target."""
     if key is None:
         return obj
     if type(obj) is types.CellType:
-        try:
+        with contextlib.suppress(ValueError):
             return obj.cell_contents
-        except ValueError:
-            return MISSING
-    if is_a(obj, dict):
+    elif is_a(obj, dict):
         return dict.get(obj, key, MISSING)
-    if is_a(obj, list):
-        return (
-            list.__getitem__(obj, key)
-            if type(key) is int and -len(obj) <= key < len(obj)
-            else MISSING
-        )
-    if is_a(obj, types.ModuleType):
-        return obj.__dict__.get(key, MISSING)
-    return find_attribute(obj, key)[1] if type(key) is str else MISSING
+    elif is_a(obj, list):
+        there = type(key) is int and -len(obj) <= key < len(obj)
+        return list.__getitem__(obj, key) if there else MISSING
+    elif type(key) is str:
+        return find_attribute(obj, key)[1]
+    return MISSING
 
 
 def _put(obj: Any, key: Any, value: Symbolic) -> bool:
