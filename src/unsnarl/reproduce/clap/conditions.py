@@ -17,9 +17,8 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from unsnarl.reproduce.clap.encode import Encoded
+from unsnarl.reproduce.clap.pairs import Pairs
 from unsnarl.reproduce.clap.sightings import FIRST, Sightings, is_number, symbols_in
 from unsnarl.reproduce.orders import Answer, Kind, OrderProblem, Solved, TimedOut, Unsatisfiable
 from unsnarl.reproduce.orders.known import Known
@@ -174,6 +173,12 @@ class Chooser:
         """The reads that matter, with the writes that they may have seen."""
         return self._reads
 
+    def pairs(self) -> Pairs:
+        """What excludes each other."""
+        assert self._known is not None
+        writes = {read: self._writes[self._cells[read]] for read in self._reads}
+        return Pairs(self._known, self._reads, writes)
+
     @property
     def seen(self) -> dict[int, int]:
         """What the followed run saw."""
@@ -204,6 +209,8 @@ class _Loop:
         self._z3 = load_z3()
         self._solver = self._z3.Solver()
         self._solver.from_string(chooser.formula())
+        self._pairs = chooser.pairs()
+        self._paired: set[int] = set()
         self._kept = {
             read: chooser.seen[read]
             for read, writes in chooser.reads.items()
@@ -234,7 +241,7 @@ class _Loop:
             core = [kept[str(name)] for name in self._solver.unsat_core()]
             if not core:
                 return Unsatisfiable(by="z3")
-            self._kept.pop(max(core))
+            self._let_go(max(core))
             return None
         if status != self._z3.sat:
             return TimedOut(self._given)
@@ -243,13 +250,33 @@ class _Loop:
     def _assumed(self) -> list[tuple[int, Any]]:
         return [(read, self._bool(read, write)) for read, write in self._kept.items()]
 
+    def _let_go(self, read: int) -> None:
+        """The read may see any write; what that excludes is told beforehand.
+
+        As text, which z3 reads faster than its Python functions can say it; and of reads that are
+        still kept only as far as they are.
+        """
+        self._kept.pop(read, None)
+        if read in self._paired:
+            return
+        self._paired.add(read)
+        excluded: dict[str, list[str]] = defaultdict(list)
+        for one, other in self._pairs.against(read):
+            if self._kept.get(other[0], other[1]) == other[1]:
+                excluded[choice_name(*one)].append(choice_name(*other))
+        lines = [
+            f"(assert (=> {name} (not (or {' '.join(found)} false))))"
+            for name, found in excluded.items()
+        ]
+        self._solver.from_string("\n".join(lines))
+
     def _choice(self) -> Choice:
         model = self._solver.model()
+        true = {one.name() for one in model.decls() if self._z3.is_true(model[one])}
         found = {}
         for read, writes in self._chooser.reads.items():
-            true = [w for w in writes if self._z3.is_true(model.eval(self._bool(read, w)))]
-            kept = self._kept.get(read)
-            found[read] = kept if kept in true else true[0]
+            able = [write for write in writes if choice_name(read, write) in true]
+            found[read] = self._kept.get(read, able[0])
         return found
 
     def _order(self, choice: Choice) -> Answer | None:
@@ -265,6 +292,8 @@ class _Loop:
             return answer
         names = [self._z3.Not(self._bool(read, write)) for read, write in core.items()]
         self._solver.add(self._z3.Or(names))
+        for read in core:
+            self._let_go(read)
         return None
 
     def _feasible(self, choice: Choice) -> Answer:

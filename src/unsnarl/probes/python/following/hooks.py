@@ -120,13 +120,13 @@ def _access(  # noqa: PLR0917  called from C
         thread.accesses.append(row)
         if point & 15 > _WRITE:
             return
-        value = _contents(obj, key)
+        value: Any = _contents(obj, key)
         row[1] = _mark(value, key)
         if is_write:
             _run.written = row, obj, key
         elif key is not None and type(value) in (int, bool, Symbolic):
             name = f"r{len(thread.accesses) - 1}_{path.replace('.', '_')}"
-            if _put(obj, key, Symbolic(int.__add__(value, 0), name)):  # type: ignore[arg-type]
+            if _put(obj, key, Symbolic(int(value), name)):
                 row[0] = name
 
 

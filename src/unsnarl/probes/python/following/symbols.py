@@ -5,12 +5,14 @@ A symbol stands for what a shared read returned when the run was recorded, which
 an int all the same: code that is not ours (indexing, formatting, hashing) gets the number that this
 run has in its place. What is computed from symbols in the target's own code is an expression of
 them, kept as SMT-LIB text: no solver is loaded into the target's process.
+
+One thing gets lost: `True + symbol` is a plain number, because bool's addition is asked first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, SupportsIndex
 
 # Decides a test: (condition, what it is with this run's numbers) -> what it was when recorded.
 Decide = Callable[["Symbolic"], bool]
@@ -101,7 +103,7 @@ class Symbolic(int):
     def __abs__(self) -> Symbolic:
         return Symbolic(int.__abs__(self), f"(abs {self.text})")
 
-    def __round__(self, digits: int = 0, /) -> Symbolic:
+    def __round__(self, digits: SupportsIndex = 0, /) -> Symbolic:
         return self
 
     def __eq__(self, other: object) -> Any:
