@@ -22,7 +22,7 @@ from unsnarl.probes.native import sites
 from unsnarl.probes.native.program import PLAN, store_plan
 
 SOURCES = Path(__file__).resolve().parent / "native_kernels"
-APART = ("events.c", "fast_path.c", "stub.c", "switches.c")  # programs of their own
+APART = ("events.c", "fast_path.c", "late.c", "stub.c", "switches.c")  # programs of their own
 KERNELS = tuple(sorted(path for path in SOURCES.glob("*.c") if path.name not in APART))
 COMPILERS = ("gcc", "clang")
 # Its reports would be timed, too.

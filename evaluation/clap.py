@@ -78,10 +78,7 @@ class Solver:
         """What can run it again."""
         one = self._one
         trials = Trials(one.engine, one.judge, one.store.folder, case.run.switch, TIMEOUT)
-        process = Again(one.store, trials, one.engine, one.judge)
-        process.folder.mkdir(exist_ok=True)
-        process.codes.write_bytes((one.store.folder / "codes.json").read_bytes())
-        return process
+        return Again(one.store, trials, one.store.folder / "codes.json")
 
     def row(self, case: Case, with_clocks: bool = True) -> Row:
         """One record, solved and replayed."""
@@ -191,7 +188,7 @@ def proper(bug: Known) -> Iterator[Proper]:
             if case is None:
                 continue
             process = solver.process(case)
-            follower = Follower(case.record, process.trials, process.folder, case.run.seed)
+            follower = Follower(case.record, process.trials, process.codes.parent, case.run.seed)
             alone = {"strategy": "replay", "anchors": []}
             along = next(follower.along([alone]), None)
             if along is None:

@@ -180,10 +180,10 @@ was recorded this way."""
 UNORDERED = """\
 Of the accesses to cells that two threads touch and one changes, in the last try of each record:
 the share that has a conflicting access whose order program order and sketch leave open. With
-one order: the same events, numbered in the order of their corrected stamps. Functions of the
-zoo take less time than a stamp without a fence may lie (2000 ticks, see docs/adr/0021), so
-clocks prove little of what one order tells; the tries show that the base, which only follows
-the corrected stamps, makes up for it."""
+one order: the same events, numbered in the order of their corrected stamps. What comes
+before a stamp without a fence may be seen 40,000 ticks later (docs/adr/0021), which is longer
+than most functions of the zoo: what clocks leave open beyond one order is mostly that, and not
+the skew. The tries show that the base, which follows the corrected stamps, makes up for it."""
 PAPERS = """\
 Tries as impl/tc. The paper's programs are whole applications, ours are kernels of the same
 bugs; its figures are those of its table III (the wider range for unordered accesses, in

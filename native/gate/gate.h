@@ -54,6 +54,8 @@ void uns_gate_close_segment(const struct uns_thread *t);
 void uns_gate_close_schedule(void);
 void uns_gate_count(struct uns_thread *t, uint32_t point);
 struct uns_thread *uns_replay_wanted(void);
+/* Does its segment end where t is about to do this? */
+int uns_replay_stops(const struct uns_thread *t, uint32_t point);
 static inline uint64_t uns_gate_draw(uint64_t below) {
     return uns_random(&uns_gate.random) % below;
 }

@@ -118,13 +118,21 @@ static enum uns_grant acquire_recorded(struct uns_thread *t, struct uns_lock *lo
     return outcome;
 }
 
+/* What was recorded came from a run without a gate, which may have switched there. */
+static int is_told_to_stop(const struct uns_thread *t, uint32_t point) {
+    return (uns_gate.sketch && uns_sketch_knows(t, point)) ||
+           (uns_gate.replaying && uns_replay_stops(t, point));
+}
+
 /* Starting a thread or submitting a job takes a dozen internal locks: if each were a switch point,
  * the threads that started first would be done before the others begin (measured on the zoo: the
  * random walk then finds nothing). */
 static int goes_on(struct uns_thread *t, struct uns_lock *lock, uint32_t site, int inside) {
-    int same_call = inside == UNS_STAYS || (inside && (!site || site == t->last_sync_site));
+    int same_call = inside && (!site || site == t->last_sync_site);
     t->last_sync_site = site;
-    return same_call && !lock->word;
+    if (lock->word || inside == UNS_STAYS)
+        return !lock->word;
+    return same_call && !is_told_to_stop(t, lock_point(lock, site, 1));
 }
 
 static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock, uint32_t site,

@@ -98,6 +98,17 @@ struct uns_thread *uns_replay_wanted(void) {
     return turn() ? replay.thread : NULL;
 }
 
+int uns_replay_stops(const struct uns_thread *t, uint32_t point) {
+    const struct uns_path_segment *segment = &replay.segments[replay.at];
+    if (replay.at >= replay.length || strcmp(segment->path, t->path))
+        return 0;
+    for (uint32_t i = 0; i < segment->length; i++)
+        if (uns_placed(point) == uns_placed(segment->points[i]) &&
+            uns_occurrence(t, point) + 1 == segment->occurrence)
+            return 1;
+    return !segment->anchored && t->events >= segment->until;
+}
+
 /* The next thread of the schedule that can run, if the one whose turn it is cannot. */
 static struct uns_thread *next_of(struct uns_thread **enabled, uint32_t count) {
     for (uint32_t at = replay.at; at < replay.length && replay.segments[at].anchored; at++)

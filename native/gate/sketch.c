@@ -41,10 +41,11 @@ static const struct uns_sketch_event *event_of(const struct uns_track *track, ui
     return &sketch.events[track->thread->first + at];
 }
 
-/* Once more what it has just done: one operation of the program's in two steps. */
-static int repeats(const struct uns_track *track, uint32_t point) {
-    uint32_t at = track->passed;
-    return at && event_of(track, at - 1)->point == point &&
+/* Once more at the place of what it has just done: a call into a library that does in several steps
+ * what was recorded as one. */
+static int goes_on(const struct uns_track *track, uint32_t point) {
+    uint32_t at = track->passed, site = UNS_POINT_SITE(point);
+    return at && site && UNS_POINT_SITE(event_of(track, at - 1)->point) == site &&
            (at == track->thread->length || event_of(track, at)->point != point);
 }
 
@@ -53,8 +54,12 @@ static uint32_t match(const struct uns_track *track, uint32_t point) {
     uint32_t end = track->passed + AHEAD, length = track->thread->length;
     for (uint32_t at = track->passed; at < length && at < end; at++)
         if (event_of(track, at)->point == point)
-            return repeats(track, point) ? NONE : at;
+            return goes_on(track, point) ? NONE : at;
     return NONE;
+}
+
+int uns_sketch_knows(const struct uns_thread *t, uint32_t point) {
+    return t->track && match(t->track, point) != NONE;
 }
 
 static int is_early(const struct uns_track *track, uint32_t at) {
@@ -82,10 +87,20 @@ static void diverged(void) {
         uns_rt.counters[UNS_COUNT_DIVERGED_AT] = uns_gate.steps + 1;
 }
 
+/* A lock of a library's own thread is in no record: it was taken when the thread came by, which is
+ * soon after its last event. Accesses that were not recorded may have been at any time. */
+static int is_unseen_lock(const struct uns_thread *t) {
+    uint32_t op = UNS_POINT_OP(t->pending.point);
+    return (op == UNS_ACQUIRE || op == UNS_JOIN) && t->track->passed &&
+           !uns_sketch_knows(t, t->pending.point);
+}
+
 static uint64_t due(const struct uns_thread *t) {
     const struct uns_track *track = t->track;
     if (!track || track->tired > sketch.passed)
         return LAST;
+    if (is_unseen_lock(t))
+        return event_of(track, track->passed - 1)->due;
     uint32_t length = track->thread->length;
     return track->passed < length ? event_of(track, track->passed)->due : track->thread->last;
 }
@@ -109,7 +124,7 @@ int uns_sketch_release(void) {
 
 void uns_sketch_did(struct uns_thread *t, uint32_t point) {
     struct uns_track *track = t->track;
-    if (!track || repeats(track, point) || track->passed == track->thread->length)
+    if (!track || goes_on(track, point) || track->passed == track->thread->length)
         return;
     uint32_t at = match(track, point);
     uns_gate_lock();
@@ -188,18 +203,8 @@ void uns_sketch_enter(struct uns_thread *t) {
             t->track = &sketch.tracks[i];
 }
 
-static void no_begin(const struct uns_plan *plan) {
-    (void)plan;
-}
-static void no_enter(struct uns_thread *t) {
-    (void)t;
-}
-static void no_did(struct uns_thread *t) {
-    (void)t;
-}
-
-static struct uns_thread *sketch_pick(struct uns_thread **enabled, uint32_t count,
-                                      struct uns_thread *current) {
+struct uns_thread *uns_sketch_pick(struct uns_thread **enabled, uint32_t count,
+                                   struct uns_thread *current) {
     if (current && current->track && current->streak >= SPINS)
         current->track->tired = sketch.passed + 1;
     struct uns_thread *first = enabled[0];
@@ -209,4 +214,3 @@ static struct uns_thread *sketch_pick(struct uns_thread **enabled, uint32_t coun
             first = enabled[i];
     return first;
 }
-const struct uns_strategy uns_strategy_sketch = {"sketch", no_begin, no_enter, sketch_pick, no_did};

@@ -44,8 +44,11 @@ int uns_sketch_begin(const struct uns_plan *plan); /* -1: there is no such sketc
 void uns_sketch_enter(struct uns_thread *t);       /* a thread was made */
 /* It has done what may be an event of the sketch. Takes the gate's mutex. */
 void uns_sketch_did(struct uns_thread *t, uint32_t point);
+int uns_sketch_knows(const struct uns_thread *t, uint32_t point); /* would it be an event of it? */
 
 /* The gate's mutex is held: */
 void uns_sketch_look(void);   /* before a choice: adds to `held` of every thread */
 int uns_sketch_release(void); /* nobody can be chosen: 1 if a hold was given up */
+struct uns_thread *uns_sketch_pick(struct uns_thread **enabled, uint32_t count,
+                                   struct uns_thread *current);
 #endif

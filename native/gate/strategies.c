@@ -4,6 +4,7 @@
  * and names the next.
  */
 #include "gate/gate.h"
+#include "gate/sketch.h"
 #include <string.h>
 
 static void no_begin(const struct uns_plan *plan) {
@@ -181,6 +182,10 @@ static void surw_did(struct uns_thread *t) {
     surw_intend();
 }
 const struct uns_strategy uns_strategy_surw = {"surw", surw_begin, surw_enter, surw_pick, surw_did};
+
+/* The thread whose next event was the earliest when the run was recorded. */
+const struct uns_strategy uns_strategy_sketch = {"sketch", no_begin, no_enter, uns_sketch_pick,
+                                                 no_did};
 
 const struct uns_strategy *uns_strategy_named(const char *name) {
     static const struct uns_strategy *const all[] = {&uns_strategy_walk, &uns_strategy_pct,

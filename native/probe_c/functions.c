@@ -25,6 +25,7 @@ ENTRY void __tsan_func_entry(void *caller) {
 ENTRY void __tsan_func_exit(void) {
     tell(UNS_LEVEL_FUNC, UNS_EXIT, UNS_C_HERE);
 }
-ENTRY void __sanitizer_cov_trace_pc(void) {
+/* A program may have its own: it is told of its blocks, and we are not. */
+ENTRY UNS_C_STANDS_IN void __sanitizer_cov_trace_pc(void) {
     tell(UNS_LEVEL_BLOCK, UNS_BLOCK, UNS_C_HERE);
 }

@@ -153,6 +153,11 @@ ERRORS: dict[str, str] = {
         "to measure, and no parallel run to record either."
     ),
     "platform-unsupported": "unsnarl runs on Linux, on x86-64 and aarch64.",
+    "not-reproduced": (
+        "`unsnarl reproduce` made its tries, and none failed as recorded, or none of the schedules "
+        "that did fails every time. The record is still there: more tries (`--tries`), a record at "
+        "a finer level (`--level access`), or clocks that were measured (`unsnarl clocks`) help."
+    ),
     "program-refused": (
         "A run could not be done as planned: the program was built again while it was hunted, was "
         "built with another version of unsnarl, may not use the memory that the probe needs, or "
@@ -182,6 +187,10 @@ ERRORS: dict[str, str] = {
     "python-without-unsnarl": (
         "The command uses another Python environment than the one unsnarl runs in, and unsnarl is "
         "not installed there. The probes must load in the target's own interpreter."
+    ),
+    "record-passed": (
+        "The recorded run did not fail, so there is nothing to find back. `unsnarl record "
+        "--until-fail N` keeps the first run that fails."
     ),
     "replay-differs": (
         "The run was repeated with the stored schedule and did not fail as recorded, so there is "

@@ -203,6 +203,41 @@ def test_nothing_is_lost_however_python_ends(tmp_path, how, signature):
     assert [thread.path for thread in run.threads] == ["0", "0.1", "0.2"]
 
 
+@pytest.mark.parametrize(
+    ("source", "arguments", "begins"),
+    [
+        ("records.c", ("2", "crash"), "SIGSEGV in native/records.c:end [*nowhere = 1;]"),
+        ("records.c", ("2", "assert"), "assert in native/records.c:end"),
+        ("throws.cpp", (), "OutOfLuck in native/throws.cpp:"),
+    ],
+)
+def test_failures_are_called_alike_when_hunted(tmp_path, source, arguments, begins):
+    """Else nobody could tell whether a replay has the recorded failure."""
+    made = build(tmp_path, source)
+    told = {}
+    for level in ("sync", "access"):
+        words = ("--noise", "--until-fail", "300", "--level", level, "--json", f"{level}.json")
+        assert record(tmp_path, *words, "--", made, *arguments).returncode == 1
+        told[level] = json.loads((tmp_path / f"{level}.json").read_text())["record"]["signature"]
+    words = (
+        "hunt",
+        "--no-confirm",
+        "--fail",
+        "1",
+        "--pass",
+        "1",
+        "--max-runs",
+        "20",
+        "--json",
+        "h",
+    )
+    command = [sys.executable, "-m", "unsnarl", *words, "--", str(made), *arguments]
+    subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    (failure, *_) = json.loads((tmp_path / "h").read_text())["failures"]
+    assert told["sync"] == told["access"] == failure["signature"]
+    assert failure["signature"].startswith(begins)
+
+
 def test_a_forked_copy_logs_nothing(program, tmp_path):
     _, run = recorded(program.parent, "--level", "sync", "--", program, "1", "fork")
     assert ops(run)["0"][Op.ACQUIRE] == 0
@@ -225,7 +260,7 @@ def test_logs_grow_beyond_their_first_chunk(program):
         found = Counter(Op(point & 15) for point in thread.events["point"].tolist())
         # It reads how many rounds there are, too.
         assert (found[Op.ACQUIRE], found[Op.READ], found[Op.WRITE]) == (20000, 40001, 20000)
-        assert thread.events.nbytes > 1 << 20  # the first chunk has 64 KiB
+        assert thread.events.nbytes > 1 << 20  # the first chunk has 16 KiB
         assert np.all(np.diff(thread.values["position"].astype(np.int64)) >= 0)
         assert len(thread.values) == len(thread.events) - 2  # its begin and its end
     assert not pieces.paths(run.path)
@@ -319,6 +354,21 @@ def test_none_fails(tmp_path):
     assert done.returncode == 0
     assert "3 runs recorded, none failed: failure rate below 1 at 95 % [no-failure]" in done.stdout
     assert not list(tmp_path.glob(".unsnarl/*/runs/*"))
+
+
+def test_time_runs_out(tmp_path):
+    (tmp_path / "adding.py").write_text(ADDING)
+    words = ("--until-fail", "1000", "--time", "0.5", "--", "python", "adding.py", "2", "")
+    done = record(tmp_path, *words)
+    assert done.returncode == 4
+    assert "budget-out" in done.stdout and "no-failure" in done.stdout
+
+
+def test_a_program_that_is_not_the_projects_is_refused(tmp_path):
+    (tmp_path / "pyproject.toml").write_text("")
+    done = record(tmp_path, "--", "python", "-m", "this")
+    assert done.returncode == 3
+    assert "nothing-instrumented" in done.stderr
 
 
 DEADLOCK = """\

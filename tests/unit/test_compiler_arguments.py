@@ -115,3 +115,35 @@ def test_a_compiler_is_known_by_what_its_name_leads_to(tmp_path):
     (tmp_path / "clang-99").write_text("")
     (tmp_path / "cc").symlink_to(tmp_path / "clang-99")
     assert compiler.is_clang([str(tmp_path / "cc")])
+
+
+@pytest.fixture
+def compilers(monkeypatch):
+    """Neither is called; which one it is, is told by its name."""
+    monkeypatch.setattr(compiler.shutil, "which", lambda name: f"/usr/bin/{name}")
+    for name in compiler.EXTRAS.values():
+        monkeypatch.delenv(name, raising=False)
+
+
+def line_for(monkeypatch, name, *words):
+    monkeypatch.setenv("UNSNARL_CC", name)
+    return compiler.command("cc", words)
+
+
+@pytest.mark.parametrize(
+    ("name", "functions", "blocks"),
+    [
+        ("gcc", "--param=tsan-instrument-func-entry-exit=", "-fsanitize-coverage=trace-pc"),
+        ("clang", "-tsan-instrument-func-entry-exit=", "-fsanitize-coverage-trace-pc"),
+    ],
+)
+def test_words_of_the_wrapper_are_its_own(monkeypatch, compilers, name, functions, blocks):
+    plain = line_for(monkeypatch, name, "-c", "a.c")
+    assert f"{functions}0" in plain and blocks not in plain
+    told = line_for(monkeypatch, name, "-c", "--functions", "a.c", "--blocks")
+    assert f"{functions}1" in told and blocks in told
+    assert not {"--functions", "--blocks"} & {*told}
+    monkeypatch.setenv("UNSNARL_CC_FUNCTIONS", "1")
+    monkeypatch.setenv("UNSNARL_CC_BLOCKS", "0")
+    told = line_for(monkeypatch, name, "-c", "a.c")
+    assert f"{functions}1" in told and blocks not in told

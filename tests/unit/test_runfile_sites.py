@@ -72,6 +72,20 @@ def test_an_unlisted_instruction_gets_the_line_before_it():
     assert TABLE.site(7).kind == "unlisted"
 
 
+def test_a_signal_is_about_the_access_before_it():
+    sites = (
+        SiteEntry(2, "function", None, 5),
+        SiteEntry(4, "read", None, 6, function="inlined"),
+        SiteEntry(6, "block", None, 7),
+    )
+    table = SiteTable([Code(40, 10, "/project/a.c", "f", 5, sites)], "/project", watermark=100)
+    assert table.struck(44).line == 6  # told by its own call
+    assert (table.struck(45).line, table.struck(45).function) == (6, "inlined")
+    assert table.struck(47).line == 6  # a block is no access
+    assert table.struck(43) is UNKNOWN_SITE  # nothing was touched before it
+    assert table.struck(60) is UNKNOWN_SITE
+
+
 def test_load_reads_codes_json(tmp_path):
     path = tmp_path / "codes.json"
     path.write_text(json.dumps({"version": 1, "watermark": 200, "modules": 1, "codes": [LATE]}))

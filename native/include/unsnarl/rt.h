@@ -32,7 +32,7 @@ struct uns_pending {
     int (*ready)(void *about);
     void *about;
     uint64_t stirred, ask_again; /* when it was asked last, when it will be again: see choose.c */
-    int silent; /* a stop of a sketch: schedules do not know it */
+    int silent;                  /* a stop of a sketch: schedules do not know it */
 };
 
 enum uns_state {
@@ -84,7 +84,7 @@ struct uns_thread {
     _Alignas(64) uint32_t granted; /* futex word: grant + 1 once the token is ours */
     enum uns_state state;
     struct uns_pending pending;
-    uint32_t held; /* by a rule or a sketch: not to be chosen */
+    uint32_t held;           /* by a rule or a sketch: not to be chosen */
     struct uns_track *track; /* where it stands in a sketch that is followed, or NULL */
     enum uns_call called;
     uint64_t passes; /* bit per rule: may enter although a guard is held */

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 from unsnarl.campaigns.engine import Done, Engine
@@ -233,11 +234,7 @@ class Campaign:
         if tally.total < RUNS_TO_SEE_A_THREAD:
             return
         if not self._instrumented:
-            raise ToolError(
-                "nothing-instrumented",
-                f"no module under {self.target.root} was instrumented",
-                "start from the project's directory, or name the package with --include",
-            )
+            raise nothing_instrumented(self.target.root)
         if tally.alone < tally.total:
             return
         sure = not tally.labels["pass"] or tally.total >= RUNS_WITHOUT_A_PASS
@@ -279,6 +276,15 @@ class Campaign:
         except OSError:
             return ""
         return data[-4000:].decode("utf-8", "replace").strip()
+
+
+def nothing_instrumented(root: Path) -> ToolError:
+    """The error where no code of the project was found."""
+    return ToolError(
+        "nothing-instrumented",
+        f"no module under {root} was instrumented",
+        "start from the project's directory, or name the package with --include",
+    )
 
 
 def _names_the_disk(verdict: Verdict) -> bool:

@@ -61,6 +61,8 @@ class Recording:
         self._switch: Switch = "free" if target.kind == "program" else "gil"
         self._judge = Judge(target.root, store.folder / "codes.json", fail_if)
         self.damaged: list[str] = []
+        self.out_of_time = False
+        self.saw_code = False  # of the project, in a run that loaded it by itself
         self._progress = progress
 
     def once(self, engine: Engine) -> Kept | None:
@@ -72,8 +74,11 @@ class Recording:
         limit = time.monotonic() + seconds
         for number in range(1, most + 1):
             kept = self._one(engine, number, keeps_passing=False)
-            if kept is not None or time.monotonic() >= limit:
+            if kept is not None:
                 return kept
+            if number < most and time.monotonic() >= limit:
+                self.out_of_time = True
+                return None
         return None
 
     def _one(self, engine: Engine, number: int, *, keeps_passing: bool) -> Kept | None:
@@ -131,7 +136,7 @@ class Recording:
         path = self._store.run_file(number)
         try:
             run = read_run(path) if path.exists() else None
-            _ = run.notes if run else None
+            self.saw_code = self.saw_code or bool(run and run.notes.codes)
             return run
         except RunFileError as error:
             self.damaged.append(str(error))

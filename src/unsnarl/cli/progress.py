@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -90,3 +90,19 @@ def _live(doing: str) -> Iterator[Progress]:
                 live.update(Text(f"{doing}  {bar}  {line(tally, now - start)}"), refresh=True)
 
         yield show
+
+
+@contextmanager
+def counting(most: int, quiet: bool = False) -> Iterator[Callable[[int], None]]:
+    """The number of the try that was made last, for a person who waits."""
+    shown = not quiet and sys.stderr.isatty()
+
+    def show(number: int) -> None:
+        if shown:
+            print(f"\rtry {number} of {most}", end="", file=sys.stderr, flush=True)
+
+    try:
+        yield show
+    finally:
+        if shown:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

@@ -14,6 +14,7 @@ import msgspec
 
 from unsnarl import config
 from unsnarl.campaigns import target
+from unsnarl.campaigns.campaign import nothing_instrumented
 from unsnarl.campaigns.engine import Engine
 from unsnarl.campaigns.recording import Kept, Recording
 from unsnarl.campaigns.store import Store
@@ -34,10 +35,10 @@ from unsnarl.runfile import SiteTable
 # What must be in a program for a level, and the word of `unsnarl cc` that puts it there.
 NEEDED = {"func": ("function", "--functions"), "block": ("block", "--blocks")}
 MOST_THREADS = 8
-# Ticks by which a stamp that is read without a fence may lie: as long as a write may stay in the
-# write buffer, or an earlier read may be under way. Generous: a cache line that others fight for
-# comes within a few hundred.
-SLACK_TICKS = 2000
+# Ticks by which a stamp that is read without a fence may be too early: writes before it may still
+# be in the write buffer. Measured where two cores fight for cache lines (late.c of the
+# benchmarks): 4000 for one line, 38,000 for several.
+SLACK_TICKS = 40_000
 
 
 class RecordSession:
@@ -95,8 +96,12 @@ class RecordSession:
         with Engine(self._target, folder, 1, settings.include, branches) as engine:
             self._check_level()
             if until_fail is None:
-                return recording.once(engine)
-            return recording.until_failure(engine, until_fail, settings.time)
+                kept = recording.once(engine)
+            else:
+                kept = recording.until_failure(engine, until_fail, settings.time)
+            if not engine.ready.modules and not recording.saw_code:
+                raise nothing_instrumented(self._target.root)
+            return kept
 
     def _check_level(self) -> None:
         """A program tells only of what it was built to tell of."""
@@ -142,8 +147,9 @@ class RecordSession:
         total = recording.tally.total
         runs = f"{total} run{'s' if total != 1 else ''} recorded"
         if kept is None:
-            rate = f"failure rate below {3 / total:.2g} at 95 %" if total else "none was made"
-            return [*recording.damaged, f"{runs}, none failed: {rate} [no-failure]"]
+            rate = f"failure rate below {3 / total:.2g} at 95 % [no-failure]"
+            late = ["the time ran out first [budget-out]"] if recording.out_of_time else []
+            return [*recording.damaged, f"{runs}, none failed: {rate}", *late]
         how, name = self._how, f"{self._store.name}/{kept.record.number}"
         ended = kept.record.signature or "it passed"
         size = f"{sum(kept.events.values())} events, {kept.bytes} bytes"
@@ -189,6 +195,6 @@ def _exit_code(recording: Recording, kept: Kept | None) -> int:
     labels = recording.tally.labels
     if kept is not None and kept.record.label != "pass":
         return EXIT_FAILURE_FOUND
-    if labels["fail"] or labels["hang"] or recording.damaged:
-        return EXIT_INCONCLUSIVE  # something failed, but nothing of it could be kept
+    if labels["fail"] or labels["hang"] or recording.damaged or recording.out_of_time:
+        return EXIT_INCONCLUSIVE  # or something failed, and nothing of it could be kept
     return EXIT_OK

@@ -14,6 +14,7 @@ from unsnarl import config
 from unsnarl.campaigns.replays import Replays
 from unsnarl.campaigns.store import Store
 from unsnarl.cli import analysis
+from unsnarl.cli.progress import counting
 from unsnarl.cli.shared import code_changed, write_json
 from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE
 from unsnarl.experiments.constraints import Constraint
@@ -48,11 +49,12 @@ class Reproduction:
             with again(store, branches=case.record.how.branches) as process:
                 if not process.is_unchanged:
                     raise code_changed(store.name)
-                outcome = method(self._name)(case, process, tries, lambda number: None)
+                with counting(tries, quiet=json_file == "-") as count:
+                    outcome = method(self._name)(case, process, tries, count)
                 if outcome.trial is not None:
                     run = keeping.keep_reproduced(store, process, case, outcome.trial)
                 if run is not None and self._explains:
-                    report = self._explained(process)
+                    report = self._explained(process, run.signature)
             if run is not None:
                 keep_schedules(store, self._constraints)
         finally:
@@ -60,21 +62,21 @@ class Reproduction:
         self._tell(outcome, run, report, json_file)
         return EXIT_INCONCLUSIVE if run is None else EXIT_FAILURE_FOUND
 
-    def _explained(self, process: Again) -> DetailedReport:
+    def _explained(self, process: Again, signature: str) -> DetailedReport:
         """What a hunt would say of it: the run beside others, and the experiments."""
         store, case = self._store, self._case
         keeping.keep_beside(store, process, case)
         settings = config.override(store.description.options, {})
         prover = Prover(
-            process.engine,
-            process.judge,
-            process.folder,
+            process.trials.engine,
+            process.trials.judge,
+            process.codes.parent,
             settings.timeout,
             findings=settings.confirm,
         )
-        wanted = analysis.Wanted(prover=prover, signature=case.run.signature)
+        wanted = analysis.Wanted(prover=prover, signature=signature)
         figures = analysis.stored_figures(store, analysis.stored_tally(store))
-        replays = Replays(store, process.engine, settings.timeout)
+        replays = Replays(store, process.trials.engine, settings.timeout)
         report = analysis.make_report(store, figures, replays, wanted)
         analysis.save_report(store, report)
         self._constraints = prover.constraints

@@ -65,13 +65,19 @@ class Trial:
 
 
 class Trials:
-    """Makes trials with an engine, several at once."""
+    """Makes trials with an engine, several at once.
+
+    Attributes:
+        engine: What runs them.
+        judge: What labels them.
+        count: How many were made.
+    """
 
     def __init__(
         self, engine: Engine, judge: Judge, folder: Path, switch: Switch, timeout: float
     ) -> None:
-        self._engine = engine
-        self._judge = judge
+        self.engine = engine
+        self.judge = judge
         self._folder = folder / "trials"
         self._folder.mkdir(exist_ok=True)
         self._switch = switch
@@ -85,12 +91,12 @@ class Trials:
         flying: dict[int, dict[str, Any]] = {}
         done: dict[int, Trial] = {}
         while waiting or flying:
-            while waiting and self._engine.vacant > 0:
+            while waiting and self.engine.vacant > 0:
                 plan = waiting.popleft()
                 # From now on: what waits behind a long batch is not late.
                 plan["deadline"] = time.monotonic() + 3 * self._timeout + 10
                 flying[plan["number"]] = plan
-                self._engine.submit(plan)
+                self.engine.submit(plan)
             done.update(self._ended(flying))
         return [done[number] for number in sorted(done)]
 
@@ -100,7 +106,7 @@ class Trials:
         return self._trial(run(whole), whole)
 
     def _ended(self, flying: dict[int, dict[str, Any]]) -> Iterator[tuple[int, Trial]]:
-        for one in self._engine.wait(0.5):
+        for one in self.engine.wait(0.5):
             if one.number in flying:
                 yield one.number, self._trial(one, flying.pop(one.number))
         overdue = time.monotonic()
@@ -125,7 +131,7 @@ class Trials:
             "schedule": None,
             "capture": None,
             "trace": False,
-            "brief": not self._judge.reads_output,
+            "brief": not self.judge.reads_output,
             **plan,
             "number": number,
             "file": str(self._folder / f"{number}.run"),
@@ -135,7 +141,7 @@ class Trials:
     def _trial(self, done: Done, plan: dict[str, Any]) -> Trial:
         file, output = Path(plan["file"]), Path(plan["output"])
         run = _read(file)
-        verdict = self._judge.verdict(done, run, output)
+        verdict = self.judge.verdict(done, run, output)
         _put_away(file, output, plan.get("keep") if run is not None else None)
         return Trial(plan, verdict.label, verdict.signature, run, done, verdict.failure)
 

@@ -55,13 +55,10 @@ def _number(word: str) -> int:
 class Again:
     """A new process of a campaign's target, in which its runs can be replayed."""
 
-    def __init__(self, store: Store, trials: Trials, engine: Engine, judge: Judge) -> None:
-        self.folder = store.folder / SCRATCH
-        self.codes = self.folder / CODES
+    def __init__(self, store: Store, trials: Trials, codes: Path) -> None:
+        self.codes = codes
         self._store = store
         self.trials = trials
-        self.engine = engine
-        self.judge = judge
 
     @property
     def is_unchanged(self) -> bool:
@@ -127,6 +124,6 @@ def again(store: Store, seconds: float | None = None, *, branches: bool = False)
             judge = Judge(found.root, folder / CODES, settings.fail_if)
             # The mode is part of every schedule.
             trials = Trials(engine, judge, folder, "gil", seconds or settings.timeout)
-            yield Again(store, trials, engine, judge)
+            yield Again(store, trials, folder / CODES)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -42,7 +42,7 @@ def _keep(
     )
     kept: list[RunRecord | None] = []
     for number, trial in zip(where, trials, strict=True):
-        wanted = trial.label == "pass" or trial.fails_as(case.run.signature)
+        wanted = trial.label == "pass" or case.is_met_by(trial)
         usable = trial.run is not None and wanted
         record = trial.record(number)
         if usable:

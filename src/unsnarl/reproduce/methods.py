@@ -7,10 +7,9 @@ Such a module has a function `reproduce(case, process, tries, progress)`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
-
-import msgspec
 
 if TYPE_CHECKING:
     from unsnarl.experiments.trials import Trial
@@ -25,7 +24,8 @@ DEFAULT = "pres"
 REPLAYS = 20
 
 
-class Outcome(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, eq=False)
+class Outcome:
     """What came of it.
 
     Attributes:
@@ -41,7 +41,7 @@ class Outcome(msgspec.Struct, frozen=True):
     trial: Trial | None = None
     replayed: int = 0
     flaky: int = 0
-    facts: Mapping[str, Any] = {}
+    facts: Mapping[str, Any] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
 
 

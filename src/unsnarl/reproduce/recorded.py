@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 
+from unsnarl.campaigns.records import load_record
 from unsnarl.campaigns.store import Store
-from unsnarl.errors import ToolError, UsageError
+from unsnarl.errors import UsageError
+from unsnarl.experiments.trials import Trial
 from unsnarl.model.record import Record
 from unsnarl.model.run import RunRecord
 from unsnarl.reproduce.clocks import machine, stored
 from unsnarl.reproduce.clocks.ranges import Clocks
-from unsnarl.reproduce.replay import is_recorded
-from unsnarl.runfile import RunFile, RunFileError, read_run
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,52 +40,43 @@ class Case:
         """The thread that failed; "" if no single one did."""
         return self.run.failure.thread if self.run.failure else ""
 
+    def is_met_by(self, trial: Trial) -> bool:
+        """Whether a run under the gate failed as recorded.
+
+        A deadlock of a recorded C program is only seen to hang; the gate sees what it is.
+        """
+        hung = self.run.failure is not None and self.run.failure.kind == "hang"
+        stuck = trial.failure is not None and trial.failure.kind == "deadlock"
+        return trial.fails_as(self.run.signature) or (hung and stuck)
+
 
 def load(store: Store, number: int) -> Case:
-    """The record of a run.
+    """The record of a run that failed.
 
     Raises:
-        UsageError: There is no such run, it was not recorded, or it did not fail.
-        ToolError: Its file is damaged.
+        UsageError: There is no such run, it was not recorded, it is damaged, or it passed.
     """
-    found = next((one for one in store.runs() if one.record.number == number), None)
-    name = f"run {number} of campaign {store.name}"
-    if found is None:
-        raise UsageError("no-run", f"campaign {store.name} has no run {number}")
-    if not found.kept or not is_recorded(store, number):
-        raise UsageError(
-            "no-record",
-            f"{name} has no record",
-            "make one: unsnarl record --until-fail 1000 -- COMMAND",
-        )
+    found = load_record(store, number)
+    path = store.run_file(number)
     if found.record.label == "pass":
         raise UsageError(
             "record-passed",
-            f"{name} was recorded and passed: there is no failure to find back",
+            f"run {number} of campaign {store.name} was recorded and passed: there is no failure "
+            "to find back",
             "record until one fails: unsnarl record --until-fail 1000 -- COMMAND",
         )
-    return _case(store.run_file(number), found.record)
-
-
-def _case(path: Path, run: RunRecord) -> Case:
+    if not found.logs.events:
+        raise damaged(path, "it holds no events")
     try:
-        file = read_run(path)
-        record = file.record
-        clocks = _clocks(path, record) if record else None
-    except (RunFileError, msgspec.MsgspecError, ValueError) as error:
-        raise damaged(path, error) from None
-    if record is None or not record.events:
-        raise damaged(path, f"{path.name} holds no events of a recorded run")
-    return Case(run, record, clocks, _dropped(file))
+        clocks = _clocks(path, found.logs)
+    except (msgspec.MsgspecError, ValueError) as error:
+        raise damaged(path, f"what it says of the clocks makes no sense: {error}") from None
+    return Case(found.record, found.logs, clocks, found.run.counters["log_dropped"])
 
 
-def damaged(path: Path, error: object) -> ToolError:
+def damaged(path: Path, why: str) -> UsageError:
     """For a record that cannot be used."""
-    return ToolError("damaged-run-file", f"{error}", f"record anew; {path} is of no use")
-
-
-def _dropped(file: RunFile) -> int:
-    return file.counters["log_dropped"]
+    return UsageError("damaged-run-file", f"{path}: {why}", "record the failure anew")
 
 
 def _clocks(path: Path, record: Record) -> Clocks | None:

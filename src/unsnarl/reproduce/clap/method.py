@@ -66,7 +66,8 @@ class Clap:
         self._process = process
         self._progress = progress
         self._form = form_of(case.record.how)
-        self._file = process.folder / "sketch"
+        self._folder = process.codes.parent
+        self._file = self._folder / "sketch"
         self._tries = 0
         self._flaky = 0
         self._follower: Follower | None = None
@@ -99,7 +100,7 @@ class Clap:
                 )
             return
         case, trials = self._case, self._process.trials
-        self._follower = Follower(case.record, trials, self._process.folder, case.run.seed)
+        self._follower = Follower(case.record, trials, self._folder, case.run.seed)
         yield from solving.by_branches(
             case, self._follower, self._bases(), SECONDS, with_clocks=self._with_clocks
         )
@@ -109,7 +110,7 @@ class Clap:
         alone = {"strategy": "replay", "anchors": []}
         if not self._with_clocks:
             return [alone]
-        sketch = self._process.folder / "followed.sketch"
+        sketch = self._folder / "followed.sketch"
         Sketch(self._case.record, self._case.clocks).write(sketch, [self._case.failing])
         by_time = {
             "strategy": "sketch",

@@ -2,8 +2,8 @@
 """When the events of a record happened: what its clocks prove, and what they make likely.
 
 Two stamps of one core are in the order of their values. Those of two cores are, if they are further
-apart than the skew can be (ReCBuLC III, equations 1 to 3), and then by as much again as a stamp
-that was read without a fence may lie. Corrected by the middle of the range all stamps are on one
+apart than the skew can be (ReCBuLC III, equations 1 to 3), and by as much again as a stamp that was
+read without a fence may lie. Corrected by the middle of the range all stamps are on one
 axis: that proves nothing, and is right nearly always.
 """
 
@@ -25,13 +25,20 @@ Counts = npt.NDArray[np.int64]
 # Stamped behind a fence, also where others are not (native/recorder/log.c).
 FENCED = (Op.ACQUIRE, Op.RELEASE, Op.START, Op.BEGIN, Op.END, Op.JOIN)
 FAR = 1 << 62
+# A stamp without a fence is early: what comes before it may be seen later, by the record's slack.
+# It is late only by what a core does ahead of it, some hundreds of instructions.
+LATE = 2000
+
+
+class ContradictionError(ValueError):
+    """What the clocks prove cannot all be true: they, or the record, are not what they were."""
 
 
 class Stamps(msgspec.Struct, frozen=True):
     """The stamps of one thread, in its own order.
 
     Attributes:
-        slack: By how much each may lie.
+        slack: By how much each may be early.
     """
 
     ticks: Counts
@@ -73,7 +80,7 @@ class Times:
             ends = np.minimum.accumulate(ends[::-1])[::-1]
             for own in np.unique(mine.cores).tolist():
                 here = np.flatnonzero(mine.cores == own)
-                begins = (mine.ticks - mine.slack)[here] - self._high(core, own)
+                begins = (mine.ticks - np.minimum(mine.slack, LATE))[here] - self._high(core, own)
                 count = np.searchsorted(ends, begins, side="left")
                 over = np.where(count > 0, places[np.maximum(count - 1, 0)] + 1, 0)
                 found[here] = np.maximum(found[here], over)
@@ -121,7 +128,7 @@ def merged(
         if np.any(needs[thread][place] > done):
             waiting.append((time, thread))
             if not heap:
-                raise ValueError("events of the record wait for each other")
+                raise ContradictionError
             continue
         order.append((thread, place))
         done[thread] += 1

@@ -9,6 +9,7 @@ have been. One that then comes between two accesses of another thread to the sam
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -19,6 +20,7 @@ from unsnarl.model.site import Op
 from unsnarl.reproduce.pres.traced import Traced, Window
 
 SAMPLES = 16
+MOST_PAIRS = 20_000  # of a try, the latest
 # What a pair is worth whatever the times say: clocks may be off, and so may be we.
 LEAST = 0.02
 INTRUSION = 2.0
@@ -51,12 +53,12 @@ def flips(traced: Traced, failing: str, blur: float) -> Iterator[Flip]:
         blur: How far times may be off.
     """
     pairs = dict.fromkeys([*traced.conflicts(), *_acquires(traced)])
-    visits = _visits(traced)
+    visits, taken = _visits(traced), _taken(traced)
     total = len(traced.timeline.events) + 1
-    for first, second in pairs:
+    for first, second in list(pairs)[-MOST_PAIRS:]:
         if traced.is_fixed(first, second):
             continue
-        flipped = traced.timeline.flipped(first, second, _since(traced, first, second))
+        flipped = traced.timeline.flipped(first, second, _since(traced, taken, first, second))
         if not flipped.is_named:
             continue
         decides = any(traced.decides(one, failing) for one in (first, second))
@@ -75,18 +77,28 @@ def chance(early: Window, late: Window, blur: float) -> float:
     return float(np.clip((xs - low) / max(high - low, 1e-9), 0, 1).mean())
 
 
-def _since(traced: Traced, held: Event, awaited: Event) -> int:
+Taken = dict[tuple[str, int], list[int]]
+
+
+def _taken(traced: Traced) -> Taken:
+    """By thread and lock, when it was taken."""
+    found: Taken = {}
+    for event in traced.timeline.events:
+        if event.op is Op.ACQUIRE:
+            found.setdefault((event.path, event.cell), []).append(event.at)
+    return found
+
+
+def _since(traced: Traced, taken: Taken, held: Event, awaited: Event) -> int:
     """Just before where a thread is to be held: at the access, or at a lock that the other needs.
 
     A lock that was certainly taken before what is awaited is no place to wait at.
     """
-    events = traced.timeline.events
     for lock in traced.timeline.around(held):
-        on_its_way = (
-            one.cell == lock.cell and one.path == awaited.path and one.op is Op.ACQUIRE
-            for one in events[lock.at : awaited.at + 1]
-        )
-        if any(on_its_way) and not traced.is_fixed(lock, awaited):
+        theirs = taken.get((awaited.path, lock.cell), [])
+        next_ = bisect.bisect(theirs, lock.at)
+        on_its_way = next_ < len(theirs) and theirs[next_] <= awaited.at
+        if on_its_way and not traced.is_fixed(lock, awaited):
             return lock.at - 1
     return held.at
 

@@ -6,8 +6,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from unsnarl.errors import UsageError
 from unsnarl.reproduce.again import Again
 from unsnarl.reproduce.methods import Outcome
+from unsnarl.reproduce.pres.base import ContradictionError
 from unsnarl.reproduce.pres.search import Found, Search
 from unsnarl.reproduce.pres.sketch import Sketch
 from unsnarl.reproduce.recorded import Case
@@ -15,8 +17,15 @@ from unsnarl.reproduce.recorded import Case
 
 def reproduce(case: Case, process: Again, tries: int, progress: Callable[[int], None]) -> Outcome:
     """Search along the sketch of a record."""
-    sketch = Sketch(case.record, case.clocks)
-    search = Search(sketch, case, process.trials, process.folder, progress)
+    try:
+        sketch = Sketch(case.record, case.clocks)
+    except ContradictionError:
+        raise UsageError(
+            "damaged-run-file",
+            f"the stamps of run {case.run.number} contradict each other",
+            "measure the clocks and record the failure anew: unsnarl clocks --again",
+        ) from None
+    search = Search(sketch, case, process.trials, process.codes.parent, progress)
     found = search.run(tries)
     last = found.reproduced
     return Outcome(

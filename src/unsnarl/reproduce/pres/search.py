@@ -32,7 +32,8 @@ DEEPER = 0.3
 AGAIN = 0.4
 MOST_FLIPS = 4
 MOST_OPEN = 2000  # candidates that are kept
-FEW_TICKS = 200.0
+# How far corrected times are off, usually, for the chances of flips: in ticks, or in numbers.
+USUAL = {"clocks": 1000.0, "global": 0.5}
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +89,11 @@ class Search:
         progress: Callable[[int], None] = lambda tries: None,
     ) -> None:
         self._sketch = sketch
+        self._case = case
         self._recorded = recorded = case.run
         self._trials = trials
         self._file = folder / "sketch"
-        self._blur = float(max(case.record.how.slack, FEW_TICKS))
+        self._blur = USUAL[case.record.how.order]
         self._progress = progress
         self._open: list[tuple[float, int, tuple[Constraint, ...], Flip | None]] = []
         self._numbers = itertools.count()
@@ -111,7 +113,7 @@ class Search:
             done = Try(len(self._tries) + 1, chosen, trial)
             self._tries.append(done)
             self._progress(done.number)
-            if trial.fails_as(self._recorded.signature) and trial.run is not None:
+            if self._case.is_met_by(trial) and trial.run is not None:
                 replayed = self._replayed(trial)
                 if replayed == REPLAYS:
                     return Found(self._tries, done, replayed, self._flaky)
@@ -183,7 +185,7 @@ class Search:
             return 0
         plan = {**replaying(run, self._recorded.seed), "switch": self._recorded.switch}
         again = self._trials.run([plan] * REPLAYS)
-        return sum(one.fails_as(self._recorded.signature) for one in again)
+        return sum(self._case.is_met_by(one) for one in again)
 
 
 def _without(flips: Sequence[Constraint], new: Constraint) -> tuple[Constraint, ...]:

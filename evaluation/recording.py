@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`python -m evaluation.recording [--rounds N]`: ReCBuLC's figures 9, 10 and 12, docs/recording.md.
+
+Measured by benchmarks/recording.py on our kernels; the paper's programs are other ones, on a
+machine with 24 cores, so shapes can be compared and seconds cannot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from benchmarks import recording
+from benchmarks.programs import workshop
+from benchmarks.recording import IDLE, KERNELS, ORDERS, THREADS, Times, way_name
+
+from evaluation.markdown import sections, table
+from unsnarl.model.record import LEVELS
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "recording.md"
+PAPER_LEVELS = {"sync": "SYNC", "func": "FUNC", "block": "BB", "access": "RW"}
+# Of the text of section V.A: mean overheads of PRES-impl and PRES-tc over native time.
+PAPER_MEANS = {"func": (320.63, 133.48), "block": (1730.05, 688.34)}
+# Of section V.B: time of CLAP-tc in parts of CLAP-impl's, at all levels of all programs.
+PAPER_CLAP = (1.01, 1.42)
+SYSTEMS = {"clocks": "PRES-tc", "global": "PRES-impl"}
+
+
+def main() -> None:
+    """Measure and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    options = parser.parse_args()
+    start = time.monotonic()
+    with workshop() as shop:
+        events = [figure.row()[:2] for figure in recording.events(shop, options.rounds)]
+        pres = recording.sweep(shop, options.rounds)
+        clap = recording.sweep(shop, options.rounds, ("sync", "func", "block"), (2,), values=1)
+    text = page(events, pres, clap, time.monotonic() - start)
+    PAGE.write_text(text)
+    print(text)
+
+
+def page(events: Sequence[Sequence[str]], pres: Times, clap: Times, seconds: float) -> str:
+    """The whole page."""
+    day = time.strftime("%Y-%m-%d")
+    return sections(
+        "# Recording",
+        f"Figures of {day}, made by `python -m evaluation.recording` on {os.cpu_count()} cores in "
+        f"{seconds / 60:.1f} minutes, with a load of {os.getloadavg()[0]:.1f} at the end (run it "
+        "with `chrt -f 5` where others use the machine). "
+        "What the kernels are and how they are timed is said in benchmarks/recording.py; their "
+        "programs are built with gcc -O2 -fno-inline, in the plain build as well.",
+        "## One event",
+        "What logging costs each of two threads that truly run at the same time, in rounds that "
+        "both had a core for: the median round. The first touch of a page of the log is in few of "
+        "them; the kernels below pay for it.",
+        table(("", "ns an event"), events),
+        "## Figure 9: execution time by level, 2 threads",
+        "In parts of the plain program's. *not recorded* is the program as `unsnarl cc` builds it, "
+        "run by itself: it calls the probe at every access. Means of the paper's eight programs "
+        "(section V.A) stand below ours where its text gives them.",
+        table(_head(), _figure_9(pres)),
+        *_shares(pres),
+        "## Figure 10: by the number of threads",
+        "With more threads than cores (here all but 2) threads wait for a core, not for the lock "
+        "that orders PRES-impl's events: the paper's growth needs its 24 cores.",
+        table(("kernel", "level", "system", *map(str, THREADS)), _figure_10(pres)),
+        "## Figure 12: values and clocks (CLAP)",
+        "CLAP-impl logs what a thread needs to be followed alone, CLAP-tc clocks as well. Here the "
+        "values of accesses are logged (`--values`), at SYNC (for CLAP-impl), FUNC and BB; in "
+        f"parts of the first. The paper's programs need {PAPER_CLAP[0]} to {PAPER_CLAP[1]}, most "
+        "less than 1.1. It logs branches, which cost less than values: clocks weigh more there.",
+        table(("kernel", "SYNC of plain", "FUNC of SYNC", "BB of SYNC"), _figure_12(clap)),
+    )
+
+
+def _head() -> tuple[str, ...]:
+    names = [f"{PAPER_LEVELS[level]} {SYSTEMS[order][5:]}" for level in LEVELS for order in ORDERS]
+    return ("kernel", IDLE, *names)
+
+
+def _figure_9(times: Times) -> Iterator[Sequence[object]]:
+    ways = [IDLE, *(way_name(level, order) for level in LEVELS for order in ORDERS)]
+    for kernel in KERNELS:
+        yield (kernel, *(times.normalised(kernel, 2, way) for way in ways))
+    means = [statistics.mean(times.normalised(k, 2, way) for k in KERNELS) for way in ways]
+    yield ("mean", *means)
+    paper = [
+        1 + PAPER_MEANS[level][order == "clocks"] / 100 if level in PAPER_MEANS else None
+        for level in LEVELS
+        for order in ORDERS
+    ]
+    yield ("the paper's mean", None, *paper)
+
+
+def _shares(times: Times) -> Iterator[str]:
+    yield (
+        "PRES-tc's overhead in parts of PRES-impl's, 2 threads (the paper: 0.42 at FUNC, 0.40 at "
+        "BB, of its means; lowest 0.15):"
+    )
+    rows = [
+        (
+            kernel,
+            base,
+            *(times.share(kernel, 2, level, base) for level in LEVELS),
+        )
+        for kernel in KERNELS
+        for base in (recording.PLAIN, IDLE)
+    ]
+    yield table(("kernel", "overhead over", *(PAPER_LEVELS[level] for level in LEVELS)), rows)
+
+
+def _figure_10(times: Times) -> Iterator[Sequence[object]]:
+    for kernel in KERNELS:
+        for level in ("func", "block"):
+            for order in ORDERS:
+                way = way_name(level, order)
+                found = (times.normalised(kernel, count, way) for count in THREADS)
+                yield (kernel, PAPER_LEVELS[level], SYSTEMS[order], *found)
+
+
+def _figure_12(times: Times) -> Iterator[Sequence[object]]:
+    for kernel in KERNELS:
+        base = times.found[kernel, 2][way_name("sync", "clocks")]
+        parts = (
+            times.found[kernel, 2][way_name(level, "clocks")] / base for level in ("func", "block")
+        )
+        yield (kernel, times.normalised(kernel, 2, way_name("sync", "clocks")), *parts)
+
+
+if __name__ == "__main__":
+    main()
