@@ -157,7 +157,7 @@ void uns_gate_close_schedule(void) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         const struct uns_thread *t = uns_gate.live[i];
         if (t->state == UNS_READY)
-            add_segment(t, t->pending.point, uns_occurrence(t, t->pending.point));
+            add_segment(t, t->pending.point, uns_gate_occurrence(t));
     }
 }
 
@@ -172,7 +172,7 @@ struct uns_thread *uns_gate_hand_over(struct uns_thread *from, struct uns_thread
     }
     if (from != to) {
         uns_gate.segment_point = to->pending.point;
-        uns_gate.segment_occurrence = uns_occurrence(to, to->pending.point);
+        uns_gate.segment_occurrence = uns_gate_occurrence(to);
         uns_rt.counters[UNS_COUNT_SWITCHES]++;
     }
     return grant(to) ? to : NULL;
@@ -226,7 +226,7 @@ static enum uns_grant wait_for_turn(struct uns_thread *t, const struct uns_pendi
     t->state = UNS_READY;
     hear_call(t);
     uns_gate.steps++;
-    if (!is_access(pending->point) && !pending->silent)
+    if (!is_access(pending->point) && !pending->silent && !pending->within)
         uns_gate_count(t, pending->point);
     if (UNS_UNLIKELY(uns_gate.rules))
         uns_rules_arrived(t, pending->point);

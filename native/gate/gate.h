@@ -54,6 +54,11 @@ void uns_gate_close_segment(const struct uns_thread *t);
 void uns_gate_close_schedule(void);
 void uns_gate_count(struct uns_thread *t, uint32_t point);
 struct uns_thread *uns_replay_wanted(void);
+/* Which one of its point the pending operation is, as schedules say it. */
+#define UNS_WITHIN_BITS 12u /* the so-many-th lock of one call, above: which call */
+#define UNS_WITHIN      (1u << 31)
+uint32_t uns_gate_occurrence(const struct uns_thread *t);
+uint32_t uns_gate_within(const struct uns_thread *t, uint32_t point, uint32_t within);
 /* Does its segment end where t is about to do this? */
 int uns_replay_stops(const struct uns_thread *t, uint32_t point);
 static inline uint64_t uns_gate_draw(uint64_t below) {

@@ -132,6 +132,7 @@ static int goes_on(struct uns_thread *t, struct uns_lock *lock, uint32_t site, i
     t->last_sync_site = site;
     if (lock->word || inside == UNS_STAYS)
         return !lock->word;
+    t->within = same_call ? t->within + 1 : 0;
     return same_call && !is_told_to_stop(t, lock_point(lock, site, 1));
 }
 
@@ -153,6 +154,7 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         .lock = timeout_ns ? lock : NULL,
         .deadline =
             timeout_ns == UNS_FOREVER || !timeout_ns ? UNS_FOREVER : uns_clock_ns() + timeout_ns,
+        .within = lock->word ? 0 : t->within,
     };
     if (UNS_UNLIKELY(uns_rt.hooks.about != NULL))
         uns_rt.hooks.about(t, pending.point);

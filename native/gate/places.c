@@ -41,6 +41,17 @@ void uns_gate_count(struct uns_thread *t, uint32_t point) {
     ++*counter(t, point);
 }
 
+/* Not counted, so that runs which do not stop there count the same. */
+uint32_t uns_gate_within(const struct uns_thread *t, uint32_t point, uint32_t within) {
+    return UNS_WITHIN | *counter(t, point) << UNS_WITHIN_BITS |
+           (within & ((1u << UNS_WITHIN_BITS) - 1));
+}
+
+uint32_t uns_gate_occurrence(const struct uns_thread *t) {
+    uint32_t point = t->pending.point, within = t->pending.within;
+    return within ? uns_gate_within(t, point, within) : uns_occurrence(t, point);
+}
+
 uint32_t uns_occurrence(const struct uns_thread *t, uint32_t point) {
     return *counter(t, point);
 }

@@ -51,15 +51,17 @@ enum progress { BEFORE, THERE, PAST };
 /* Where a thread at the gate stands with regard to the anchor that ends a segment. */
 static enum progress progress_of(const struct uns_path_segment *segment,
                                  const struct uns_thread *t) {
-    uint32_t been = 0, pending = uns_placed(t->pending.point);
+    uint32_t been = 0, pending = uns_placed(t->pending.point), wanted = segment->occurrence;
     for (uint32_t i = 0; i < segment->length; i++) {
         uint32_t here = uns_occurrence(t, segment->points[i]);
         if (pending == uns_placed(segment->points[i]) &&
-            (!segment->occurrence || here == segment->occurrence))
+            (!wanted || uns_gate_occurrence(t) == wanted))
             return THERE;
         been = here > been ? here : been;
     }
-    return segment->occurrence && been >= segment->occurrence ? PAST : BEFORE;
+    if (wanted & UNS_WITHIN) /* inside of a call: past it once the next one has begun */
+        wanted = ((wanted & ~UNS_WITHIN) >> UNS_WITHIN_BITS) + 1;
+    return wanted && been >= wanted ? PAST : BEFORE;
 }
 
 /* Has the thread done what the segment is for? Says so if it did it differently. */
@@ -104,7 +106,7 @@ int uns_replay_stops(const struct uns_thread *t, uint32_t point) {
         return 0;
     for (uint32_t i = 0; i < segment->length; i++)
         if (uns_placed(point) == uns_placed(segment->points[i]) &&
-            uns_occurrence(t, point) + 1 == segment->occurrence)
+            uns_gate_within(t, point, t->within) == segment->occurrence)
             return 1;
     return !segment->anchored && t->events >= segment->until;
 }

@@ -33,6 +33,7 @@ struct uns_pending {
     void *about;
     uint64_t stirred, ask_again; /* when it was asked last, when it will be again: see choose.c */
     int silent;                  /* a stop of a sketch: schedules do not know it */
+    uint32_t within; /* > 0: the so-many-th lock of one call, where only some runs stop */
 };
 
 enum uns_state {
@@ -67,6 +68,7 @@ struct uns_thread {
     uint32_t log_core;       /* ... and core + 1, 0: there was none */
     uint64_t events;         /* events begun so far: the thread's own clock */
     uint32_t last_sync_site; /* of its latest lock operation */
+    uint32_t within;         /* locks that it has taken in the same call since the first */
     uint32_t may_switch;     /* the interpreter could have switched since its last event */
     uint32_t last_site;      /* of its latest access */
     uint32_t muted;          /* our own code runs, or a probe is under way */
