@@ -16,10 +16,10 @@ from tests.smt_text import evaluate
 
 from unsnarl.campaigns.store import Store
 from unsnarl.model.site import Op
-from unsnarl.reproduce import recorded
 from unsnarl.reproduce.again import again
 from unsnarl.reproduce.clap.following import Follower
 from unsnarl.reproduce.clap.histories import of_record
+from unsnarl.runfile import read_run
 
 ZOO = Path(__file__).parents[2] / "zoo"
 VALUES = ("--level", "access", "--values")
@@ -168,7 +168,7 @@ def program(seed):
 
     functions = "".join(f"def {name}():\n    global a, b, c\n{body()}\n" for name in ("one", "two"))
     return (
-        f"import threading\nlock = threading.Lock()\na, b, c = 1, 2, 3\n\n{functions}"
+        f"import threading\nlock = threading.RLock()\na, b, c = 1, 2, 3\n\n{functions}"
         "threads = [threading.Thread(target=each) for each in (one, two)]\n"
         "for each in threads:\n    each.start()\nfor each in threads:\n    each.join()\n"
         "if a > b or not c:\n    a = b\n"
@@ -183,7 +183,7 @@ def test_conditions_of_followed_threads_hold_for_recorded_values(tmp_path, seed)
     campaign, _, number = word.partition("/")
     store = Store.open(tmp_path / ".unsnarl" / campaign)
     run = store.run_file(int(number))
-    record_ = recorded.read_run(run).record
+    record_ = read_run(run).record
     with again(store, branches=True) as process:
         follower = Follower(record_, process.trials, process.codes.parent, 1)
         along = next(follower.along([ALONE]), None)

@@ -165,6 +165,13 @@ def test_events_that_the_problem_does_not_know_come_with_the_next():
     assert schedule.whole_order(own, [(0, 1), (1, 0)]) == [(0, 0), (0, 1), (1, 0), (0, 2)]
 
 
+def test_threads_that_were_cut_off_do_their_last_events_last():
+    own = histories([reads(0), writes(1)], [did(Op.READ, 7), did(Op.END, 900)], [reads(1)])
+    order = [(0, 0), (0, 1), (2, 0), (1, 0), (1, 1)]
+    demands = [{}, {}, {0: [(0, 2)]}]
+    assert schedule.postponed(own, order, demands) == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
+
+
 def lost_update(final):
     """Two threads add one to a cell; afterwards it is what `final` says of r."""
     threads = histories([reads(None), writes(None)], [reads(None), writes(None)], [reads(None)])

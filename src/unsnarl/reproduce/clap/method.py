@@ -133,21 +133,18 @@ class Clap:
         (trial,) = self._process.trials.run([plan])
         self._tries += 1
         self._progress(self._tries)
-        if not self._fails(trial) or trial.run is None:
+        if not self._case.is_met_by(trial) or trial.run is None:
             return None
         if self._replayed(trial) == REPLAYS:
             return trial
         self._flaky += 1
         return None
 
-    def _fails(self, trial: Trial) -> bool:
-        return trial.fails_as(self._case.run.signature)
-
     def _replayed(self, trial: Trial) -> int:
         assert trial.run is not None
         switch = trial.plan["switch"]
         plan = {**replaying(trial.run, self._case.run.seed), "switch": switch}
-        return sum(map(self._fails, self._process.trials.run([plan] * REPLAYS)))
+        return sum(map(self._case.is_met_by, self._process.trials.run([plan] * REPLAYS)))
 
     def _outcome(self, attempts: list[Attempt], trial: Trial | None) -> Outcome:
         last = attempts[-1] if attempts else None

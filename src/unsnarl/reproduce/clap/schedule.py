@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
+from unsnarl.model.site import Op
 from unsnarl.reproduce.clap.encode import Encoded, Place
 from unsnarl.reproduce.clap.histories import History
 from unsnarl.reproduce.orders import Kind, OrderProblem
@@ -107,11 +108,27 @@ def demands(encoded: Encoded, order: Sequence[int]) -> list[dict[int, list[Place
     return [{place: sorted(own.items()) for place, own in one.items()} for one in latest]
 
 
+def postponed(
+    histories: Sequence[History], order: Sequence[Place], wanted: Sequence[dict[int, list[Place]]]
+) -> list[Place]:
+    """The last events of threads that never came to their ends as late as can be: what such a
+    thread was about to do next is not logged, and must not be done before all else."""
+    needed = {need for own in wanted for needs in own.values() for need in needs}
+    late = {
+        (thread, len(history.events) - 1)
+        for thread, history in enumerate(histories)
+        if all(did.op != Op.END for did in history.events)
+        and (thread, len(history.events)) not in needed
+    }
+    return [one for one in order if one not in late] + [one for one in order if one in late]
+
+
 def write(
     path: Path, histories: Sequence[History], encoded: Encoded, order: Sequence[int], failing: str
 ) -> None:
     """The order as a sketch for the gate; the failing thread goes on first when all is done."""
     smooth = smoothed(encoded.problem, order)
     whole = whole_order(histories, places_in_order(encoded, smooth))
+    wanted = demands(encoded, smooth)
     points = {history.path: [did.point for did in history.events] for history in histories}
-    write_sketch(path, points, whole, demands(encoded, smooth), [failing])
+    write_sketch(path, points, postponed(histories, whole, wanted), wanted, [failing])
