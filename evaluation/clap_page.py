@@ -91,8 +91,8 @@ def page(
         "locks is used, as in CLAP itself.",
         "## Solving times by size (figure 11)",
         f"Orders from values. As in the paper, in parts of NOST; z3 had {LIMIT:.0f} s. FUNC and "
-        "LOOP use the stamps of locks, and of accesses where functions change or loops go back. *Saved* "
-        "is what the clocks save of CLAP-impl's time at the slowest level.",
+        "LOOP use the stamps of locks, and of accesses where functions change or loops go back. "
+        "*Saved* is what the clocks save of CLAP-impl's time at the slowest level.",
         _figure(sizes),
         "CLAP proper, from branches: seconds of z3 and our own solver together.",
         markdown.table(

@@ -147,7 +147,8 @@ class Clap:
         return sum(map(self._case.is_met_by, self._process.trials.run([plan] * REPLAYS)))
 
     def _outcome(self, attempts: list[Attempt], trial: Trial | None) -> Outcome:
-        last = attempts[-1] if attempts else None
+        solved = [one for one in attempts if isinstance(one.answer, Solved)]
+        last = next(reversed(solved or attempts), None)
         left = self._follower.left if self._follower and not attempts else None
         return Outcome(
             tries=self._tries,
@@ -201,10 +202,11 @@ def _solver_lines(form: Form, last: Attempt) -> Iterator[str]:
     if isinstance(last.answer, TimedOut):
         yield f"the solver was not done with {what} after {seconds} [solver-time-out]"
     elif not isinstance(last.answer, Solved):
-        yield (
-            f"there is no order of {what}: the record, or what the clocks are taken for, is wrong "
-            "[order-unsatisfiable]"
-        )
+        yield f"there is no order of {what} [order-unsatisfiable]"
+        if form == "branches":
+            yield "what is no integer was seen otherwise; record with --level access --values"
+        else:
+            yield "the log, or what the clocks are taken for, is wrong"
     else:
         yield f"order of {what}: {seconds}"
     if cost.choices:
