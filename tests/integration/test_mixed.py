@@ -515,11 +515,12 @@ def test_a_library_works_in_a_program_built_otherwise(tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-# Of what a program has from the probe: the heap, handlers of signals, C++'s guards, annotations.
+# Of what a program has from the probe: the heap, handlers of signals, C++'s guards, annotations,
+# and what the compiler itself calls.
 NOT_WRAPPED = re.compile(
     r"(?:[mc]alloc|realloc(?:array)?|free|memalign|aligned_alloc|posix_memalign|sigaction|signal)$"
     r"|_Zn[aw]|_Zd[al]|__cxa_guard_|(?:WTF)?Annotate|RunningOnValgrind$|ThreadSanitizerQuery$"
-    r"|uns_|__tsan_|__wrap_|DW\.ref\."
+    r"|uns_|__tsan_|__sanitizer_cov_trace_pc$|__wrap_|DW\.ref\."
 )
 
 
