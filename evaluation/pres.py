@@ -224,7 +224,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.load:
         found = msgspec.json.decode(Path(options.load).read_bytes(), type=Measured)
     else:
-        found = _measured(options.bugs, options.repeats, arguments or sys.argv[1:])
+        found = _measured(options.bugs, options.repeats)
     if options.save:
         Path(options.save).write_bytes(msgspec.json.encode(found))
     for bar in pres_page.bars(found):
@@ -235,13 +235,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _measured(names: Sequence[str], repeats: int, arguments: Sequence[str]) -> Measured:
+def _measured(names: Sequence[str], repeats: int) -> Measured:
     zoo = [bug for root in (ZOO_C, ZOO) for bug in load_zoo(root)]
     start = time.monotonic()
     known = stored.load(machine.read())
     bugs = tuple(_all([bug for bug in zoo if not names or bug.name in names], repeats))
     return Measured(
-        command=" ".join(["python -m evaluation.pres", *arguments]),
+        command=" ".join(["python -m evaluation.pres", f"--repeats {repeats}", *names]),
         date=time.strftime("%Y-%m-%d"),
         python=platform.python_version(),
         seconds=time.monotonic() - start,

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -41,6 +40,7 @@ class Traced:
         trace, also = _parted(run.trace)
         marks = trace["point"] == MARK
         self.passed = _passed(trace, marks, len(run.threads))
+        self._marked = _marked(trace, marks)
         self.timeline = Timeline(run, trace[~marks])
         self._also = also
         # Those that never came back are at the end of their threads.
@@ -99,8 +99,9 @@ class Traced:
         return self._sketch.is_before((thread, at), (there, before - 1))
 
     def is_sketched(self, event: Event) -> bool:
-        """Whether events of this kind are in the sketch."""
-        return not event.is_access or self._sketch.level == "access"
+        """Whether it is itself an event of the sketch: the mark stands before it."""
+        kind = bool(event.site) if not event.is_access else self._sketch.level == "access"
+        return kind and event.at in self._marked
 
     def window(self, event: Event) -> Window:
         """Between which times of the record it happened."""
@@ -173,6 +174,13 @@ def _parted(trace: npt.NDArray[np.void]) -> tuple[npt.NDArray[np.void], Also]:
     return trace[~extra], also
 
 
+def _marked(trace: npt.NDArray[np.void], marks: npt.NDArray[np.bool_]) -> set[int]:
+    """The events that follow at once on a mark of their own thread."""
+    threads = trace["thread"]
+    after = np.flatnonzero(~marks[1:] & marks[:-1] & (threads[1:] == threads[:-1])) + 1
+    return set((np.cumsum(~marks)[after] - 1).tolist())
+
+
 def _passed(trace: npt.NDArray[np.void], marks: npt.NDArray[np.bool_], threads: int) -> list[int]:
     now = [0] * threads
     found: list[int] = []
@@ -183,8 +191,3 @@ def _passed(trace: npt.NDArray[np.void], marks: npt.NDArray[np.bool_], threads: 
         else:
             found.append(now[thread])
     return found
-
-
-def switches(run: RunFile) -> int:
-    """How often another thread took over."""
-    return sum(one.path != other.path for one, other in pairwise(run.schedule))
