@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,11 +91,12 @@ def sample(count: int, total: int, *seed: object) -> tuple[int, ...]:
 
 
 @contextmanager
-def copy_of(source: Path) -> Iterator[Path]:
-    """A folder with the same files and nothing of earlier hunts."""
+def copy_of(source: Path, change: Callable[[Path], None] = lambda folder: None) -> Iterator[Path]:
+    """A folder with the same files and nothing of earlier hunts, changed before it is built."""
     with tempfile.TemporaryDirectory(prefix="unsnarl-evaluation-") as folder:
         target = Path(folder) / source.name
         shutil.copytree(source, target, ignore=shutil.ignore_patterns(*IGNORED))
+        change(target)
         if (target / "bug.toml").exists():
             _build(load_bug(target))
         yield target

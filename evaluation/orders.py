@@ -69,24 +69,26 @@ def measure(accesses: int, seeds: Iterable[int]) -> Row:
     plain = [trace.problem() for trace in traces]
     return Row(
         accesses,
-        nost=statistics.median_low(map(_nost, plain)),
-        impl=statistics.median_low(map(_z3, plain)),
+        nost=statistics.median_low(map(near_optimal, plain)),
+        impl=statistics.median_low(map(by_z3, plain)),
         clocks={
-            level: statistics.median_low(_z3(trace.problem(periods)) for trace in traces)
+            level: statistics.median_low(by_z3(trace.problem(periods)) for trace in traces)
             for level, periods in LEVELS.items()
         },
-        ours=statistics.median_low(map(_ours, plain)),
-        ours_with_clocks=statistics.median_low(_ours(trace.problem(FUNC)) for trace in traces),
+        ours=statistics.median_low(map(by_ours, plain)),
+        ours_with_clocks=statistics.median_low(by_ours(trace.problem(FUNC)) for trace in traces),
     )
 
 
-def _z3(problem: OrderProblem) -> Spent:
+def by_z3(problem: OrderProblem) -> Spent:
+    """What z3's check takes."""
     solver = SmtSolver()
     found = solve_order(problem, solver, LIMIT)
     return Spent(not isinstance(found, Solved), solver.seconds.get("solve", 0.0))
 
 
-def _ours(problem: OrderProblem) -> Spent:
+def by_ours(problem: OrderProblem) -> Spent:
+    """What our own solver takes, with all that it prepares."""
     start = time.process_time()
     found = NativeSolver().solve(problem, LIMIT)
     seconds = time.process_time() - start
@@ -103,7 +105,7 @@ def _is_right(problem: OrderProblem, found: Answer | None) -> bool:
     return True
 
 
-def _nost(problem: OrderProblem) -> Spent:
+def near_optimal(problem: OrderProblem) -> Spent:
     """Near-optimal solving time: the answer is part of the question."""
     found = solve_order(problem, NativeSolver(), LIMIT)
     text = encode(problem)
@@ -142,7 +144,7 @@ def page(rows: Sequence[Row], seeds: int, command: str) -> str:
 
 def _cells(row: Row) -> tuple[object, ...]:
     def parts(spent: Spent) -> str:
-        return ("more than " if spent.late else "") + _times(spent.seconds / row.nost.seconds)
+        return ("more than " if spent.late else "") + times(spent.seconds / row.nost.seconds)
 
     least = "at least " if row.impl.late else ""
     return (
@@ -153,11 +155,12 @@ def _cells(row: Row) -> tuple[object, ...]:
         f"{least}{100 * row.saved:.1f} %",
         parts(row.ours),
         parts(row.ours_with_clocks),
-        _times(row.clocks["FUNC"].seconds / row.ours_with_clocks.seconds),
+        times(row.clocks["FUNC"].seconds / row.ours_with_clocks.seconds),
     )
 
 
-def _times(ratio: float) -> str:
+def times(ratio: float) -> str:
+    """A ratio for a table."""
     return f"{ratio:.0f}x" if ratio >= 10 else f"{ratio:.2g}x"
 
 
@@ -165,7 +168,7 @@ def _growth(rows: Sequence[Row]) -> str:
     first, last = rows[0], rows[-1]
 
     def grows(one: Spent, two: Spent) -> str:
-        return ("more than " if two.late else "") + _times(two.seconds / one.seconds)
+        return ("more than " if two.late else "") + times(two.seconds / one.seconds)
 
     return (
         f"From {first.accesses} to {last.accesses} accesses CLAP-impl's time grows "

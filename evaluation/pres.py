@@ -15,7 +15,7 @@ import platform
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
@@ -58,11 +58,11 @@ class Subject:
 
     def __init__(self, bug: Known, folder: Path, store: Store, engine: Engine) -> None:
         self._bug = bug
-        self._store = store
-        self._engine = engine
+        self.store = store
+        self.engine = engine
         self._target = target.parse(tuple(bug.command), folder)
         self._clocks = stored.load(machine.read()) or {}
-        self._judge = Judge(self._target.root, store.folder / "codes.json")
+        self.judge = Judge(self._target.root, store.folder / "codes.json")
 
     def measure(self, repeats: int) -> Bug:
         """All its records; those that the bars speak of several times."""
@@ -82,15 +82,20 @@ class Subject:
     def _record(
         self, level: Level, order: Order, seed: int, noise: bool
     ) -> tuple[recorded.Case, int] | None:
-        slack = SLACK_TICKS if order == "clocks" else 0
-        how = Recorded(level, order, clocks=msgspec.to_builtins(self._clocks), slack=slack)
+        return self.record(Recorded(level, order), seed, noise)
+
+    def record(self, how: Recorded, seed: int, noise: bool) -> tuple[recorded.Case, int] | None:
+        """A failure recorded in this way, and the runs it took; None if none came."""
+        slack = SLACK_TICKS if how.order == "clocks" else 0
+        clocks = msgspec.to_builtins(self._clocks)
+        how = msgspec.structs.replace(how, clocks=clocks, slack=slack)
         recording = Recording(
-            self._store, self._target, how, timeout=TIMEOUT, seed=seed, noise=noise
+            self.store, self._target, how, timeout=TIMEOUT, seed=seed, noise=noise
         )
-        kept = recording.until_failure(self._engine, *(NOISY if noise else ALONE))
+        kept = recording.until_failure(self.engine, *(NOISY if noise else ALONE))
         if kept is None:
             return None
-        return recorded.load(self._store, kept.record.number), recording.tally.total
+        return recorded.load(self.store, kept.record.number), recording.tally.total
 
     def _reproduced(self, level: Level, order: Order, seed: int, noise: bool) -> Reproduced | None:
         found = self._record(level, order, seed, noise)
@@ -101,8 +106,8 @@ class Subject:
         case, runs = found
         start = time.monotonic()
         sketch = Sketch(case.record, case.clocks)
-        trials = Trials(self._engine, self._judge, self._store.folder, case.run.switch, TIMEOUT)
-        answer = Search(sketch, case, trials, self._store.folder).run(TRIES)
+        trials = Trials(self.engine, self.judge, self.store.folder, case.run.switch, TIMEOUT)
+        answer = Search(sketch, case, trials, self.store.folder).run(TRIES)
         last = answer.reproduced
         traced = answer.tries[-1].trial.run
         return Reproduced(
@@ -161,11 +166,18 @@ def _numbered(record: Record, sketch: Sketch) -> Record:
 
 
 @contextmanager
-def subject(bug: Known) -> Iterator[Subject]:
-    """A bug in a copy of its folder, built to tell of functions and blocks."""
+def subject(
+    bug: Known, branches: bool = False, change: Callable[[Path], None] = lambda folder: None
+) -> Iterator[Subject]:
+    """A bug in a copy of its folder, built to tell of functions and blocks.
+
+    Args:
+        branches: With probes at branches.
+        change: What is done to the copy before it is built.
+    """
     built = {"UNSNARL_CC_FUNCTIONS": "1", "UNSNARL_CC_BLOCKS": "1"}
     os.environ |= built
-    with copy_of(Path(bug.folder)) as folder:
+    with copy_of(Path(bug.folder), change) as folder:
         found = target.parse(tuple(bug.command), folder)
         settings = config.load(config.find_root(folder), os.environ, {})
         store = Store.create(
@@ -179,7 +191,7 @@ def subject(bug: Known) -> Iterator[Subject]:
         before = Path.cwd()
         os.chdir(folder)
         try:
-            with Engine(found, store.folder, 2) as engine:
+            with Engine(found, store.folder, 2, (), branches) as engine:
                 yield Subject(bug, folder, store, engine)
         finally:
             os.chdir(before)

@@ -64,7 +64,7 @@ typedef struct Site {
 
 PyObject *uns_variables(PyObject *module, PyObject *unused);
 extern PyTypeObject SiteType, LockType, RLockType;
-extern PyObject *uns_capture_hook, *uns_break_hook;
+extern PyObject *uns_capture_hook, *uns_break_hook, *uns_branch_hook;
 
 /* types.c: what was decided for a type at a site. Sites in a base class see many types. */
 #define UNS_DECISIONS 4096
@@ -140,6 +140,8 @@ void uns_capture_lock(PyObject *lock, int acquired);
 PyObject *uns_set_capture_hook(PyObject *module, PyObject *hook);
 PyObject *uns_set_break_hook(PyObject *module, PyObject *hook);
 void uns_break(uint32_t point);
+PyObject *uns_set_branch_hook(PyObject *module, PyObject *hook);
+void uns_ask(const Site *site, struct uns_thread *t, PyObject *asked);
 
 uint32_t uns_function_site(PyFrameObject *frame); /* where its code begins, 0: not the target's */
 uint32_t uns_line_site(PyFrameObject *frame);
@@ -150,7 +152,7 @@ void uns_hear_functions(void);
 
 /* values.c: what an access of a recorded run finds, or is about to leave behind. */
 void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_record *access,
-                    PyObject *object, PyObject *key);
+                    PyObject *object, PyObject *key, uint64_t shape);
 void uns_settle_value(void);
 int uns_truth(PyObject *value); /* without running the target's code */
 

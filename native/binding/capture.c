@@ -5,7 +5,7 @@
  */
 #include "binding.h"
 
-PyObject *uns_capture_hook, *uns_break_hook;
+PyObject *uns_capture_hook, *uns_break_hook, *uns_branch_hook;
 /* Thread index -> list of (lock, section), only while capturing. Every acquisition of any lock
  * opens a section of its own number: one lock in one section is one critical section. */
 static PyObject *held_locks;
@@ -114,4 +114,35 @@ void uns_break(uint32_t point) {
     Py_XDECREF(result);
     t->muted--;
     PyErr_Restore(type, value, traceback);
+}
+
+PyObject *uns_set_branch_hook(PyObject *module, PyObject *hook) {
+    Py_XSETREF(uns_branch_hook, hook == Py_None ? NULL : Py_NewRef(hook));
+    Py_RETURN_NONE;
+}
+
+/* The thread's recorded path is at its end: it waits for good, and the others go on. */
+static void stay(const Site *site) {
+    static struct uns_lock never = {.word = 1, .owner = UNS_NO_OWNER};
+    while (uns_rt.active)
+        if (uns_lock_acquire(&never, site->id, UNS_FOREVER, 0) == UNS_DEADLOCKED)
+            uns_verdict();
+}
+
+/* Before a branch: hook(site, path, what is asked, whether it is asked to be None) -> whether the
+ * thread has come far enough. */
+void uns_ask(const Site *site, struct uns_thread *t, PyObject *asked) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    t->muted++;
+    PyObject *result = PyObject_CallFunction(uns_branch_hook, "IsOi", site->id, t->path, asked,
+                                             (site->flags & SITE_NONE) != 0);
+    int enough = result == Py_True;
+    if (!result)
+        PyErr_WriteUnraisable(uns_branch_hook);
+    Py_XDECREF(result);
+    t->muted--;
+    PyErr_Restore(type, value, traceback);
+    if (enough)
+        stay(site);
 }

@@ -8,6 +8,7 @@ static PyMethodDef methods[] = {
     {"wrap_exec", uns_wrap_exec, METH_VARARGS, uns_wrap_exec_doc},
     {"set_capture_hook", uns_set_capture_hook, METH_O, "hook called at every gated access"},
     {"set_break_hook", uns_set_break_hook, METH_O, "hook called before every gated operation"},
+    {"set_branch_hook", uns_set_branch_hook, METH_O, "hook called before every branch"},
     {"variables", uns_variables, METH_NOARGS, "variables() -> {site id: name}"},
     {"track", uns_track, METH_VARARGS, "track(events, context_size, first_read, first_write)"},
     {"solve_order", uns_solve_order, METH_VARARGS, "solve_order(columns..., seconds)"},

@@ -129,7 +129,7 @@ static void log_access(const Site *site, struct uns_thread *t, const struct oper
     t->last_site = site->id;
     if (uns_rt.sketch.values) {
         const struct uns_value_record access = {.point = point, .cell = o->cell};
-        uns_take_value(t, site->kind, &access, o->object, o->key);
+        uns_take_value(t, site->kind, &access, o->object, o->key, o->shape_write ? o->shape : 0);
     }
     if (uns_rt.sketch.level == UNS_LEVEL_ACCESS)
         uns_sketch_event(t, point);
@@ -296,6 +296,8 @@ static void probe_global(Site *site) {
 
 static void probe_branch(const Site *site, PyObject *asked) {
     struct uns_thread *t = uns_current();
+    if (UNS_UNLIKELY(uns_branch_hook != NULL) && !t->muted)
+        uns_ask(site, t, asked);
     if (uns_rt.recording && uns_rt.sketch.branches && !t->muted)
         uns_log_branch(t, site->flags & SITE_NONE ? asked == Py_None : uns_truth(asked));
 }

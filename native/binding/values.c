@@ -19,6 +19,7 @@ static
     struct uns_thread *thread; /* NULL: nothing is being written */
     struct uns_value_record record;
     PyObject *object, *key;
+    uint64_t shape; /* of the container, if that changes, too; else 0 */
     int kind;
 } written;
 
@@ -115,6 +116,12 @@ void uns_settle_value(void) {
     written.thread = NULL;
     take(written.kind, written.object, written.key, &written.record);
     uns_log_value(t, &written.record);
+    if (written.shape) {
+        written.record.cell = written.shape;
+        written.record.flags = 0;
+        take(PROBE_SHAPE_WRITE, written.object, NULL, &written.record);
+        uns_log_value(t, &written.record);
+    }
     uint32_t *muted = &uns_current()->muted;
     ++*muted; /* this may have been the last of them */
     Py_CLEAR(written.object);
@@ -122,8 +129,15 @@ void uns_settle_value(void) {
     --*muted;
 }
 
+static void log_found(struct uns_thread *t, int kind, struct uns_value_record record,
+                      PyObject *object) {
+    record.point = UNS_POINT(UNS_POINT_SITE(record.point), UNS_READ);
+    take(kind, object, Py_None, &record);
+    uns_log_value(t, &record);
+}
+
 void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_record *access,
-                    PyObject *object, PyObject *key) {
+                    PyObject *object, PyObject *key, uint64_t shape) {
     struct uns_value_record record = *access;
     uns_settle_value();
     record.position = uns_log_position(t);
@@ -131,11 +145,14 @@ void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_recor
         take(kind, object, key, &record);
         uns_log_value(t, &record);
     } else if (UNS_POINT_OP(record.point) == UNS_WRITE) {
+        if (key == Py_None) /* a container's method depends on what it finds */
+            log_found(t, kind, record, object);
         written.thread = t;
         written.record = record;
         written.object = Py_NewRef(object);
         written.key = Py_XNewRef(key);
         written.kind = kind;
+        written.shape = shape;
     } else {
         uns_log_value(t, &record);
     }

@@ -188,6 +188,11 @@ ERRORS: dict[str, str] = {
         "The command uses another Python environment than the one unsnarl runs in, and unsnarl is "
         "not installed there. The probes must load in the target's own interpreter."
     ),
+    "record-lacks-values": (
+        "`unsnarl reproduce --with clap` solves the order of a run from what its accesses found, "
+        "or from the branches of Python code. Record with `--level access --values`, or with "
+        "`--branches`; or use `--with pres`, which needs neither."
+    ),
     "record-passed": (
         "The recorded run did not fail, so there is nothing to find back. `unsnarl record "
         "--until-fail N` keeps the first run that fails."
@@ -281,7 +286,17 @@ WARNINGS: dict[str, str] = {
         "Nothing failed. For n passing runs, the share of failing schedules of this kind is below "
         "3/n with 95 % confidence; it is not a proof."
     ),
+    "order-unsatisfiable": (
+        "There is no order of the logged events in which every read finds what it found and every "
+        "branch goes as recorded. From values: the log or the ranges of the clocks are wrong. From "
+        "branches: something that is no integer decided, and was taken from a run of its own; "
+        "record with `--level access --values`."
+    ),
     "runs-lost": ("The fork server died and was restarted; the runs in progress were repeated."),
+    "solver-time-out": (
+        "The solver was stopped before it had an answer: nothing is known. A record with more "
+        "stamps (`--level access`, after `unsnarl clocks`) is easier, and so is a shorter run."
+    ),
     "threads-at-import": (
         "The target starts threads while it is imported. The runs are forked from a process that "
         "has imported it, so these threads are missing in every run, and a clean result is "

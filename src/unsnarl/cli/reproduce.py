@@ -18,7 +18,8 @@ TRIES = 100
     type=click.Choice(tuple(MODULES)),
     default=DEFAULT,
     show_default=True,
-    help="How: replay along the sketch, and turn round what it leaves open (pres).",
+    help="How: replay along the sketch, and turn round what it leaves open (pres); solve the order "
+    "from logged values or branches (clap).",
 )
 @click.option(
     "--tries",

@@ -19,7 +19,7 @@ BESIDE = 24
 def keep_reproduced(store: Store, process: Again, case: Case, trial: Trial) -> RunRecord | None:
     """Repeat a try by its schedule alone, and keep that run; None if it does not fail this time."""
     assert trial.run is not None
-    repeated = {**replaying(trial.run, case.run.seed), "switch": case.run.switch}
+    repeated = {**replaying(trial.run, case.run.seed), "switch": trial.plan["switch"]}
     (kept,) = _keep(store, process, case, [repeated])
     return kept
 

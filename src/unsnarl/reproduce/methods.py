@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     Method = Callable[[Case, Again, int, Callable[[int], None]], "Outcome"]
 
-MODULES = {"pres": "unsnarl.reproduce.pres.method"}
+MODULES = {"pres": "unsnarl.reproduce.pres.method", "clap": "unsnarl.reproduce.clap.method"}
 DEFAULT = "pres"
 # A schedule is reported only if it fails as recorded in so many replays of as many.
 REPLAYS = 20

@@ -37,6 +37,7 @@ _NOT_NOTED = (
     "schedule",
     "anchors",
     "capture",
+    "follow",
     "debug",
     "file",
     "output",
@@ -54,6 +55,7 @@ class _Run:
         self.active = False  # not in a copy of the process that the target forked
         self.watermark = 0
         self.is_brief = False
+        self.followed: Callable[[], None] = lambda: None
 
 
 _run = _Run()
@@ -79,6 +81,11 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
     _core.set_verdict_hook(_verdict)
     if plan.get("capture"):
         capture.install(plan["capture"])
+    if plan.get("follow"):
+        from unsnarl.probes.python.following import hooks  # noqa: PLC0415  only where wanted
+
+        hooks.install(plan["follow"])
+        _run.followed = hooks.write
     if plan.get("debug"):
         from unsnarl.probes.python import debugger  # noqa: PLC0415  only where wanted
 
@@ -201,6 +208,7 @@ def _finish() -> None:
     """Note what is known only at the end, and write the run file. Never raises."""
     with contextlib.suppress(BaseException), failures.quiet():
         capture.note_values()
+        _run.followed()
         late = registry.since(_run.watermark)
         if late:
             _core.note(json.dumps({"codes": late}))

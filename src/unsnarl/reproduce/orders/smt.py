@@ -49,7 +49,7 @@ class SmtSolver:
 
     def solve_text(self, problem: OrderProblem, text: str, deadline: float) -> Answer | None:
         """The answer to an encoding; None if the time is over first."""
-        z3 = _z3()
+        z3 = load_z3()
         solver = z3.SolverFor("QF_IDL")
         self._timed("read", lambda: solver.from_string(text))
         left = deadline - time.monotonic()
@@ -69,7 +69,8 @@ class SmtSolver:
             self.seconds[what] = time.process_time() - start
 
 
-def _z3() -> Any:
+def load_z3() -> Any:
+    """The solver's module, or a message where it is not installed."""
     try:
         import z3  # noqa: PLC0415  # large, and only this solver needs it
     except ImportError as missing:

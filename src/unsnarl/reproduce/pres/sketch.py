@@ -69,25 +69,44 @@ class Sketch:
 
     def write(self, path: Path, last: Sequence[str] = ()) -> None:
         """For the gate: threads whose events are over go on in the order of `last`."""
-        due = {event: at for at, event in enumerate(self.order)}
-        rank = {name: at for at, name in enumerate(last)}
-        threads = np.zeros(len(self.paths), THREAD)
-        events = np.zeros(self.total + 1, EVENT)
-        rows: list[Need] = []
-        at = 0
-        for thread, points in enumerate(self.points):
-            after = self.total + rank.get(self.paths[thread], len(rank) + thread)
-            threads[thread] = (self.paths[thread].encode(), at, len(points), after)
-            for place, point in enumerate(points.tolist()):
-                events[at] = (due[thread, place], point, len(rows))
-                rows += self.needs[thread].get(place, ())
-                at += 1
-        events[at] = (0, 0, len(rows))
-        needs = np.array(rows, dtype=np.int64).reshape(-1, 2)
-        table = np.zeros(len(rows), NEED)
-        table["thread"], table["count"] = needs[:, 0], needs[:, 1]
-        header = np.array([(MAGIC, VERSION, (len(threads), self.total, len(rows)))], HEADER)
-        path.write_bytes(b"".join(part.tobytes() for part in (header, threads, events, table)))
+        points = [one.tolist() for one in self.points]
+        write_sketch(path, dict(zip(self.paths, points, strict=True)), self.order, self.needs, last)
+
+
+def write_sketch(
+    path: Path,
+    points: Mapping[str, Sequence[int]],
+    order: Sequence[Need],
+    needs: Sequence[Mapping[int, Sequence[Need]]],
+    last: Sequence[str] = (),
+) -> None:
+    """For the gate.
+
+    Args:
+        points: The events of each thread, by its path.
+        order: All of them as (thread, place).
+        needs: By thread and place, what has to be waited for.
+        last: Threads in whose order those go on whose events are over.
+    """
+    due = {event: at for at, event in enumerate(order)}
+    rank = {name: at for at, name in enumerate(last)}
+    threads = np.zeros(len(points), THREAD)
+    events = np.zeros(len(order) + 1, EVENT)
+    rows: list[Need] = []
+    at = 0
+    for thread, (name, own) in enumerate(points.items()):
+        after = len(order) + rank.get(name, len(rank) + thread)
+        threads[thread] = (name.encode(), at, len(own), after)
+        for place, point in enumerate(own):
+            events[at] = (due[thread, place], point, len(rows))
+            rows += needs[thread].get(place, ())
+            at += 1
+    events[at] = (0, 0, len(rows))
+    table = np.zeros(len(rows), NEED)
+    wanted = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    table["thread"], table["count"] = wanted[:, 0], wanted[:, 1]
+    header = np.array([(MAGIC, VERSION, (len(threads), len(order), len(rows)))], HEADER)
+    path.write_bytes(b"".join(part.tobytes() for part in (header, threads, events, table)))
 
 
 def direct_orders(times: Times) -> list[Counts]:

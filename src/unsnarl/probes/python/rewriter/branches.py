@@ -2,8 +2,9 @@
 """Probes that tell which way a branch goes: only where runs are recorded with their branches.
 
 They stand before conditional jumps and are shown what these ask. A truth that is not yet a bool is
-made one first, so that an object's own `__bool__` runs once, as it always does. Loops over an
-iterator are no branches: what they go over is told by other means.
+made one first, so that an object's own `__bool__` runs once, as it always does. `not` asks the same
+of a value without jumping, and what it says is as much a part of the path (reproduce/clap). Loops
+over an iterator are no branches: what they go over is told by other means.
 """
 
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ def _jumps(*endings: str) -> frozenset[int]:
 
 
 _NONES = _jumps("NONE", "NOT_NONE")
-_TRUTHS = _jumps("TRUE", "FALSE")
+_TRUTHS = _jumps("TRUE", "FALSE") | {opcodes.op("UNARY_NOT")}
 _KEPT = frozenset(map(opcodes.op, ("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP"))) - {-1}
 # From 3.13 on an instruction of its own makes a bool of every truth.
 _MADE = opcodes.VERSION >= (3, 13)

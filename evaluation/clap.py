@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which recorded failures are solved back, and how fast: `python -m evaluation.clap`.
+
+Every bug of the zoo is recorded until it fails, with values and (Python) with branches; each record
+is then solved and replayed. ReCBuLC's figure 11 is redone on four of the programs, each with five
+sizes of input. Writes docs/clap.md; docs/orders.md has the same figure for synthetic runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from evaluation import clap_page
+from evaluation.clap_page import Bug, Proper, Row, Size
+from evaluation.draws import REPOSITORY, ZOO, ZOO_C
+from evaluation.orders import by_ours, by_z3, near_optimal
+from evaluation.pres import TIMEOUT, Subject, subject
+from evaluation.truth import Bug as Known
+from evaluation.truth import load_zoo
+from unsnarl.experiments.trials import Trials
+from unsnarl.model.record import Recorded
+from unsnarl.reproduce.again import Again
+from unsnarl.reproduce.clap.encode import encode, ticks
+from unsnarl.reproduce.clap.following import Follower
+from unsnarl.reproduce.clap.histories import Did, History, of_record
+from unsnarl.reproduce.clap.method import Clap
+from unsnarl.reproduce.clap.solving import explained, from_branches
+from unsnarl.reproduce.orders import OrderProblem, Solved
+from unsnarl.reproduce.recorded import Case
+from unsnarl.runfile import SiteTable
+
+PAGE = REPOSITORY / "docs" / "clap.md"
+VALUES = Recorded("access", values=True)
+BRANCHES = Recorded("sync", branches=True)
+TRIES = 40
+SECONDS = 20.0
+# The line of a program that says how much it does, and what it says for five sizes.
+SIZES = {
+    "racey": ("racey.c", "#define STEPS   10", [f"#define STEPS {n}" for n in (5, 10, 20, 40, 80)]),
+    "cherokee": (
+        "cherokee.c",
+        "#define REQUESTS 4",
+        [f"#define REQUESTS {n}" for n in (4, 8, 16, 32, 64)],
+    ),
+    "aget": ("aget.c", "#define PIECE    6", [f"#define PIECE {n}" for n in (12, 6, 4, 2, 1)]),
+    "raytracer": (
+        "raytracer.py",
+        "WIDTH, HEIGHT = 6, 4",
+        [f"WIDTH, HEIGHT = {w}, {h}" for w, h in ((2, 4), (2, 8), (2, 16), (3, 24), (4, 32))],
+    ),
+}
+
+
+Told = TypeVar("Told", Bug, Size, Proper)
+
+
+class Solver:
+    """Solves the records of one bug."""
+
+    def __init__(self, one: Subject) -> None:
+        self._one = one
+
+    def case(self, how: Recorded) -> Case | None:
+        """A failure, recorded in this way."""
+        found = self._one.record(how, 1000, True)
+        return found[0] if found else None
+
+    def process(self, case: Case) -> Again:
+        """What can run it again."""
+        one = self._one
+        trials = Trials(one.engine, one.judge, one.store.folder, case.run.switch, TIMEOUT)
+        return Again(one.store, trials, one.store.folder / "codes.json")
+
+    def row(self, case: Case, with_clocks: bool = True) -> Row:
+        """One record, solved and replayed."""
+        began = time.monotonic()
+        outcome = Clap(case, self.process(case), with_clocks=with_clocks).run(TRIES)
+        cost = outcome.facts.get("solver")
+        switch = outcome.trial.plan["switch"] if outcome.trial else ""
+        return Row(
+            outcome.facts["ending"],
+            outcome.tries,
+            outcome.replayed,
+            switch == case.run.switch,
+            cost.accesses if cost else 0,
+            cost.seconds if cost else 0.0,
+            cost.reads if cost else 0,
+            cost.set_aside if cost else 0,
+            time.monotonic() - began,
+        )
+
+
+def measure(bug: Known) -> Bug:
+    """All records of a bug."""
+    with subject(bug) as one:
+        solver = Solver(one)
+        case = solver.case(VALUES)
+        values = solver.row(case) if case else None
+    if bug.sources or values is None:
+        return Bug(bug.name, bug.language, values, None, None)
+    with subject(bug, branches=True) as one:
+        solver = Solver(one)
+        case = solver.case(BRANCHES)
+        rows = [solver.row(case, clocks) if case else None for clocks in (True, False)]
+    return Bug(bug.name, bug.language, values, *rows)
+
+
+def sizes(bug: Known) -> Iterator[Size]:
+    """Figure 11 for one program."""
+    for change in _changes(bug):
+        with subject(bug, change=change) as one:
+            case = Solver(one).case(VALUES)
+            if case is None:
+                continue
+            table = SiteTable.load(one.store.folder / "codes.json", one.store.description.root)
+            yield _size(bug.name, case, table)
+
+
+def _changes(bug: Known) -> list[Callable[[Path], None]]:
+    file, line, others = SIZES[bug.name]
+
+    def change(text: str, folder: Path) -> None:
+        source = (folder / file).read_text(encoding="utf-8")
+        assert line in source
+        (folder / file).write_text(source.replace(line, text), encoding="utf-8")
+
+    return [partial(change, other) for other in others]
+
+
+def _size(name: str, case: Case, table: SiteTable) -> Size:
+    histories = of_record(case.record, case.clocks)
+    plain = _problem(histories, case, False)
+    levels = {
+        level: _problem(list(stamped(histories, table, level)), case, True)
+        for level in clap_page.LEVELS
+    }
+    return Size(
+        name,
+        int((plain.kind <= 1).sum()),
+        near_optimal(plain),
+        by_z3(plain),
+        {level: by_z3(problem) for level, problem in levels.items()},
+        by_ours(plain),
+        by_ours(levels["FUNC"]),
+    )
+
+
+def _problem(histories: Sequence[History], case: Case, with_clocks: bool) -> OrderProblem:
+    clocks = ticks(histories, case.record.how, case.clocks) if with_clocks else None
+    problem, _, _ = explained(encode(histories, clocks).problem, SECONDS)
+    return problem
+
+
+def stamped(histories: Sequence[History], table: SiteTable, level: str) -> Iterator[History]:
+    """With the stamps of a level only: locks and threads, and where functions change or loops go
+    back. Logs of accesses have no others, but these stand where ReCBuLC puts its own."""
+    for history in histories:
+        kept: list[Did] = []
+        last: Did | None = None
+        for did in history.events:
+            wanted = not did.is_access or (last is not None and _is_at(level, table, last, did))
+            kept.append(did if wanted else msgspec.structs.replace(did, stamp=0))
+            last = did if did.is_access else last
+        yield History(history.path, tuple(kept))
+
+
+def _is_at(level: str, table: SiteTable, last: Did, did: Did) -> bool:
+    one, other = table.site(last.point >> 4), table.site(did.point >> 4)
+    same = (one.file, one.function) == (other.file, other.function)
+    return ("FUNC" in level and not same) or ("LOOP" in level and same and did.point <= last.point)
+
+
+def proper(bug: Known) -> Iterator[Proper]:
+    """Solving times of CLAP proper by size, with and without stamps."""
+    for change in _changes(bug):
+        with subject(bug, branches=True, change=change) as one:
+            solver = Solver(one)
+            case = solver.case(BRANCHES)
+            if case is None:
+                continue
+            process = solver.process(case)
+            follower = Follower(case.record, process.trials, process.codes.parent, case.run.seed)
+            alone = {"strategy": "replay", "anchors": []}
+            along = next(follower.along([alone]), None)
+            if along is None:
+                continue
+            found = [
+                from_branches(case, along, SECONDS, strict=True, with_clocks=clocks)
+                for clocks in (True, False)
+            ]
+            yield Proper(
+                bug.name,
+                found[0].cost.accesses,
+                found[0].cost.reads,
+                found[0].cost.seconds,
+                found[1].cost.seconds,
+                all(isinstance(one.answer, Solved) for one in found),
+            )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure and write the page."""
+    parser = argparse.ArgumentParser(prog="python -m evaluation.clap", description=__doc__)
+    parser.add_argument("--page", default=None, help="where to write the page")
+    parser.add_argument("bugs", nargs="*", help="only these")
+    options = parser.parse_args(arguments)
+    folder = str(Path(sys.executable).parent)
+    os.environ["PATH"] = os.pathsep.join((folder, os.environ.get("PATH", "")))
+    zoo = [bug for root in (ZOO_C, ZOO) for bug in load_zoo(root)]
+    wanted = [bug for bug in zoo if not options.bugs or bug.name in options.bugs]
+    start = time.monotonic()
+    scaled = [
+        bug for bug in wanted if bug.name in SIZES and (bug.sources or bug.name == "raytracer")
+    ]
+    rows = [_told(row) for bug in scaled for row in sizes(bug)]
+    along = [_told(row) for bug in scaled if not bug.sources for row in proper(bug)]
+    bugs = [_told(measure(bug)) for bug in wanted]
+    page = options.page or (None if options.bugs else str(PAGE))
+    if page:
+        command = " ".join(["python -m evaluation.clap", *(arguments or sys.argv[1:])])
+        text = clap_page.page(bugs, rows, along, command, time.monotonic() - start)
+        Path(page).write_text(text, encoding="utf-8")
+    return 0
+
+
+def _told(row: Told) -> Told:
+    print(row, flush=True)
+    return row
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The hooks of a run that follows recorded branches (CLAP, ReCBuLC IV.B).
+
+Before each read of a shared integer a fresh symbol is put into the cell: whatever the run itself
+would have read, the thread goes on with a value that is any. Each test of a symbol has the outcome
+that was recorded, which is a condition on it. So what threads compute does not depend on the order
+of this run; only values that cannot be symbols do, and whoever reads the result allows for that.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import opcode
+import os
+import sys
+import types
+from typing import Any
+
+from unsnarl import _core
+from unsnarl.probes.python import failures
+from unsnarl.probes.python.following.symbols import Deciding, Symbolic, text_of
+from unsnarl.probes.python.naming import MISSING, SEQUENCES, find_attribute, is_a
+
+_READ, _WRITE = 0, 1  # format.h, enum uns_op
+_TESTS = frozenset(
+    number
+    for name, number in opcode.opmap.items()
+    if name in ("UNARY_NOT", "TO_BOOL") or ("JUMP" in name and "_IF_" in name)
+)
+_COMPARE = opcode.opmap["COMPARE_OP"]
+_MAKES_BOOL = 16  # 3.13: bit of COMPARE_OP's argument
+_KEEPS = frozenset(n for name, n in opcode.opmap.items() if name.endswith("_OR_POP"))
+
+_real_exit = os._exit
+
+
+class _Thread:
+    """What one thread has done, and what it is still to do.
+
+    Attributes:
+        accesses: For each: [what it is, its value before, its value after a write]. What it is: a
+            symbol's name, "" if it is none. Values: text of integers, marks of all else.
+        conditions: [how many accesses came before, text].
+        guesses: Outcomes that no branch tells, as they were taken.
+    """
+
+    def __init__(self, path: str, outcomes: list[int], guesses: list[int]) -> None:
+        self.path = path
+        self.outcomes = outcomes
+        self.at = 0
+        self.wanted = guesses
+        self.guesses: list[int] = []
+        self.accesses: list[list[Any]] = []
+        self.conditions: list[list[Any]] = []
+        self.kept: tuple[Symbolic | None, bool] = (None, False)
+
+
+class _Following:
+    """The one run of this process."""
+
+    def __init__(self) -> None:
+        self.file = ""
+        self.outcomes: dict[str, list[int]] = {}
+        self.guesses: dict[str, list[int]] = {}
+        self.threads: dict[str, _Thread] = {}
+        self.written: tuple[list[Any], object, object] | None = None
+
+    def thread(self, path: str) -> _Thread:
+        if path not in self.threads:
+            outcomes, guesses = self.outcomes.get(path, []), self.guesses.get(path, [])
+            self.threads[path] = _Thread(path, outcomes, guesses)
+        return self.threads[path]
+
+
+_run = _Following()
+
+
+def install(plan: dict[str, Any]) -> None:
+    """In the child, before the run begins: `plan` has the branches, guesses and a file."""
+    _run.file = plan["file"]
+    _run.outcomes, _run.guesses = plan["branches"], plan["guesses"]
+    Deciding.decide = staticmethod(_decide)
+    _core.set_capture_hook(_access)
+    _core.set_branch_hook(_branch)
+
+
+def write(left: dict[str, Any] | None = None) -> None:
+    """At the end of the run: what it found, and where it left the recorded path."""
+    if not _run.file:
+        return
+    _settle()
+    threads = {
+        path: {
+            "accesses": one.accesses,
+            "conditions": one.conditions,
+            "guesses": one.guesses,
+            "branches": one.at,
+        }
+        for path, one in _run.threads.items()
+    }
+    with open(_run.file, "w", encoding="utf-8") as stream:  # noqa: PTH123
+        json.dump({"threads": threads, "left": left}, stream)
+
+
+def _leave(thread: _Thread, site: int, reason: str) -> None:
+    """The recorded path cannot be followed: tell, and end the run."""
+    with contextlib.suppress(BaseException):
+        write({"path": thread.path, "site": site, "branch": thread.at, "reason": reason})
+    _real_exit(0)
+
+
+def _access(  # noqa: PLR0917  called from C
+    index: int, point: int, path: str, obj: Any, key: object, is_write: bool, locks: object
+) -> None:
+    with contextlib.suppress(Exception):
+        _settle()
+        thread = _run.thread(path)
+        row: list[Any] = ["", None, None]
+        thread.accesses.append(row)
+        if point & 15 > _WRITE:
+            return
+        value: Any = _contents(obj, key)
+        row[1] = _mark(value, key)
+        if is_write:
+            _run.written = row, obj, key
+        elif key is not None and type(value) in (int, bool, Symbolic):
+            name = f"r{len(thread.accesses) - 1}_{path.replace('.', '_')}"
+            if _put(obj, key, Symbolic(int(value), name)):
+                row[0] = name
+
+
+def _settle() -> None:
+    """Fill in what was being written at the last event."""
+    if _run.written is not None:
+        row, obj, key = _run.written
+        _run.written = None
+        with contextlib.suppress(Exception):
+            row[2] = _mark(_contents(obj, key), key)
+
+
+def _mark(value: object, key: object) -> str:
+    """Integers as text; of a container its size; of all else what or which object it is."""
+    if key is None and is_a(value, dict, set, frozenset, *SEQUENCES):
+        return f"#{len(value)}"  # type: ignore[arg-type]
+    if type(value) in (int, bool, Symbolic):
+        return text_of(value)  # type: ignore[arg-type]
+    if value is MISSING:
+        return "missing"
+    if type(value) in (str, bytes, float, type(None)):
+        return "=" + repr(value)
+    return f"@{id(value)}"
+
+
+def _contents(obj: Any, key: Any) -> object:
+    """What is in a cell, without running any code of the target."""
+    if key is None:
+        return obj
+    if type(obj) is types.CellType:
+        with contextlib.suppress(ValueError):
+            return obj.cell_contents
+    elif is_a(obj, dict):
+        return dict.get(obj, key, MISSING)
+    elif is_a(obj, list):
+        there = type(key) is int and -len(obj) <= key < len(obj)
+        return list.__getitem__(obj, key) if there else MISSING
+    elif type(key) is str:
+        return find_attribute(obj, key)[1]
+    return MISSING
+
+
+def _put(obj: Any, key: Any, value: Symbolic) -> bool:
+    """Put a symbol where a number is; whether that could be done."""
+    if type(obj) is types.CellType:
+        obj.cell_contents = value
+    elif is_a(obj, dict):
+        dict.__setitem__(obj, key, value)
+    elif is_a(obj, list):
+        list.__setitem__(obj, key, value)
+    elif is_a(obj, types.ModuleType):
+        obj.__dict__[key] = value
+    else:
+        holder, _ = find_attribute(obj, key)
+        change: Any = type.__setattr__ if is_a(holder, type) else object.__setattr__
+        change(holder, key, value)
+    return True
+
+
+def _branch(site: int, path: str, asked: object, is_none: int) -> bool:
+    """Before a branch of the target: whether the thread's recorded path is at its end."""
+    thread = _run.thread(path)
+    if thread.at >= len(thread.outcomes):
+        return True
+    recorded = bool(thread.outcomes[thread.at])
+    if isinstance(asked, Symbolic) and not is_none:  # asked after the probe: `and`, `or` of 3.11
+        _assume(thread, asked, recorded)
+        thread.kept = asked, recorded
+    else:
+        taken = asked is None if is_none else bool(asked)
+        if taken != recorded:
+            _leave(thread, site, f"{type(asked).__name__}")
+    thread.at += 1
+    return False
+
+
+def _decide(symbolic: Symbolic) -> bool:
+    """The outcome of a test of a symbol: as recorded, or guessed where no branch tells."""
+    thread = _run.thread(_core.current_path())
+    is_told, keeps = _test(sys._getframe(2))
+    if keeps and thread.kept[0] is symbolic:
+        return thread.kept[1]
+    if is_told and thread.at < len(thread.outcomes):
+        outcome = bool(thread.outcomes[thread.at])
+    elif is_told:
+        return symbolic.number != 0  # its branch, which follows, ends the path
+    else:
+        made = len(thread.guesses)
+        outcome = bool(thread.wanted[made]) if made < len(thread.wanted) else symbolic.number != 0
+        thread.guesses.append(int(outcome))
+    _assume(thread, symbolic, outcome)
+    return outcome
+
+
+def _assume(thread: _Thread, symbolic: Symbolic, outcome: bool) -> None:
+    text = symbolic.condition if outcome else f"(not {symbolic.condition})"
+    thread.conditions.append([len(thread.accesses), text])
+
+
+def _test(frame: types.FrameType) -> tuple[bool, bool]:
+    """Whether a branch of the target asks, and whether it does so after its probe."""
+    code = frame.f_code
+    if code.co_filename not in failures.user_files():
+        return False, False
+    at = frame.f_lasti
+    number, argument = code.co_code[at], code.co_code[at + 1]
+    told = number in _TESTS or (
+        number == _COMPARE and sys.version_info >= (3, 13) and bool(argument & _MAKES_BOOL)
+    )
+    return told, number in _KEEPS

@@ -1,0 +1,329 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From histories to an order problem, with clock markers as in ReCBuLC's figure 8."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+import msgspec
+
+from unsnarl.model.record import Recorded
+from unsnarl.model.site import Op
+from unsnarl.reproduce.clap.histories import Did, History, Touched
+from unsnarl.reproduce.clocks.ranges import Clocks
+from unsnarl.reproduce.orders import Event, Kind, OrderProblem, problem_of
+from unsnarl.reproduce.pres.base import FENCED
+
+# No two stamps are further apart: clocks of cores whose skew is not known prove nothing.
+FAR = 1 << 60
+# The clock was read after these; before all others.
+AFTER = (Op.ACQUIRE, Op.BEGIN, Op.JOIN)
+
+Place = tuple[int, int]  # a thread, and its how-manieth event
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """An order problem, and which event of which thread each of its events is of.
+
+    Attributes:
+        places: By event of the problem; clock markers belong to the event that they are of.
+        accesses: Reads and writes of cells that more than one thread touches.
+    """
+
+    problem: OrderProblem
+    places: list[Place]
+    accesses: int
+
+
+class Ticks(msgspec.Struct, frozen=True):
+    """The clocks of a record as the problem knows them: each core twice, behind a fence and not.
+
+    Attributes:
+        ahead: As of OrderProblem.
+        core: The number of (core, fenced).
+    """
+
+    ahead: list[list[int]]
+    core: dict[tuple[int, bool], int]
+
+
+def ticks(histories: Sequence[History], how: Recorded, clocks: Clocks | None) -> Ticks:
+    """What the stamps of these histories prove."""
+    cores = sorted(
+        {(one.core, one.op in FENCED) for h in histories for one in h.events if one.stamp}
+    )
+    lies = {True: 0, False: 0 if how.order == "global" or how.fenced else how.slack}
+    ahead = [
+        [_high(how, clocks, a, b) + lies[one] + lies[other] for b, other in cores]
+        for a, one in cores
+    ]
+    return Ticks(ahead, {core: at for at, core in enumerate(cores)})
+
+
+def _high(how: Recorded, clocks: Clocks | None, first: int, second: int) -> int:
+    if how.order == "global" or first == second:
+        return 0
+    found = clocks.range(first, second) if clocks is not None else None
+    return FAR if found is None else found.high
+
+
+@dataclass
+class _Encoder:
+    """Makes the events of a problem from those of the threads."""
+
+    histories: Sequence[History]
+    clocks: Ticks | None
+    in_turn: bool
+    cells: dict[int, int] = field(default_factory=dict)
+    locks: dict[int, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.index = {history.path: at for at, history in enumerate(self.histories)}
+        self.shared = _shared(self.histories)
+        self.mutexes = _mutexes(self.histories)
+        self.ended = {
+            one.touched[0].cell: at
+            for at, history in enumerate(self.histories)
+            for one in history.events
+            if one.op == Op.END and one.touched
+        }
+        self.handoffs = _handoffs(self.histories, self.mutexes)
+        self.turns = _turns(self.histories) if self.in_turn else {}
+
+    def thread(self, at: int) -> Iterator[tuple[Event, int]]:
+        """The problem's events of a thread, each with the number of the thread's own event."""
+        children = 0
+        path = self.histories[at].path
+        held: dict[int, int] = defaultdict(int)
+        for place, did in enumerate(self.histories[at].events):
+            marker = self._marker(did)
+            if marker is not None and did.op not in AFTER:
+                yield marker, place
+            if did.op == Op.START:
+                children += 1
+                child = self.index.get(f"{path}.{children}")
+                if child is not None:
+                    yield Event(Kind.START, child), place
+            for event in self._events(at, place, did, held):
+                yield event, place
+            if marker is not None and did.op in AFTER:
+                yield marker, place
+
+    def _marker(self, did: Did) -> Event | None:
+        if self.clocks is None or not did.stamp:
+            return None
+        return Event(Kind.CLOCK, self.clocks.core[did.core, did.op in FENCED], did.stamp)
+
+    def _events(self, at: int, place: int, did: Did, held: dict[int, int]) -> Iterator[Event]:
+        if did.op in (Op.READ, Op.WRITE):
+            yield from self._accesses([one for one in did.touched if one.cell in self.shared])
+        elif (at, place) in self.turns:
+            thing, turn = self.turns[at, place]
+            yield Event(Kind.READ, self._cell(thing), turn)
+            yield Event(Kind.WRITE, self._cell(thing), turn + 1)
+        elif did.op in (Op.ACQUIRE, Op.RELEASE) and did.touched:
+            yield from self._lock(did, held)
+            if (at, place) in self.handoffs:
+                lock = -1 - 2 * self.handoffs[at, place]
+                kind = Kind.WRITE if did.op == Op.RELEASE else Kind.READ
+                yield Event(kind, self._cell(lock), 1)
+        elif did.op == Op.BEGIN and at:
+            yield Event(Kind.BEGIN, at)
+        elif did.op == Op.END:
+            yield Event(Kind.END, at)
+        elif did.op == Op.JOIN and did.touched:
+            ended = self.ended.get(did.touched[0].cell)
+            if ended is not None and ended != at:
+                yield Event(Kind.JOIN, ended)
+
+    def _cell(self, cell: int) -> int:
+        return self.cells.setdefault(cell, len(self.cells))
+
+    def _accesses(self, touched: list[Touched]) -> Iterator[Event]:
+        """Nobody comes between what a container's method finds and what it leaves."""
+        found = next((one for one in touched if one.op == Op.READ), None)
+        left = next((one for one in touched if one.op == Op.WRITE), None)
+        if found is None or left is None or found.cell != left.cell:
+            yield from map(self._access, touched)
+        elif found.value is not None and found.value == left.value:
+            yield self._access(found)  # a method that failed, as far as can be told
+        else:
+            lock = self.locks.setdefault(~found.cell, len(self.locks))
+            yield Event(Kind.ACQUIRE, lock)
+            yield from map(self._access, touched)
+            yield Event(Kind.RELEASE, lock)
+
+    def _access(self, one: Touched) -> Event:
+        return Event(Kind(int(one.op)), self._cell(one.cell), one.value)
+
+    def _lock(self, did: Did, held: dict[int, int]) -> Iterator[Event]:
+        """Of a lock that is taken again by its owner only the outermost time counts."""
+        lock = did.touched[0].cell
+        if lock not in self.mutexes:
+            return
+        before = held[lock]
+        held[lock] += 1 if did.op == Op.ACQUIRE else -1
+        if not before or not held[lock]:
+            kind = Kind.ACQUIRE if did.op == Op.ACQUIRE else Kind.RELEASE
+            yield Event(kind, self.locks.setdefault(lock, len(self.locks)))
+
+
+def encode(
+    histories: Sequence[History],
+    clocks: Ticks | None,
+    in_turn: bool = True,
+    by_time: bool = False,
+) -> Encoded:
+    """The order problem of these histories; without clocks if there are none.
+
+    Args:
+        in_turn: Calls of libraries on one object, of which nothing else is known, keep the order of
+            their times: a guess.
+        by_time: The same for cells some of whose values are not known (atomic ones of C, say).
+    """
+    encoder = _Encoder(_versioned(histories) if by_time else histories, clocks, in_turn)
+    threads: list[list[Event]] = []
+    places: list[Place] = []
+    for at in range(len(histories)):
+        rows = list(encoder.thread(at))
+        threads.append([event for event, _ in rows])
+        places += [(at, place) for _, place in rows]
+    threads = _without_riddles(threads)
+    known = {number: 0 for cell, number in encoder.cells.items() if cell < 0}
+    problem = problem_of(threads, known, clocks.ahead if clocks and clocks.ahead else [[0]])
+    return Encoded(problem, places, len(problem.of(Kind.READ, Kind.WRITE)))
+
+
+def _without_riddles(threads: list[list[Event]]) -> list[list[Event]]:
+    """A value that no known write can have left came from one that is not known, and says nothing.
+
+    One such value may be the cell's first. Writes that are not known get values nobody reads.
+    """
+    written: dict[int, set[int]] = defaultdict(set)
+    strange: dict[int, set[int]] = defaultdict(set)
+    events = [event for listed in threads for event in listed]
+    for event in events:
+        if event.kind == Kind.WRITE and event.value is not None:
+            written[event.object].add(event.value)
+    for event in events:
+        if event.kind == Kind.READ and event.value not in {None, *written[event.object]}:
+            strange[event.object].add(event.value or 0)
+    doubtful = {one.object for one in events if one.kind == Kind.WRITE and one.value is None}
+    doubtful |= {cell for cell, values in strange.items() if len(values) > 1}
+    used = {event.value for event in events}
+    fresh = (number for number in count(1 << 62) if number not in used)
+    return [[_plain(event, doubtful, strange, fresh) for event in listed] for listed in threads]
+
+
+def _plain(
+    event: Event, doubtful: set[int], strange: Mapping[int, set[int]], fresh: Iterator[int]
+) -> Event:
+    if event.kind == Kind.WRITE and event.value is None:
+        return event._replace(value=next(fresh))
+    if (
+        event.kind == Kind.READ
+        and event.object in doubtful
+        and event.value in strange[event.object]
+    ):
+        return event._replace(value=None)
+    return event
+
+
+def _versioned(histories: Sequence[History]) -> list[History]:
+    """With version numbers by time for the values of all cells that have unknown ones."""
+    doubtful = {
+        one.cell
+        for history in histories
+        for did in history.events
+        for one in (did.touched if did.op in (Op.READ, Op.WRITE) else ())
+        if one.value is None
+    }
+    moments = sorted(
+        (did.time, at, place)
+        for at, history in enumerate(histories)
+        for place, did in enumerate(history.events)
+        if did.op in (Op.READ, Op.WRITE)
+    )
+    events = [list(history.events) for history in histories]
+    version: dict[int, int] = defaultdict(int)
+    for _, at, place in moments:
+        did = events[at][place]
+        touched = tuple(
+            _version(one, version) if one.cell in doubtful else one for one in did.touched
+        )
+        events[at][place] = msgspec.structs.replace(did, touched=touched)
+    return [
+        msgspec.structs.replace(history, events=tuple(own))
+        for history, own in zip(histories, events, strict=True)
+    ]
+
+
+def _version(one: Touched, version: dict[int, int]) -> Touched:
+    version[one.cell] += one.op == Op.WRITE
+    return msgspec.structs.replace(one, value=version[one.cell])
+
+
+def _shared(histories: Sequence[History]) -> set[int]:
+    """Cells that more than one thread touches."""
+    owner: dict[int, int] = {}
+    shared = set()
+    for at, history in enumerate(histories):
+        for did in history.events:
+            for one in did.touched if did.op in (Op.READ, Op.WRITE) else ():  # locks are none
+                if owner.setdefault(one.cell, at) != at:
+                    shared.add(one.cell)
+    return shared
+
+
+def _turns(histories: Sequence[History]) -> dict[Place, tuple[int, int]]:
+    """Calls on shared objects: a cell that stands for the object, and whose turn it is."""
+    calls: dict[int, list[tuple[float, Place]]] = defaultdict(list)
+    for at, history in enumerate(histories):
+        for place, did in enumerate(history.events):
+            if did.op == Op.CALL and did.touched:
+                calls[did.touched[0].cell].append((did.time, (at, place)))
+    return {
+        place: (-2 - 2 * cell, turn)
+        for cell, listed in calls.items()
+        if len({at for _, (at, _) in listed}) > 1
+        for turn, (_, place) in enumerate(sorted(listed))
+    }
+
+
+def _mutexes(histories: Sequence[History]) -> set[int]:
+    """Locks that only their owners release. What others release is a signal, not a section."""
+    seen: set[int] = set()
+    signals: set[int] = set()
+    for history in histories:
+        depth: dict[int, int] = defaultdict(int)
+        for did in history.events:
+            if did.op in (Op.ACQUIRE, Op.RELEASE) and did.touched:
+                lock = did.touched[0].cell
+                seen.add(lock)
+                depth[lock] += 1 if did.op == Op.ACQUIRE else -1
+                if depth[lock] < 0:
+                    signals.add(lock)
+        signals.update(lock for lock, count in depth.items() if count > 1)
+    return seen - signals
+
+
+def _handoffs(histories: Sequence[History], mutexes: set[int]) -> dict[Place, int]:
+    """A waiter takes its lock twice, and somebody else gives it back once: that comes between."""
+    takes: dict[int, list[Place]] = defaultdict(list)
+    gives: dict[int, list[Place]] = defaultdict(list)
+    for at, history in enumerate(histories):
+        for place, did in enumerate(history.events):
+            if did.op in (Op.ACQUIRE, Op.RELEASE) and did.touched:
+                lock = did.touched[0].cell
+                if lock not in mutexes:
+                    (takes if did.op == Op.ACQUIRE else gives)[lock].append((at, place))
+    found = {}
+    for lock, places in takes.items():
+        given = gives[lock]
+        if len(places) == 2 and len(given) == 1 and given[0][0] != places[0][0]:
+            found[places[1]] = found[given[0]] = lock
+    return found

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each thread of a recorded run did, in its own order: from its log, or from a followed run.
+
+Logs with values tell every access (`unsnarl record --level access --values`). Of a run that was
+recorded with its branches only, a second run along these branches tells the accesses, and the log
+tells when locks and threads were used.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from unsnarl.model.record import Record, ThreadLog
+from unsnarl.model.site import Op
+from unsnarl.reproduce.clocks.ranges import Clocks
+from unsnarl.reproduce.pres.base import Times
+from unsnarl.runfile import RunFile
+
+KNOWN = 1  # UNS_VALUE_KNOWN
+ACCESSES = (Op.READ, Op.WRITE, Op.CALL)
+_SYNC = (Op.ACQUIRE, Op.RELEASE, Op.END, Op.JOIN)
+_THREADS = (Op.START, Op.BEGIN)
+
+
+class Touched(msgspec.Struct, frozen=True):
+    """A cell that an event touched, how, and what was there; None if that is not known.
+
+    A method of a container finds one size and leaves another: it touches the cell twice.
+    """
+
+    op: Op
+    cell: int
+    value: int | None = None
+
+
+class Did(msgspec.Struct, frozen=True):
+    """One event of a thread.
+
+    Attributes:
+        point: Where, and what (format.h).
+        touched: The cells of an access (several for a copied block), or the lock.
+        stamp: When, by the clock of `core`; 0 if it was not stamped.
+        time: About when, on one axis for all threads.
+        number: Of an access of a followed run: for the how-manieth access of its thread.
+    """
+
+    point: int
+    touched: tuple[Touched, ...] = ()
+    stamp: int = 0
+    core: int = 0
+    time: float = 0.0
+    number: int = -1
+
+    @property
+    def op(self) -> Op:
+        """What was done."""
+        return Op(self.point & 15)
+
+    @property
+    def is_access(self) -> bool:
+        """Whether data was touched."""
+        return self.op in ACCESSES
+
+
+class History(msgspec.Struct, frozen=True):
+    """A thread and what it did."""
+
+    path: str
+    events: tuple[Did, ...]
+
+
+def of_record(record: Record, clocks: Clocks | None) -> list[History]:
+    """The histories of a run whose accesses were all logged."""
+    times = Times(record, clocks)
+    return [
+        History(one.path, tuple(_logged(one, times.corrected(at).tolist())))
+        for at, one in enumerate(record.threads)
+    ]
+
+
+def _logged(log: ThreadLog, times: Sequence[float]) -> Iterable[Did]:
+    """Events with what they touched: values stand before the event that they belong to."""
+    touched: dict[int, list[Touched]] = defaultdict(list)
+    sites: dict[int, int] = {}
+    for cell, value, point, position, _, flags, _ in log.values.tolist():
+        found = Touched(Op(point & 15), cell, value if flags & KNOWN else None)
+        touched[position].append(found)
+        sites[position] = point >> 4
+    for place, (stamp, point, _, core) in enumerate(log.events.tolist()):
+        here = tuple(touched[place]) if sites.get(place) == point >> 4 else ()
+        yield Did(point, here, stamp, core, times[place])
+
+
+def of_run(run: RunFile, record: Record) -> list[History]:
+    """The histories of a followed run, with the stamps of the recorded one."""
+    logs = {one.path: one for one in record.threads}
+    found = []
+    for thread in run.threads:
+        events = _traced(run, thread.index)
+        log = logs.get(thread.path)
+        if log is not None:
+            events = _stamped(events, log)
+            found.append(_cut(History(thread.path, tuple(events)), log))
+    return found
+
+
+def _cut(history: History, log: ThreadLog) -> History:
+    """Without what a thread did only in the followed run: the recorded one was over before."""
+    ops = log.events["point"] & 15
+    if Op.END in ops:
+        return history
+    left = int(np.isin(ops, (*_SYNC, *_THREADS)).sum())
+    for place, did in enumerate(history.events):
+        left -= not did.is_access
+        if left < 0:
+            return History(history.path, history.events[:place])
+    return history
+
+
+def _traced(run: RunFile, thread: int) -> list[Did]:
+    rows = run.trace[run.trace["thread"] == thread]
+    begun = [(time, Did(int(Op.START))) for time in _starts(run, thread)]
+    events: list[tuple[int, Did]] = []
+    number = 0
+    for row in rows.tolist():
+        time, cell, point = row[0], row[1], row[2]
+        if point & 15 in ACCESSES:
+            op = Op(point & 15)
+            did = Did(point, (Touched(op, cell),), time=time, number=number)
+            events.append((time, did))
+            number += 1
+        elif point >> 4 or point & 15 == Op.END:
+            events.append((time, Did(point, (Touched(Op(point & 15), cell),), time=time)))
+    first = [] if thread == 0 else [Did(int(Op.BEGIN))]
+    merged = sorted([*events, *begun], key=lambda one: one[0])
+    return first + [event for _, event in merged]
+
+
+def _starts(run: RunFile, thread: int) -> list[int]:
+    """When this thread started others: their order begins with it."""
+    first: dict[int, Any] = {}
+    for row in run.orders.tolist():
+        first.setdefault(row[0], row)
+    children = [one for one in run.threads if one.index and one.parent == thread]
+    return [first[one.index][3] for one in children if one.index in first]
+
+
+def _stamped(events: Sequence[Did], log: ThreadLog) -> list[Did]:
+    """With the stamps of the log, as far as both used locks and threads in the same way."""
+    wanted = np.isin(log.events["point"] & 15, (*_SYNC, *_THREADS))
+    rows = iter(log.events[wanted].tolist())
+    found = list(events)
+    for place, event in enumerate(events):
+        if event.is_access:
+            continue
+        row = next(rows, None)
+        if row is None or row[1] != event.point:
+            break
+        found[place] = msgspec.structs.replace(event, stamp=row[0], core=row[3])
+    return found

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CLAP as one of the methods of `unsnarl reproduce`: solve the order, then replay it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from unsnarl.errors import UsageError
+from unsnarl.experiments.trials import Trial, replaying
+from unsnarl.model.record import Recorded
+from unsnarl.model.run import Switch
+from unsnarl.reproduce.again import Again
+from unsnarl.reproduce.clap import schedule, solving
+from unsnarl.reproduce.clap.following import Follower, Left
+from unsnarl.reproduce.clap.solving import Attempt, Form
+from unsnarl.reproduce.methods import REPLAYS, Outcome
+from unsnarl.reproduce.orders import Solved, TimedOut
+from unsnarl.reproduce.pres.sketch import Sketch
+from unsnarl.reproduce.recorded import Case
+from unsnarl.runfile import SiteTable
+
+SECONDS = 60.0  # of solving, all together
+
+
+def reproduce(case: Case, process: Again, tries: int, progress: Callable[[int], None]) -> Outcome:
+    """Solve the order of a record, and try what was found."""
+    return Clap(case, process, progress).run(tries)
+
+
+def form_of(how: Recorded) -> Form:
+    """What the order can be solved from.
+
+    Raises:
+        UsageError: Nothing that was recorded will do.
+    """
+    if how.values and how.level == "access":
+        return "values"
+    if how.branches:
+        return "branches"
+    raise UsageError(
+        "record-lacks-values",
+        "the order cannot be solved: the record has neither values of all accesses nor branches",
+        "record with --level access --values, or (Python only) with --branches",
+    )
+
+
+class Clap:
+    """One record, solved and tried.
+
+    Args:
+        with_clocks: Use the record's stamps. Without them nothing but the threads' own logs is
+            left, as in CLAP itself.
+    """
+
+    def __init__(
+        self,
+        case: Case,
+        process: Again,
+        progress: Callable[[int], None] = lambda tries: None,
+        *,
+        with_clocks: bool = True,
+    ) -> None:
+        self._case = case
+        self._with_clocks = with_clocks
+        self._process = process
+        self._progress = progress
+        self._form = form_of(case.record.how)
+        self._folder = process.codes.parent
+        self._file = self._folder / "sketch"
+        self._tries = 0
+        self._flaky = 0
+        self._follower: Follower | None = None
+
+    def run(self, most: int) -> Outcome:
+        """At most so many tries."""
+        attempts: list[Attempt] = []
+        for attempt in self._attempts():
+            attempts.append(attempt)
+            if not isinstance(attempt.answer, Solved):
+                continue
+            for switch in self._switches():
+                if self._tries >= most:
+                    break
+                trial = self._try(attempt, switch)
+                if trial is not None:
+                    return self._outcome(attempts, trial)
+        return self._outcome(attempts, None)
+
+    def _switches(self) -> tuple[Switch, ...]:
+        """Where the interpreter would switch, first: the more a schedule is like the recorded run,
+        the better."""
+        return ("free",) if self._case.run.switch == "free" else ("gil", "free")
+
+    def _attempts(self) -> Iterator[Attempt]:
+        if self._form == "values":
+            for by_time in (False, True) if self._with_clocks else (False,):
+                yield solving.by_values(
+                    self._case, SECONDS, with_clocks=self._with_clocks, by_time=by_time
+                )
+            return
+        case, trials = self._case, self._process.trials
+        self._follower = Follower(case.record, trials, self._folder, case.run.seed)
+        yield from solving.by_branches(
+            case, self._follower, self._bases(), SECONDS, with_clocks=self._with_clocks
+        )
+
+    def _bases(self) -> list[dict[str, Any]]:
+        """Each thread alone, to its end; else as the stamps of locks and threads say."""
+        alone = {"strategy": "replay", "anchors": []}
+        if not self._with_clocks:
+            return [alone]
+        sketch = self._folder / "followed.sketch"
+        Sketch(self._case.record, self._case.clocks).write(sketch, [self._case.failing])
+        by_time = {
+            "strategy": "sketch",
+            "sketch": str(sketch),
+            "level": self._case.record.how.level,
+        }
+        return [alone, by_time]
+
+    def _try(self, attempt: Attempt, switch: Switch) -> Trial | None:
+        assert isinstance(attempt.answer, Solved)
+        order = attempt.answer.order.tolist()
+        schedule.write(self._file, attempt.histories, attempt.encoded, order, self._case.failing)
+        plan = {
+            "strategy": "sketch",
+            "sketch": str(self._file),
+            "level": "access",
+            "seed": self._case.run.seed,
+            "switch": switch,
+        }
+        (trial,) = self._process.trials.run([plan])
+        self._tries += 1
+        self._progress(self._tries)
+        if not self._case.is_met_by(trial) or trial.run is None:
+            return None
+        if self._replayed(trial) == REPLAYS:
+            return trial
+        self._flaky += 1
+        return None
+
+    def _replayed(self, trial: Trial) -> int:
+        assert trial.run is not None
+        switch = trial.plan["switch"]
+        plan = {**replaying(trial.run, self._case.run.seed), "switch": switch}
+        return sum(map(self._case.is_met_by, self._process.trials.run([plan] * REPLAYS)))
+
+    def _outcome(self, attempts: list[Attempt], trial: Trial | None) -> Outcome:
+        solved = [one for one in attempts if isinstance(one.answer, Solved)]
+        last = next(reversed(solved or attempts), None)
+        left = self._follower.left if self._follower and not attempts else None
+        return Outcome(
+            tries=self._tries,
+            trial=trial,
+            replayed=REPLAYS if trial else 0,
+            flaky=self._flaky,
+            facts=_facts(self._form, attempts, trial) | ({"left": left} if left else {}),
+            lines=tuple(self._lines(last, trial, left)),
+        )
+
+    def _lines(self, last: Attempt | None, trial: Trial | None, left: Left | None) -> Iterator[str]:
+        if left is not None:
+            yield self._where(left)
+        elif last is None:
+            yield (
+                "the program could not be run along the recorded branches; "
+                "record with --level access --values"
+            )
+        if last is not None:
+            yield from _solver_lines(self._form, last)
+        if trial is not None and trial.plan["switch"] != self._case.run.switch:
+            yield "it switches threads where this interpreter would not: free-threaded ones can"
+
+    def _where(self, left: Left) -> str:
+        root = self._process.target.root
+        site = SiteTable.load(self._process.codes, root).site(left.site)
+        return (
+            f"thread {left.path} cannot be followed beyond {site.file}:{site.line} "
+            f"({site.function}): what decides there is no shared integer ({left.reason}); "
+            "record with --level access --values"
+        )
+
+
+def _facts(form: Form, attempts: list[Attempt], trial: Trial | None) -> dict[str, Any]:
+    last = attempts[-1] if attempts else None
+    if last is None:
+        return {"form": form, "ending": "not-followed"}
+    ending = "not-reproduced"
+    if trial is not None:
+        ending = "reproduced"
+    elif not any(isinstance(one.answer, Solved) for one in attempts):
+        timed_out = any(isinstance(one.answer, TimedOut) for one in attempts)
+        ending = "time-out" if timed_out else "unsatisfiable"
+    return {"form": form, "ending": ending, "solver": last.cost}
+
+
+def _solver_lines(form: Form, last: Attempt) -> Iterator[str]:
+    cost = last.cost
+    seconds = f"{cost.seconds:.2f} s"
+    what = f"{cost.accesses} shared accesses of {len(last.histories)} threads, from {form} alone"
+    if isinstance(last.answer, TimedOut):
+        yield f"the solver was not done with {what} after {seconds} [solver-time-out]"
+    elif not isinstance(last.answer, Solved):
+        yield f"there is no order of {what} [order-unsatisfiable]"
+        if form == "branches":
+            yield "what is no integer was seen otherwise; record with --level access --values"
+        else:
+            yield "the log, or what the clocks are taken for, is wrong"
+    else:
+        yield f"order of {what}: {seconds}"
+    if cost.choices:
+        yield (
+            f"{cost.reads} reads decide; program order and clocks removed {cost.pruned} of "
+            f"{cost.pruned + cost.choices} writes that they may have seen"
+        )
+    if cost.set_aside:
+        yield f"{cost.set_aside} reads were set aside: nothing that was logged explains them"
