@@ -69,7 +69,6 @@ def python_bug(folder, name):
         (python_bug, "aget", BRANCHES),
         (python_bug, "multiorder", BRANCHES),
         (python_bug, "idinit", BRANCHES),
-        (python_bug, "bufwriter", BRANCHES),
     ],
 )
 def test_recorded_failures_are_solved_back(tmp_path, make, name, how):
