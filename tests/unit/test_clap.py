@@ -24,7 +24,7 @@ from unsnarl.reproduce.orders.native import NativeSolver
 CELL, LOCK, OBJECT = 100, 200, 300
 CLOCKS = Clocks(
     boot="", suspended=0.0, source="counter", frequency=1e9, grain=1, margin=0, pinned=True,
-    virtual=False, windows=1, wobble=0.0, measured=0.0, ranges=(ClockRange(0, 1, -50, 50),),
+    virtual=False, windows=1, measured=0.0, ranges=(ClockRange(0, 1, -50, 50),),
 )  # fmt: skip
 
 

@@ -33,7 +33,6 @@ def clocks(low=-10, high=20):
         pinned=True,
         virtual=False,
         windows=1,
-        wobble=0.0,
         measured=0.0,
         ranges=(ClockRange(0, 1, low, high),),
     )
