@@ -122,7 +122,7 @@ def test_levels_and_orders_of_c(program, level, order):
 @pytest.mark.parametrize("level", LEVELS)
 def test_levels_and_orders_of_python(tmp_path, level, order):
     (tmp_path / "adding.py").write_text(ADDING)
-    words = ("--level", level, "--order", order, "--", "python", "adding.py", "2", "")
+    words = ("--level", level, "--order", order, "--", sys.executable, "adding.py", "2", "")
     _, run = recorded(tmp_path, *words)
     found = ops(run)
     for path in ("0.1", "0.2"):
@@ -197,7 +197,7 @@ def test_nothing_is_lost_however_a_program_ends(program, how, signature):
 )
 def test_nothing_is_lost_however_python_ends(tmp_path, how, signature):
     (tmp_path / "adding.py").write_text(ADDING)
-    words = ("--level", "func", "--", "python", "adding.py", "2", how)
+    words = ("--level", "func", "--", sys.executable, "adding.py", "2", how)
     answer, run = recorded(tmp_path, *words)
     assert answer["record"]["signature"] == signature
     assert ops(run)["0.2"][Op.EXIT] == 51
@@ -243,7 +243,7 @@ def test_a_forked_copy_logs_nothing(program, tmp_path):
     _, run = recorded(program.parent, "--level", "sync", "--", program, "1", "fork")
     assert ops(run)["0"][Op.ACQUIRE] == 0
     (tmp_path / "adding.py").write_text(ADDING)
-    _, run = recorded(tmp_path, "--level", "sync", "--", "python", "adding.py", "1", "fork")
+    _, run = recorded(tmp_path, "--level", "sync", "--", sys.executable, "adding.py", "1", "fork")
     assert ops(run)["0"][Op.ACQUIRE] < 50  # those of starting a thread
 
 
@@ -337,7 +337,7 @@ assert account.balance == 2
 
 def test_until_it_fails(tmp_path):
     (tmp_path / "losing.py").write_text(LOSING)
-    words = ("--noise", "--until-fail", "300", "--values", "--", "python", "losing.py")
+    words = ("--noise", "--until-fail", "300", "--values", "--", sys.executable, "losing.py")
     done = record(tmp_path, "--json", "answer.json", *words)
     assert done.returncode == 1, done.stdout + done.stderr
     answer = json.loads((tmp_path / "answer.json").read_text())
@@ -363,7 +363,7 @@ def test_until_it_fails(tmp_path):
 
 def test_none_fails(tmp_path):
     (tmp_path / "adding.py").write_text(ADDING)
-    done = record(tmp_path, "--until-fail", "3", "--", "python", "adding.py", "2", "")
+    done = record(tmp_path, "--until-fail", "3", "--", sys.executable, "adding.py", "2", "")
     assert done.returncode == 0
     assert "3 runs recorded, none failed: failure rate below 1 at 95 % [no-failure]" in done.stdout
     assert not list(tmp_path.glob(".unsnarl/*/runs/*"))
@@ -371,7 +371,7 @@ def test_none_fails(tmp_path):
 
 def test_time_runs_out(tmp_path):
     (tmp_path / "adding.py").write_text(ADDING)
-    words = ("--until-fail", "1000", "--time", "0.5", "--", "python", "adding.py", "2", "")
+    words = ("--until-fail", "1000", "--time", "0.5", "--", sys.executable, "adding.py", "2", "")
     done = record(tmp_path, *words)
     assert done.returncode == 4
     assert "budget-out" in done.stdout and "no-failure" in done.stdout
@@ -379,7 +379,7 @@ def test_time_runs_out(tmp_path):
 
 def test_a_program_that_is_not_the_projects_is_refused(tmp_path):
     (tmp_path / "pyproject.toml").write_text("")
-    done = record(tmp_path, "--", "python", "-m", "this")
+    done = record(tmp_path, "--", sys.executable, "-m", "this")
     assert done.returncode == 3
     assert "nothing-instrumented" in done.stderr
 
@@ -402,7 +402,7 @@ for thread in threads:
 
 def test_a_deadlock_is_told_as_one(tmp_path):
     (tmp_path / "deadlock.py").write_text(DEADLOCK)
-    answer, run = recorded(tmp_path, "--", "python", "deadlock.py")
+    answer, run = recorded(tmp_path, "--", sys.executable, "deadlock.py")
     assert answer["record"]["signature"] == "deadlock: deadlock.py:take [with second:]"
     assert answer["record"]["seconds"] < 8
     assert {wait.thread for wait in run.waits} == {0, 1, 2}
@@ -439,7 +439,7 @@ assert odd.asked == 6, odd.asked
 def test_branches_are_told_and_no_object_is_asked_twice(tmp_path):
     (tmp_path / "branching.py").write_text(BRANCHING)
     answer, run = recorded(
-        tmp_path, "--branches", "--level", "sync", "--", "python", "branching.py"
+        tmp_path, "--branches", "--level", "sync", "--", sys.executable, "branching.py"
     )
     assert answer["record"]["label"] == "pass"
     rounds = run.record.threads[1].branches.reshape(-1, 3).tolist()
