@@ -24,7 +24,7 @@ from unsnarl.runfile import pieces
 
 NS_BAR = 14
 SHARE_BAR = 0.5
-CALLS, ROUNDS_OF_EVENTS = 1000, 5
+CALLS, ROUNDS_OF_EVENTS = 3000, 5
 EVENTS_OF_A_CALL = 2
 FEWEST_ROUNDS = 20  # in which the threads of `events` must have overlapped
 EVENT_WAYS = {
