@@ -19,6 +19,7 @@ from typing import Any
 from benchmarks.figures import Figure
 from benchmarks.native import SIZES, Way
 from benchmarks.programs import APART, SOURCES, Build, Program, Workshop, workshop
+from benchmarks.subject import SubjectError
 from unsnarl.model.record import LEVELS
 from unsnarl.runfile import pieces
 
@@ -100,7 +101,9 @@ def _event_ns(program: Program, plan: dict[str, Any] | None, rounds: int) -> lis
             found.append(told["ns"])
         if len(found) == rounds:
             break
-    return found or [float("nan")]
+    if not found:
+        raise SubjectError("two threads never ran at the same time: the machine is too busy")
+    return found
 
 
 def lateness(shop: Workshop) -> Iterator[Figure]:

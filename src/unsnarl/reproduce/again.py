@@ -47,7 +47,7 @@ def _number(word: str) -> int:
         raise UsageError(
             "no-run",
             f"{word!r} is no run",
-            "name it by its number, as the report does: unsnarl replay 12",
+            "name it by its number, as reports do (12), or with its campaign: CAMPAIGN/12",
         )
     return int(word)
 
