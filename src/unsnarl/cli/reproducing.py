@@ -46,7 +46,8 @@ class Reproduction:
         run: RunRecord | None = None
         report: DetailedReport | None = None
         try:
-            with again(store, branches=case.record.how.branches) as process:
+            how = case.record.how
+            with again(store, branches=how.branches, loops=how.loops) as process:
                 if not process.is_unchanged:
                     raise code_changed(store.name)
                 with counting(tries, quiet=json_file == "-") as count:

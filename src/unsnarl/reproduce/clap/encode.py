@@ -53,9 +53,9 @@ class Ticks(msgspec.Struct, frozen=True):
 
 def ticks(histories: Sequence[History], how: Recorded, clocks: Clocks | None) -> Ticks:
     """What the stamps of these histories prove."""
-    cores = sorted(
-        {(one.core, one.op in FENCED) for h in histories for one in h.events if one.stamp}
-    )
+    events = [did for history in histories for did in history.events]
+    stamped = {(did.core, did.op in FENCED) for did in events if did.stamp}
+    cores = sorted(stamped | {(core, False) for did in events for _, core in did.marks})
     lies = {True: 0, False: 0 if how.order == "global" or how.fenced else how.slack}
     ahead = [
         [_high(how, clocks, a, b) + lies[one] + lies[other] for b, other in cores]
@@ -112,6 +112,8 @@ class _Encoder:
                 yield event, place
             if marker is not None and did.op in AFTER:
                 yield marker, place
+            for stamp, core in did.marks if self.clocks is not None else ():
+                yield Event(Kind.CLOCK, self.clocks.core[core, False], stamp), place
 
     def _marker(self, did: Did) -> Event | None:
         if self.clocks is None or not did.stamp:

@@ -34,7 +34,7 @@ def form_of(how: Recorded) -> Form:
     Raises:
         UsageError: Nothing that was recorded will do.
     """
-    if how.values and how.level == "access":
+    if how.values:
         return "values"
     if how.branches:
         return "branches"
