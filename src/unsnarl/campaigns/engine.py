@@ -157,6 +157,7 @@ class Engine:
         folder: Path,
         jobs: int,
         include: tuple[str, ...] = (),
+        *,
         branches: bool = False,
         loops: bool = False,
     ) -> None:

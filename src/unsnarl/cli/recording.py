@@ -99,8 +99,8 @@ class RecordSession:
     def _record(self, recording: Recording, until_fail: int | None) -> Kept | None:
         settings = self._settings
         folder, how = self._store.folder, self._how
-        told = (how.branches, how.loops)
-        with Engine(self._target, folder, 1, settings.include, *told) as engine:
+        told = {"branches": how.branches, "loops": how.loops}
+        with Engine(self._target, folder, 1, settings.include, **told) as engine:
             self._check_level()
             if until_fail is None:
                 kept = recording.once(engine)

@@ -123,7 +123,8 @@ def again(
     with storing(store.folder):
         folder.mkdir(exist_ok=True)
     try:
-        with Engine(found, folder, settings.jobs, settings.include, branches, loops) as engine:
+        told = {"branches": branches, "loops": loops}
+        with Engine(found, folder, settings.jobs, settings.include, **told) as engine:
             judge = Judge(found.root, folder / CODES, settings.fail_if)
             # The mode is part of every schedule.
             trials = Trials(engine, judge, folder, "gil", seconds or settings.timeout)

@@ -144,9 +144,7 @@ def _caller_futures() -> int:
 _installed: list[Importer] = []
 
 
-def install(
-    root: str, include: list[str], branches: bool = False, loops: bool = False
-) -> None:
+def install(root: str, include: list[str], branches: bool = False, loops: bool = False) -> None:
     """From now on, give probes to what is run from under the root, or named."""
     importer = Importer(Scope(root, include), branches, loops)
     _installed[:] = [importer]

@@ -112,13 +112,19 @@ class _Encoder:
                 yield event, place
             if marker is not None and did.op in AFTER:
                 yield marker, place
-            for stamp, core in did.marks if self.clocks is not None else ():
-                yield Event(Kind.CLOCK, self.clocks.core[core, False], stamp), place
+            for mark in self._marks(did):
+                yield mark, place
 
     def _marker(self, did: Did) -> Event | None:
         if self.clocks is None or not did.stamp:
             return None
         return Event(Kind.CLOCK, self.clocks.core[did.core, did.op in FENCED], did.stamp)
+
+    def _marks(self, did: Did) -> Iterator[Event]:
+        """Of functions and loops that came after it."""
+        if self.clocks is not None:
+            for stamp, core in did.marks:
+                yield Event(Kind.CLOCK, self.clocks.core[core, False], stamp)
 
     def _events(self, at: int, place: int, did: Did, held: dict[int, int]) -> Iterator[Event]:
         if did.op in (Op.READ, Op.WRITE):
