@@ -18,7 +18,7 @@ from unsnarl.reproduce.pres.search import _without
 from unsnarl.reproduce.pres.sketch import EVENT, HEADER, NEED, THREAD, Sketch
 from unsnarl.reproduce.pres.traced import Window
 
-ENTER, ACQUIRE = 16 | Op.ENTER, 32 | Op.ACQUIRE
+ENTER, ACQUIRE, RELEASE = 16 | Op.ENTER, 32 | Op.ACQUIRE, 32 | Op.RELEASE
 
 
 def clocks(low=-10, high=20):
@@ -70,19 +70,31 @@ def test_clocks_that_are_not_known_prove_nothing_between_cores():
     assert times.before(0, 1).tolist() == [0]
 
 
-def test_a_stamp_without_a_fence_may_lie_and_a_fenced_one_not():
-    assert before([(150, 0)], [(100, 0)], slack=30) == [0]
-    assert before([(161, 0)], [(100, 0)], slack=30) == [1]
-    assert before([(131, 0)], [(100, 0, ACQUIRE)], slack=30) == [1]
-    assert before([(101, 0, ACQUIRE)], [(100, 0, ACQUIRE)], slack=30) == [1]
+def test_a_stamp_without_a_fence_may_be_off_and_a_fenced_one_not():
+    # Core 1 may be ahead by 20.
+    assert before([(180, 1)], [(100, 0)], slack=30) == [0]
+    assert before([(181, 1)], [(100, 0)], slack=30) == [1]
+    assert before([(151, 1)], [(100, 0, ACQUIRE)], slack=30) == [1]
+    assert before([(121, 1, ACQUIRE)], [(100, 0, ACQUIRE)], slack=30) == [1]
     # Early by much, late by little.
-    assert before([(42_101, 0), (45_000, 0)], [(100, 0)], slack=40_000) == [1, 1]
-    assert before([(42_100, 0)], [(100, 0)], slack=40_000) == [0]
+    assert before([(42_121, 1), (45_000, 1)], [(100, 0)], slack=40_000) == [1, 1]
+    assert before([(42_120, 1)], [(100, 0)], slack=40_000) == [0]
+
+
+def test_giving_a_lock_back_is_stamped_without_a_fence():
+    assert before([(151, 1, ACQUIRE)], [(100, 0, RELEASE)], slack=40) == [0]
+    assert before([(161, 1, ACQUIRE)], [(100, 0, RELEASE)], slack=40) == [1]
+
+
+def test_stamps_of_one_core_need_no_fence():
+    assert before([(101, 0)], [(100, 0)], slack=40_000) == [1]
+    # Only while both were there.
+    assert before([(90, 1), (101, 0), (102, 1)], [(100, 0)], slack=40_000) == [0, 1, 1]
 
 
 def test_a_later_event_of_the_thread_tells_of_the_earlier_ones():
     # The acquire's stamp does not lie, and the function was entered before it.
-    assert before([(105, 0, ACQUIRE)], [(90, 0), (100, 0, ACQUIRE)], slack=1000) == [2]
+    assert before([(121, 1, ACQUIRE)], [(90, 0), (100, 0, ACQUIRE)], slack=1000) == [2]
 
 
 def test_one_order_of_all_is_proved_whatever_the_cores():

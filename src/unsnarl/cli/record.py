@@ -29,7 +29,7 @@ ORDERS = ("clocks", "global")
     show_default=True,
     help="Each core's own clock, or one number for all under a lock.",
 )
-@click.option("--fenced", is_flag=True, help="Fence every stamp, not only those of locks.")
+@click.option("--fenced", is_flag=True, help="Fence every stamp, not only those of acquired locks.")
 @click.option("--values", is_flag=True, help="Log what accesses find and leave, too.")
 @click.option("--branches", is_flag=True, help="Log which way branches go (Python).")
 @click.option("--noise", is_flag=True, help="Delay threads now and then: failures come sooner.")

@@ -42,8 +42,8 @@ class Recorded(msgspec.Struct, frozen=True):
     """How a run was recorded; a note of its run file.
 
     Attributes:
-        fenced: Every stamp proves an order. Otherwise only those of operations on locks and threads
-            do; the others are read without a fence, and may be off by `slack` ticks.
+        fenced: Every stamp proves an order between cores. Otherwise only those of acquired locks,
+            and of threads that begin and end, do; the others may be off by `slack` ticks.
         clocks: What is known of the cores' clocks, as reproduce.clocks keeps it; empty if nothing.
     """
 

@@ -56,19 +56,19 @@ def ticks(histories: Sequence[History], how: Recorded, clocks: Clocks | None) ->
     events = [did for history in histories for did in history.events]
     stamped = {(did.core, did.op in FENCED) for did in events if did.stamp}
     cores = sorted(stamped | {(core, False) for did in events for _, core in did.marks})
-    lies = {True: 0, False: 0 if how.order == "global" or how.fenced else how.slack}
-    ahead = [
-        [_high(how, clocks, a, b) + lies[one] + lies[other] for b, other in cores]
-        for a, one in cores
-    ]
+    ahead = [[_high(how, clocks, one, other) for other in cores] for one in cores]
     return Ticks(ahead, {core: at for at, core in enumerate(cores)})
 
 
-def _high(how: Recorded, clocks: Clocks | None, first: int, second: int) -> int:
-    if how.order == "global" or first == second:
+def _high(
+    how: Recorded, clocks: Clocks | None, first: tuple[int, bool], second: tuple[int, bool]
+) -> int:
+    # Between two threads on one core the kernel switched, which is fence enough.
+    if how.order == "global" or first[0] == second[0]:
         return 0
-    found = clocks.range(first, second) if clocks is not None else None
-    return FAR if found is None else found.high
+    found = clocks.range(first[0], second[0]) if clocks is not None else None
+    unfenced = 0 if how.fenced else how.slack * ((not first[1]) + (not second[1]))
+    return FAR if found is None else found.high + unfenced
 
 
 @dataclass

@@ -3,7 +3,7 @@
 
 Two stamps of one core are in the order of their values. Those of two cores are, if they are further
 apart than the skew can be (ReCBuLC III, equations 1 to 3), and by as much again as a stamp that was
-read without a fence may lie. Corrected by the middle of the range all stamps are on one
+read without a fence may be off. Corrected by the middle of the range all stamps are on one
 axis: that proves nothing, and is right nearly always.
 """
 
@@ -23,7 +23,7 @@ from unsnarl.reproduce.clocks.ranges import Clocks
 
 Counts = npt.NDArray[np.int64]
 # Stamped behind a fence, also where others are not (native/recorder/log.c).
-FENCED = (Op.ACQUIRE, Op.RELEASE, Op.START, Op.BEGIN, Op.END, Op.JOIN)
+FENCED = (Op.ACQUIRE, Op.START, Op.BEGIN, Op.END, Op.JOIN)
 FAR = 1 << 62
 # A stamp without a fence is early: what comes before it may be seen later, by the record's slack.
 # It is late only by what a core does ahead of it, some hundreds of instructions.
@@ -75,12 +75,15 @@ class Times:
         found = np.zeros(len(mine.ticks), dtype=np.int64)
         for core in np.unique(theirs.cores).tolist():
             places = np.flatnonzero(theirs.cores == core)
-            # What comes later in a thread is no earlier: a stamp that may lie less says more.
-            ends = (theirs.ticks + theirs.slack)[places]
-            ends = np.minimum.accumulate(ends[::-1])[::-1]
             for own in np.unique(mine.cores).tolist():
                 here = np.flatnonzero(mine.cores == own)
-                begins = (mine.ticks - np.minimum(mine.slack, LATE))[here] - self._high(core, own)
+                # Between two threads on one core the kernel switched, which is fence enough.
+                unfenced = int(core != own)
+                ends = (theirs.ticks + theirs.slack * unfenced)[places]
+                # What comes later in a thread is no earlier: a stamp that may lie less says more.
+                ends = np.minimum.accumulate(ends[::-1])[::-1]
+                late = np.minimum(mine.slack, LATE) * unfenced
+                begins = (mine.ticks - late)[here] - self._high(core, own)
                 count = np.searchsorted(ends, begins, side="left")
                 over = np.where(count > 0, places[np.maximum(count - 1, 0)] + 1, 0)
                 found[here] = np.maximum(found[here], over)

@@ -46,6 +46,9 @@ class Traced:
         # Those that never came back are at the end of their threads.
         self.passed += [FAR_ON] * len(self.timeline.pending)
         self._number = {path: at for at, path in enumerate(sketch.paths)}
+        stamps = [own for own in sketch.times if len(own)]
+        self._begin = min((float(own[0]) for own in stamps), default=0.0)
+        self._end = max((float(own[-1]) for own in stamps), default=0.0)
         self._left = self._departure(trace, marks, [one.path for one in run.threads])
         self.left = self._left[2] if self._left else len(self.passed)
 
@@ -107,11 +110,11 @@ class Traced:
         """Between which times of the record it happened."""
         place = self._place(event)
         if place is None:
-            return Window(-np.inf, np.inf)
+            return Window(self._begin, self._end)
         thread, passed = place
         times = self._sketch.times[thread]
-        begin = float(times[min(passed, len(times)) - 1]) if passed and len(times) else -np.inf
-        end = float(times[passed]) if passed < len(times) else np.inf
+        begin = float(times[min(passed, len(times)) - 1]) if passed and len(times) else self._begin
+        end = float(times[passed]) if passed < len(times) else self._end
         return Window(begin, begin if self.is_sketched(event) else end)
 
     def touches(self) -> Iterator[tuple[Event, int, bool]]:
