@@ -99,8 +99,9 @@ ERRORS: dict[str, str] = {
     "level-unavailable": (
         "What was asked for cannot be recorded of this program. A C or C++ program tells of its "
         "functions if it was built with `unsnarl cc --functions` (or with UNSNARL_CC_FUNCTIONS=1 "
-        "in the environment), of its basic blocks with `--blocks` (UNSNARL_CC_BLOCKS=1); branches "
-        "are recorded of Python code only. Nothing was run."
+        "in the environment), of its basic blocks with `--blocks` (UNSNARL_CC_BLOCKS=1), of its "
+        "loops with `--loops` (UNSNARL_CC_LOOPS=1), which has both; branches are recorded of "
+        "Python code only. Nothing was run."
     ),
     "no-campaign": (
         "There is no stored campaign of that name (or of that command) under `.unsnarl/`. Run "
@@ -190,8 +191,8 @@ ERRORS: dict[str, str] = {
     ),
     "record-lacks-values": (
         "`unsnarl reproduce --with clap` solves the order of a run from what its accesses found, "
-        "or from the branches of Python code. Record with `--level access --values`, or with "
-        "`--branches`; or use `--with pres`, which needs neither."
+        "or from the branches of Python code. Record with `--values`, best with `--level access` "
+        "or `--level funcloop`, or with `--branches`; or use `--with pres`, which needs neither."
     ),
     "record-passed": (
         "The recorded run did not fail, so there is nothing to find back. `unsnarl record "

@@ -40,8 +40,8 @@ def form_of(how: Recorded) -> Form:
         return "branches"
     raise UsageError(
         "record-lacks-values",
-        "the order cannot be solved: the record has neither values of all accesses nor branches",
-        "record with --level access --values, or (Python only) with --branches",
+        "the order cannot be solved: the record has neither values of accesses nor branches",
+        "record with --level access --values (or funcloop), or (Python only) with --branches",
     )
 
 
