@@ -54,11 +54,15 @@ TRIES = 40
 SECONDS = 20.0
 # The line of a program that says how much it does, and what it says for five sizes.
 SIZES = {
-    "racey": ("racey.c", "#define STEPS   10", [f"#define STEPS {n}" for n in (5, 10, 20, 40, 80)]),
+    "racey": (
+        "racey.c",
+        "#define STEPS   10",
+        [f"#define STEPS {n}" for n in (10, 20, 40, 80, 160)],
+    ),
     "cherokee": (
         "cherokee.c",
         "#define REQUESTS 4",
-        [f"#define REQUESTS {n}" for n in (4, 8, 16, 32, 64)],
+        [f"#define REQUESTS {n}" for n in (8, 16, 32, 64, 128)],
     ),
     "aget": ("aget.c", "#define PIECE    6", [f"#define PIECE {n}" for n in (12, 6, 4, 2, 1)]),
     "raytracer": (
