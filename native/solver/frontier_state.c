@@ -85,8 +85,10 @@ void uns_front_init(struct uns_front *f) {
 void uns_front_free(struct uns_front *f) {
     void *all[] = {f->class, f->left, f->memory,  f->heads,    f->following, f->next,
                    f->held,  f->lock, f->done.at, f->nodes.at, f->seen.at};
+    struct uns_pool *pool = f->s->pool;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        uns_pool_drop(f->s->pool, all[i]);
+        uns_pool_drop(pool, all[i]);
+    uns_pool_drop(pool, f);
 }
 
 static void seen_resize(struct uns_front *f) {

@@ -5,6 +5,33 @@
 #include "state.h"
 #include <string.h>
 
+static int64_t first_turn(const struct uns_state *s) {
+    return 2 * (int64_t)s->problem->events + 20000;
+}
+
+/* Which of the two searches is fast, nobody knows before: they take turns, in turns that grow. */
+static enum uns_search searches(struct uns_state *s, int32_t *order,
+                                struct uns_order_answer *answer) {
+    int64_t steps = s->problem->steps, turn = steps < 0 ? first_turn(s) : steps;
+    struct uns_front *front = uns_front_start(s);
+    struct uns_sat *sat = NULL;
+    for (;; turn *= 2) {
+        enum uns_search found = UNS_NOT_FOUND;
+        answer->stage = UNS_BY_FRONTIER;
+        if (front && (found = uns_front_search(front, turn, order)) == UNS_FOUND)
+            return found;
+        if (front && (found == UNS_NOT_FOUND || steps >= 0)) {
+            uns_front_free(front);
+            front = NULL;
+        }
+        answer->stage = UNS_BY_CDCL;
+        sat = sat ? sat : uns_cdcl_start(s, answer);
+        found = uns_cdcl_search(sat, front ? turn : INT64_MAX, order);
+        if (found != UNS_GOES_ON)
+            return found;
+    }
+}
+
 static void stages(struct uns_state *s, int32_t *order, struct uns_order_answer *answer) {
     uns_closure_init(s->pool, &s->closure, s->problem);
     uns_index_init(s);
@@ -14,13 +41,7 @@ static void stages(struct uns_state *s, int32_t *order, struct uns_order_answer 
         answer->status = UNS_UNSATISFIABLE;
         return;
     }
-    answer->stage = UNS_BY_FRONTIER;
-    if (uns_frontier(s, order)) {
-        answer->status = UNS_SOLVED;
-        return;
-    }
-    answer->stage = UNS_BY_CDCL;
-    answer->status = uns_cdcl(s, order, answer) ? UNS_SOLVED : UNS_UNSATISFIABLE;
+    answer->status = searches(s, order, answer) == UNS_FOUND ? UNS_SOLVED : UNS_UNSATISFIABLE;
 }
 
 void uns_order_solve(const struct uns_order_problem *problem, int32_t *order,
