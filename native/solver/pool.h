@@ -14,6 +14,7 @@ struct uns_block;
 struct uns_pool {
     struct uns_block *blocks;
     double deadline;
+    size_t bytes, most_bytes;
     uint64_t ticks; /* the work done, about */
     jmp_buf out;    /* with an uns_order_status */
 };

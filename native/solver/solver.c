@@ -3,7 +3,6 @@
  * The stages: what clocks and saturation say, a short search along the guessed times, then CDCL.
  */
 #include "state.h"
-#include <string.h>
 
 static int64_t first_turn(const struct uns_state *s) {
     return 2 * (int64_t)s->problem->events + 20000;
@@ -44,16 +43,23 @@ static void stages(struct uns_state *s, int32_t *order, struct uns_order_answer 
     answer->status = searches(s, order, answer) == UNS_FOUND ? UNS_SOLVED : UNS_UNSATISFIABLE;
 }
 
-void uns_order_solve(const struct uns_order_problem *problem, int32_t *order,
-                     struct uns_order_answer *answer) {
-    struct uns_pool pool = {.deadline = uns_pool_now() + problem->seconds};
-    struct uns_state state = {.pool = &pool, .problem = problem};
-    memset(answer, 0, sizeof *answer);
-    answer->event = -1;
-    int out = setjmp(pool.out);
+/* The pool is not this function's own: what a function changes after setjmp it may find as it was.
+ */
+static void stages_within(struct uns_pool *pool, struct uns_state *s, int32_t *order,
+                          struct uns_order_answer *answer) {
+    int out = setjmp(pool->out);
     if (out)
         answer->status = (enum uns_order_status)out;
     else
-        stages(&state, order, answer);
+        stages(s, order, answer);
+}
+
+void uns_order_solve(const struct uns_order_problem *problem, int32_t *order,
+                     struct uns_order_answer *answer) {
+    struct uns_pool pool = {.deadline = uns_pool_now() + problem->seconds,
+                            .most_bytes = (size_t)problem->bytes};
+    struct uns_state state = {.pool = &pool, .problem = problem};
+    *answer = (struct uns_order_answer){.event = -1};
+    stages_within(&pool, &state, order, answer);
     uns_pool_free(&pool);
 }

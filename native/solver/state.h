@@ -22,6 +22,7 @@ struct uns_state {
     const struct uns_order_problem *problem;
     struct uns_closure closure;
     int32_t *writes;     /* cell by cell, thread by thread */
+    int32_t *by_value;   /* the same, but each group's by value, then by time */
     int32_t *group_from; /* cells + 1 */
     struct uns_group *groups;
     uint8_t *begun; /* of each cell: its first value is known, or was found out */

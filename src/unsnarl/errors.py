@@ -201,6 +201,11 @@ ERRORS: dict[str, str] = {
         "The run was repeated with the stored schedule and did not fail as recorded, so there is "
         "no moment to stop at. `unsnarl replay` says where the program has changed."
     ),
+    "solver-memory": (
+        "The search for an order needed more memory than it may have, which is half of the "
+        "machine's. This says nothing about whether there is an order. A shorter run, or clocks at "
+        "a finer level (`--level`), leave less to search for."
+    ),
     "solver-missing": (
         "The order problem was to be solved by z3, which is not installed in this environment: "
         "`pip install 'unsnarl[solve]'` brings it. Nothing was solved. unsnarl's own solver "
