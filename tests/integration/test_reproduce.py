@@ -19,6 +19,7 @@ from tests.integration.native_programs import build, run
 
 from unsnarl.campaigns import store as stores
 from unsnarl.model.record import Record
+from unsnarl.reproduce.clocks import machine, stored
 from unsnarl.reproduce.pres.base import ContradictionError
 from unsnarl.reproduce.pres.sketch import Sketch
 from unsnarl.runfile import RunFileError, read_run
@@ -239,6 +240,18 @@ def test_damaged_records_are_told(tmp_path):
     done = unsnarl(tmp_path, "reproduce", "--no-explain", "--tries", "2", word)
     assert done.returncode in (1, 2, 4), done.stderr
     assert "internal-error" not in done.stderr
+
+
+def test_damaged_clocks_are_named_and_not_the_record(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    word = record(tmp_path, python_bug(tmp_path, "weblech"))
+    path = stored.path_for(machine.read())
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    done = unsnarl(tmp_path, "reproduce", word)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "[clocks-damaged]" in done.stderr and str(path) in done.stderr
+    assert "unsnarl clocks --again" in done.stderr
 
 
 def read_run_of(data):

@@ -115,6 +115,26 @@ def test_a_damaged_file_is_named(tmp_path, content):
         stored.load(here, cache)
 
 
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda kept: kept["ranges"][0].update(low=9, high=-9), "no range: 9 to -9"),
+        (lambda kept: kept["ranges"][0].update(high=1 << 80), "no range"),
+        (lambda kept: kept.update(frequency=0.0), "no clock: 0.0 Hz"),
+        (lambda kept: kept.update(margin=-5), "margin -5"),
+    ],
+)
+def test_a_file_whose_numbers_make_no_sense_is_damaged(tmp_path, change, reason):
+    here = machine_with(tmp_path / "root")
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    path = stored.keep(clocks_of(here), here, cache)
+    kept = msgspec.json.decode(path.read_bytes())
+    change(kept)
+    path.write_bytes(msgspec.json.encode(kept))
+    with pytest.raises(ValueError, match=reason):
+        stored.load(here, cache)
+
+
 @pytest.mark.parametrize("boot", ["", "../../etc/passwd", "NOT AN ID"])
 def test_a_boot_without_a_usable_id_is_not_kept(tmp_path, boot):
     here = machine_with(tmp_path / "root", boot=boot)

@@ -6,8 +6,7 @@ On two cores the ping-pong's messages stand in for it; `statistics` says why the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,16 +24,21 @@ TRIGGER_RUNS = 2 * N * M
 
 
 def estimates(
-    machine: Machine, pinned: bool, source: Source, observed: Observed
+    pairs: Iterable[tuple[int, int]],
+    machine: Machine,
+    pinned: bool,
+    source: Source,
+    observed: Observed,
 ) -> Iterator[Estimate]:
-    """For every pair of cores an estimate with each of the confidence coefficients."""
-    for first, second in combinations(machine.cores, 2):
+    """For each of the pairs of cores an estimate with each of the confidence coefficients."""
+    messages = np.concatenate(observed.messages) if observed.messages else None
+    for first, second in pairs:
         third = next((core for core in machine.cores if core not in (first, second)), None)
         if third is not None and pinned:
             sides = figure_6(first, second, third, source)
             yield from told("figure 6", first, second, *sides)
-        elif observed.messages:
-            sides = differences(np.concatenate(observed.messages), first, second)
+        elif messages is not None:
+            sides = differences(messages, first, second)
             yield from told("messages", first, second, *map(_near, sides))
 
 

@@ -54,8 +54,12 @@ def holds(clocks: Clocks, machine: Machine) -> bool:
         and clocks.boot == machine.boot
         and abs(clocks.suspended - machine.suspended) < SAME_SLEEP
         and clocks.source == ("kernel" if machine.refusal() else "counter")
-        and all(clocks.range(*pair) for pair in combinations(machine.cores, 2))
+        and _pairs(clocks).issuperset(map(frozenset, combinations(machine.cores, 2)))
     )
+
+
+def _pairs(clocks: Clocks) -> set[frozenset[int]]:
+    return {frozenset((found.first, found.second)) for found in clocks.ranges}
 
 
 def keep(clocks: Clocks, machine: Machine, environ: Mapping[str, str] = os.environ) -> Path | None:
