@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kernel says of the counters, and what is kept per boot."""
 
+import os
+
 import msgspec
 import pytest
 
@@ -50,6 +52,15 @@ def test_a_counter_without_a_needed_flag_is_refused_by_name(tmp_path, flag):
 
 def test_a_counter_that_the_kernel_has_given_up_is_refused(tmp_path):
     assert "does not trust it" in machine_with(tmp_path, sources="kvm-clock acpi_pm").refusal()
+
+
+def test_the_chip_of_each_core_is_read(tmp_path):
+    cores = sorted(os.sched_getaffinity(0))
+    for core in cores[1:]:
+        path = tmp_path / machine.CHIP.format(core)
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{core + 3}\n")
+    assert machine.read(tmp_path).chips == (0, *(core + 3 for core in cores[1:]))
 
 
 def test_without_proc_the_counter_is_refused(tmp_path):

@@ -3,6 +3,7 @@
 
 from itertools import combinations
 
+import msgspec
 import numpy as np
 import pytest
 from evaluation.simulated_clocks import SimulatedClock, Trigger, messages
@@ -21,6 +22,10 @@ def machine_of(count):
     return Machine("x86_64", flags, sources, "11111111-2222", 0.0, tuple(range(count)))
 
 
+def chip(core):
+    return core // 4 % 2
+
+
 def skew(first, second):
     return 1000 * second % 377 - 1000 * first % 377
 
@@ -34,7 +39,9 @@ def loops(monkeypatch):
         used.append(tuple(sorted(cores[:2])))
         if test is Test.TRIGGER:
             found = np.zeros(runs, STAMPS)
-            found["second"] = Trigger(skew(*cores[:2])).differences(runs, 1)
+            near = chip(cores[2]) - chip(cores[1]), chip(cores[2]) - chip(cores[0])
+            first = 0.5 if near[0] == near[1] else 0.95 if near[0] else 0.05
+            found["second"] = Trigger(skew(*cores[:2]), first=first).differences(runs, 1)
             return found
         clocks = tuple(SimulatedClock(10**6 + 1000 * core % 377) for core in cores)
         sent = [(run % 2, 1000 * run, 100 + run % 7) for run in range(runs)]
@@ -72,6 +79,20 @@ def test_few_cores_are_all_measured_against_each_other():
     every = [*combinations(range(FEW_CORES), 2)]
     assert pairs(machine_of(FEW_CORES), QUICK) == every
     assert len(pairs(machine_of(FEW_CORES + 1), QUICK)) == 3 * FEW_CORES - 3
+
+
+def test_the_trigger_of_figure_6_is_near_each_of_two_workers_in_turn(loops):
+    """A worker on its chip hears of it first: one place alone would leave too few runs to split."""
+    here = msgspec.structs.replace(machine_of(8), chips=tuple(map(chip, range(8))))
+    assert here.triggers(0, 1) == (2,)
+    assert here.triggers(0, 5) == (1, 4)
+    assert machine_of(3).triggers(0, 1) == (2,)
+    assert machine_of(2).triggers(0, 1) == ()
+    first_first, second_first = estimates.figure_6(0, 5, here.triggers(0, 5), "counter")
+    share = len(first_first) / (len(first_first) + len(second_first))
+    assert share == pytest.approx(0.5, abs=0.03)
+    found = (first_first.mean() + second_first.mean()) / 2
+    assert found == pytest.approx(skew(0, 5), abs=2)
 
 
 def test_messages_are_kept_for_estimates_only_and_not_without_end(monkeypatch):
