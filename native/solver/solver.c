@@ -4,15 +4,19 @@
  */
 #include "state.h"
 
-static int64_t first_turn(const struct uns_state *s) {
-    return 2 * (int64_t)s->problem->events + 20000;
+/* CDCL has all choices to write down before it can begin: not before the other had as much time. */
+static int64_t first_turn(struct uns_state *s) {
+    int64_t turn = 2 * (int64_t)s->problem->events + 20000;
+    for (int64_t i = 0; i < s->reads.count; i++)
+        turn += uns_choices(s, s->reads.at[i]);
+    return turn;
 }
 
 /* Which of the two searches is fast, nobody knows before: they take turns, in turns that grow. */
 static enum uns_search searches(struct uns_state *s, int32_t *order,
                                 struct uns_order_answer *answer) {
-    int64_t steps = s->problem->steps, turn = steps < 0 ? first_turn(s) : steps;
     struct uns_front *front = uns_front_start(s);
+    int64_t steps = s->problem->steps, turn = steps < 0 && front ? first_turn(s) : steps;
     struct uns_sat *sat = NULL;
     for (;; turn *= 2) {
         enum uns_search found = UNS_NOT_FOUND;

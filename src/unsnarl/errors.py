@@ -43,6 +43,11 @@ ERRORS: dict[str, str] = {
         "with stamps of the other. Nothing was kept. Seen on machines of several sockets with "
         "clocks of their own, and on virtual machines that were moved to another host."
     ),
+    "clocks-not-bound": (
+        "The kernel did not let the measuring threads run on cores that it had named before: they "
+        "were taken away meanwhile, or their numbers are beyond 1023. Nothing was kept. "
+        "`unsnarl clocks --no-pin` takes the threads wherever they run."
+    ),
     "clocks-unseen": (
         "The test loops ran out of time before messages had passed both ways between all cores: "
         "the machine is too busy, or threads that are not bound (`--no-pin`) never came to run "

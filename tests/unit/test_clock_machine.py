@@ -146,6 +146,14 @@ def test_a_file_whose_numbers_make_no_sense_is_damaged(tmp_path, change, reason)
         stored.load(here, cache)
 
 
+def test_a_cache_that_cannot_be_looked_into_is_told(tmp_path):
+    here = machine_with(tmp_path / "root")
+    with pytest.raises(ValueError, match="name too long"):
+        stored.load(here, {"XDG_CACHE_HOME": "/" + 300 * "x"})
+    (tmp_path / "file").write_text("")
+    assert stored.load(here, {"XDG_CACHE_HOME": str(tmp_path / "file")}) is None
+
+
 @pytest.mark.parametrize("boot", ["", "../../etc/passwd", "NOT AN ID"])
 def test_a_boot_without_a_usable_id_is_not_kept(tmp_path, boot):
     here = machine_with(tmp_path / "root", boot=boot)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from evaluation.simulated_clocks import SimulatedClock, Trigger, messages
 
+from unsnarl.errors import ToolError
 from unsnarl.reproduce.clocks import estimates, observed
 from unsnarl.reproduce.clocks.machine import Machine
 from unsnarl.reproduce.clocks.measure import FEW_CORES, How, measure, pairs
@@ -93,6 +94,16 @@ def test_the_trigger_of_figure_6_is_near_each_of_two_workers_in_turn(loops):
     assert share == pytest.approx(0.5, abs=0.03)
     found = (first_first.mean() + second_first.mean()) / 2
     assert found == pytest.approx(skew(0, 5), abs=2)
+
+
+def test_a_core_that_is_taken_away_is_told(monkeypatch):
+    def observe(*_):
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(observed, "observe", observe)
+    with pytest.raises(ToolError, match="cannot run on the cores") as raised:
+        measure(machine_of(2), QUICK)
+    assert raised.value.slug == "clocks-not-bound"
 
 
 def test_messages_are_kept_for_estimates_only_and_not_without_end(monkeypatch):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -59,6 +60,19 @@ def test_time_is_kept_while_there_is_only_writing_down() -> None:
     begin = time.monotonic()
     assert isinstance(NativeSolver().solve(problem, 0.5), TimedOut)
     assert time.monotonic() - begin < 15
+
+
+def test_solvers_that_run_at_once_do_what_each_does_alone() -> None:
+    problems = [simulate(Machine(600, 4, cells=8, seed=seed)).problem() for seed in range(4)]
+
+    def order(problem: OrderProblem) -> list[int]:
+        answer = solve_order(problem, NativeSolver(), TIME)
+        assert isinstance(answer, Solved)
+        return answer.order.tolist()
+
+    alone = [order(problem) for problem in problems]
+    with ThreadPoolExecutor(4) as pool:
+        assert [*pool.map(order, problems)] == alone
 
 
 def test_memory_is_limited_and_its_end_is_told() -> None:

@@ -68,7 +68,8 @@ def measure(
     contradicts what is seen now.
 
     Raises:
-        UnsnarlError: There is but one core; clocks drift; the machine is too busy to tell.
+        UnsnarlError: There is but one core, or one that may not be used; clocks drift; the machine
+            is too busy to tell.
     """
     if len(machine.cores) < 2:
         raise _one_core()
@@ -78,7 +79,10 @@ def measure(
     observed = Observed(messages=not (how.pinned and len(machine.cores) > 2))
     for number in _windows(machine, how, observed, margin, pace):
         tell(number)
-        window(machine, how, source, observed)
+        try:
+            window(machine, how, source, observed)
+        except OSError as error:
+            raise _not_bound(error) from None
     _all_pairs(machine, how, observed)
     clocks = Clocks(
         boot=machine.boot,
@@ -219,6 +223,14 @@ def _all_pairs(machine: Machine, how: How, observed: Observed) -> None:
             "try again when the machine is less busy" + ("" if how.pinned else ", or with --pin"),
             EXIT_INCONCLUSIVE,
         )
+
+
+def _not_bound(error: OSError) -> ToolError:
+    return ToolError(
+        "clocks-not-bound",
+        f"the measuring threads cannot run on the cores that they were given: {error.strerror}",
+        "if cores come and go here, or there are more than 1024, leave it to the kernel: --no-pin",
+    )
 
 
 def _one_core() -> ToolError:

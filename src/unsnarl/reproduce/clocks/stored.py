@@ -38,10 +38,12 @@ def load(machine: Machine, environ: Mapping[str, str] = os.environ) -> Clocks | 
         ValueError: The file is there and cannot be read.
     """
     path = path_for(machine, environ)
-    if path is None or not path.exists():
+    if path is None:
         return None
     try:
         clocks = msgspec.json.decode(path.read_bytes(), type=Clocks)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except (OSError, msgspec.MsgspecError) as error:
         raise ValueError(f"{path}: {error}") from None
     return clocks if holds(clocks, machine) else None
