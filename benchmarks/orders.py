@@ -36,6 +36,9 @@ def figures(quick: bool) -> Iterator[Figure]:
     yield from (_cut(accesses, seeds) for accesses in ((500,) if quick else (500, 1000)))
     yield _seconds("orders: 100,000 accesses, 8 threads, FUNC", Machine(100_000, 8), FUNC, 60, 1)
     yield _seconds("orders: 1000 accesses, 4 threads, no clocks", Machine(1000, 4), (), 10, 5)
+    for cells in (1, 2, HOT):
+        name = f"orders: 1000 accesses of {cells} cells, 4 threads, no clocks"
+        yield _seconds(name, Machine(1000, 4, cells=cells), (), 10, 5)
     hot = Machine(10_000 if quick else 100_000, 8, cells=HOT)
     yield _seconds(f"orders: {hot.accesses} accesses of {HOT} cells, 8 threads", hot, FUNC, None, 1)
     yield from _growth((1000, 10_000, 100_000) if quick else (1000, 10_000, 100_000, 1_000_000))

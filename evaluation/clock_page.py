@@ -12,8 +12,10 @@ from benchmarks.clocks import WIDTH
 from evaluation import markdown
 from evaluation.bars import Bar
 from evaluation.papers import RECBULC_4, RECBULC_13
-from unsnarl.reproduce.clocks import Clocks
+from unsnarl.reproduce.clocks import ClockRange, Clocks
 from unsnarl.reproduce.clocks.statistics import CONFIDENCES, Interval
+
+COLUMNS = 61  # of the chart
 
 if TYPE_CHECKING:
     from evaluation.clocks import Results, Window
@@ -176,8 +178,30 @@ def _figure_13(found: Results) -> Sequence[str]:
         "machine's row has beyond that is movement: of the skew, or of ways that are not equally "
         "long there and back while other work runs. The two cannot be told apart here. "
         f"{_inside(found)} of {len(rows)} windows are inside of the hard range.",
+        "The figure itself, from one end of the hard range to the other: `o` is the skew of a "
+        "window, `+` that of all windows until then, `*` both.",
+        chart(found.windows, found.known.ranges[0]),
         markdown.table(head, rows),
     )
+
+
+def chart(windows: Sequence[Window], hard: ClockRange) -> str:
+    """Figure 13 in letters, time going down."""
+    zero = _column(0.0, hard)
+    lines = [f"seconds  {hard.low} to {hard.high} cycles; the dots are at 0"]
+    for one in windows:
+        marks = [" "] * COLUMNS
+        marks[zero] = "."
+        marks[_column(one.so_far, hard)] = "+"
+        here = _column(one.skew, hard)
+        marks[here] = "*" if marks[here] == "+" else "o"
+        lines.append(f"{one.seconds:>7.0f} |{''.join(marks)}|")
+    return "\n".join(["```text", *lines, "```"])
+
+
+def _column(skew: float, hard: ClockRange) -> int:
+    share = (skew - hard.low) / max(hard.width, 1)
+    return round(min(max(share, 0.0), 1.0) * (COLUMNS - 1))
 
 
 def _inside(found: Results) -> int:

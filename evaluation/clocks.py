@@ -136,16 +136,18 @@ def _real_windows(here: Machine, count: int, pause: float) -> tuple[list[Window]
     sides: list[tuple[Numbers, Numbers]] = []
     for number in range(count):
         time.sleep(pause if number else 0)
-        sides.append(_sides(here.cores))
+        sides.append(_sides(here))
         windows.append(_window(time.monotonic() - begin, sides))
     return windows, *_joined(sides)
 
 
-def _sides(cores: tuple[int, ...]) -> tuple[Numbers, Numbers]:
+def _sides(here: Machine) -> tuple[Numbers, Numbers]:
     """Figure 6 where there are three cores, messages where there are two."""
-    if len(cores) > 2:
-        return figure_6(cores[0], cores[1], cores[2], "counter")
-    there, back = differences(ping_pong(Reading.DRAINED, cores, RUNS), *cores)
+    first, second = here.cores[:2]
+    triggers = here.triggers(first, second)
+    if triggers:
+        return figure_6(first, second, triggers, "counter")
+    there, back = differences(ping_pong(Reading.DRAINED, (first, second), RUNS), first, second)
     return statistics.near(there), statistics.near(back)
 
 

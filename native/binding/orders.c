@@ -103,10 +103,11 @@ PyObject *uns_solve_order(PyObject *module, PyObject *args) {
     Py_buffer b[COLUMNS];
     double seconds;
     long long steps;
+    unsigned long long bytes;
     int lag;
-    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*y*y*y*y*dLi:solve_order", &b[0], &b[1], &b[2],
+    if (!PyArg_ParseTuple(args, "y*y*y*y*y*y*y*y*y*y*y*y*dLiK:solve_order", &b[0], &b[1], &b[2],
                           &b[3], &b[4], &b[5], &b[6], &b[7], &b[8], &b[9], &b[10], &b[11], &seconds,
-                          &steps, &lag))
+                          &steps, &lag, &bytes))
         return NULL;
     struct uns_order_problem problem;
     Py_ssize_t counts[COLUMNS];
@@ -114,7 +115,8 @@ PyObject *uns_solve_order(PyObject *module, PyObject *args) {
     if (fill(&problem, b, counts)) {
         problem.seconds = seconds;
         problem.steps = steps;
-        problem.lag = lag < 1 ? 1 : lag;
+        problem.lag = lag < 1 ? 1 : lag < INT32_MAX / 4 ? lag : INT32_MAX / 4;
+        problem.bytes = bytes;
         result = solve(&problem);
     } else {
         PyErr_SetString(PyExc_ValueError, "the columns of the order problem do not fit together");

@@ -13,11 +13,6 @@
 #define FIRST_PATIENCE 100
 #define MOST_LEARNED   20000
 
-struct region {
-    int64_t conflicts, patience, furthest;
-    int32_t low, high, lag;
-};
-
 static void learn(struct uns_sat *sat, int32_t level) {
     uint32_t glue = uns_glue(sat, sat->lemma.at, sat->lemma.count);
     uns_undo(sat, level);
@@ -30,7 +25,7 @@ static void learn(struct uns_sat *sat, int32_t level) {
     uns_assign(sat, sat->lemma.at[0], at);
 }
 
-static void settle_conflict(struct uns_sat *sat, struct region *region) {
+static void settle_conflict(struct uns_sat *sat, struct uns_region *region) {
     int32_t here = uns_decided(sat), level = uns_analyse(sat);
     learn(sat, level);
     sat->answer->conflicts++;
@@ -39,12 +34,12 @@ static void settle_conflict(struct uns_sat *sat, struct region *region) {
     region->high = here > region->high ? here : region->high;
 }
 
-static void start_region(struct uns_sat *sat, struct region *region) {
+static void start_region(struct uns_sat *sat, struct uns_region *region) {
     region->conflicts = 0;
     region->low = region->high = uns_decided(sat);
 }
 
-static void mind_region(struct uns_sat *sat, struct region *region) {
+static void mind_region(struct uns_sat *sat, struct uns_region *region) {
     if (sat->trail.count > region->furthest) {
         region->furthest = sat->trail.count;
         region->patience = FIRST_PATIENCE;
@@ -74,60 +69,69 @@ static void decide(struct uns_sat *sat, int32_t v) {
     uns_assign(sat, preferred(sat, v), UNS_NO_CLAUSE);
 }
 
-static void freeze(struct uns_sat *sat, const struct region *region) {
+static void freeze(struct uns_sat *sat, const struct uns_region *region) {
     if (uns_decided(sat) - sat->frozen > 2 * region->lag)
         sat->frozen = uns_decided(sat) - region->lag;
 }
 
 /* Nothing goes with what is frozen; 0 if nothing is. */
-static int thaw(struct uns_sat *sat, struct region *region) {
+static int thaw(struct uns_sat *sat, struct uns_region *region) {
     if (!sat->frozen)
         return 0;
     uns_thaw(sat);
     int32_t lag = region->lag < INT32_MAX / 16 ? 8 * region->lag : INT32_MAX / 2;
-    *region = (struct region){.patience = FIRST_PATIENCE, .lag = lag};
+    *region = (struct uns_region){.patience = FIRST_PATIENCE, .lag = lag};
     return 1;
 }
 
-static int search(struct uns_sat *sat) {
-    struct region region = {.patience = FIRST_PATIENCE, .lag = sat->s->problem->lag};
-    int64_t most = MOST_LEARNED;
-    while (!sat->wrong) {
-        if (!uns_propagate(sat)) {
-            if (uns_decided(sat) > sat->frozen)
-                settle_conflict(sat, &region);
-            else if (!thaw(sat, &region))
-                return 0;
-            continue;
-        }
-        mind_region(sat, &region);
-        freeze(sat, &region);
-        if (sat->learned.count > most) {
-            uns_reduce(sat);
-            most = sat->learned.count + MOST_LEARNED;
-        }
-        int32_t v = uns_heap_take(sat);
-        if (v >= 0)
-            decide(sat, v);
-        else if (uns_complete(sat))
-            return 1;
-        else
-            region = (struct region){.patience = FIRST_PATIENCE, .lag = region.lag};
-    }
+/* The next decision; without one left, whether the order at hand is an answer. */
+static int is_done(struct uns_sat *sat) {
+    int32_t v = uns_heap_take(sat);
+    if (v >= 0)
+        decide(sat, v);
+    else if (uns_complete(sat))
+        return 1;
+    else
+        sat->region = (struct uns_region){.patience = FIRST_PATIENCE, .lag = sat->region.lag};
     return 0;
 }
 
-int uns_cdcl(struct uns_state *s, int32_t *order, struct uns_order_answer *answer) {
+enum uns_search uns_cdcl_search(struct uns_sat *sat, int64_t ticks, int32_t *order) {
+    uint64_t end = sat->pool->ticks + (uint64_t)ticks;
+    while (!sat->wrong) {
+        if (sat->pool->ticks > end)
+            return UNS_GOES_ON;
+        if (!uns_propagate(sat)) {
+            if (uns_decided(sat) > sat->frozen)
+                settle_conflict(sat, &sat->region);
+            else if (!thaw(sat, &sat->region))
+                return UNS_NOT_FOUND;
+            continue;
+        }
+        mind_region(sat, &sat->region);
+        freeze(sat, &sat->region);
+        if (sat->learned.count > sat->most_learned) {
+            uns_reduce(sat);
+            sat->most_learned = sat->learned.count + MOST_LEARNED;
+        }
+        if (is_done(sat)) {
+            memcpy(order, sat->at_rank, (size_t)sat->s->problem->events * sizeof *order);
+            return UNS_FOUND;
+        }
+    }
+    return UNS_NOT_FOUND;
+}
+
+struct uns_sat *uns_cdcl_start(struct uns_state *s, struct uns_order_answer *answer) {
     struct uns_sat *sat = UNS_NEW(s->pool, struct uns_sat, 1);
     sat->s = s;
     sat->pool = s->pool;
     sat->answer = answer;
     sat->increment = 1;
+    sat->most_learned = MOST_LEARNED;
+    sat->region = (struct uns_region){.patience = FIRST_PATIENCE, .lag = s->problem->lag};
     uns_graph_init(sat);
     uns_encode(sat);
     uns_completion_init(sat);
-    int found = search(sat);
-    if (found)
-        memcpy(order, sat->at_rank, (size_t)s->problem->events * sizeof *order);
-    return found;
+    return sat;
 }

@@ -45,12 +45,38 @@ static int32_t first_after(const struct uns_state *s, const struct uns_group *g,
     return low;
 }
 
+/* Where the group's writes of a value begin, in `by_value`, from an event on. */
+static int32_t first_of_value(const struct uns_state *s, const struct uns_group *g, uint64_t value,
+                              int32_t from) {
+    int32_t low = g->begin, high = g->end;
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2, write = s->by_value[middle];
+        uint64_t own = s->problem->value[write];
+        if (own < value || (own == value && write < from))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 static void push_choice(struct uns_state *s, int32_t write) {
     if (s->choice_count == s->choice_room) {
         s->choice_room = 2 * s->choice_room + 16;
         s->choices = uns_pool_resize(s->pool, s->choices, (size_t)s->choice_room, sizeof(int32_t));
     }
     s->choices[s->choice_count++] = write;
+    uns_pool_tick(s->pool);
+}
+
+/* The writes of the value that are known neither to precede the read nor to follow it. */
+static void push_open_choices(struct uns_state *s, const struct uns_group *g,
+                              const struct uns_span *span, uint64_t value) {
+    int32_t first = s->writes[span->low], last = s->writes[span->high - 1];
+    for (int32_t at = first_of_value(s, g, value, first);
+         at < g->end && s->by_value[at] <= last && s->problem->value[s->by_value[at]] == value;
+         at++)
+        push_choice(s, s->by_value[at]);
 }
 
 static int is_hidden(const struct uns_state *s, const struct uns_group *groups, int32_t count,
@@ -82,9 +108,8 @@ int32_t uns_choices(struct uns_state *s, int32_t read) {
         if (low > groups[i].begin && s->problem->value[s->writes[low - 1]] == value &&
             !is_hidden(s, groups, count, s->writes[low - 1]))
             push_choice(s, s->writes[low - 1]);
-        for (; low < s->spans[i].high; low++)
-            if (s->problem->value[s->writes[low]] == value)
-                push_choice(s, s->writes[low]);
+        if (low < s->spans[i].high)
+            push_open_choices(s, &groups[i], &s->spans[i], value);
     }
     if (!preceded && (!s->begun[cell] || s->initial[cell] == value))
         push_choice(s, UNS_INITIAL);

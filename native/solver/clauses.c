@@ -44,6 +44,7 @@ uint32_t uns_clause_new(struct uns_sat *sat, const lit *at, int32_t size, int le
 
 /* Literals that are already decided for good are left out. */
 void uns_clause_add(struct uns_sat *sat, const lit *at, int32_t size) {
+    uns_pool_tick(sat->pool);
     lit *kept = UNS_NEW(sat->pool, lit, size + 1);
     int32_t count = 0, holds = 0;
     for (int32_t i = 0; i < size; i++) {

@@ -22,6 +22,13 @@ void uns_closure_init(struct uns_pool *pool, struct uns_closure *closure,
 
 void uns_closure_add(struct uns_pool *pool, struct uns_closure *closure, int32_t source,
                      int32_t sink) {
+    for (int32_t i = closure->incoming[sink]; i >= 0; i = closure->edges.at[i].next) {
+        int32_t *other = &closure->edges.at[i].source;
+        if (closure->thread[*other] == closure->thread[source]) {
+            *other = *other < source ? source : *other;
+            return;
+        }
+    }
     struct uns_edge edge = {source, sink, closure->incoming[sink]};
     closure->incoming[sink] = (int32_t)closure->edges.count;
     UNS_PUSH(pool, closure->edges, edge);

@@ -28,6 +28,7 @@ struct uns_closure {
 
 void uns_closure_init(struct uns_pool *pool, struct uns_closure *closure,
                       const struct uns_order_problem *problem);
+/* Of each thread only the last source is kept: the thread's own order implies the others. */
 void uns_closure_add(struct uns_pool *pool, struct uns_closure *closure, int32_t source,
                      int32_t sink);
 /* Closes it; 0 if the edges go in circles. */

@@ -110,28 +110,32 @@ static int32_t choose(const struct uns_front *f, uint32_t tried) {
     return best;
 }
 
-static int search(struct uns_front *f) {
+static void try_choice(struct uns_front *f, struct uns_node *node, int32_t e) {
+    node->tried |= 1u << f->s->closure.thread[e];
+    do_event(f, e);
+    if (drain(f) && uns_front_is_new(f))
+        UNS_PUSH(f->s->pool, f->nodes, ((struct uns_node){f->done.count, 0}));
+}
+
+enum uns_search uns_front_search(struct uns_front *f, int64_t ticks, int32_t *order) {
     const struct uns_order_problem *p = f->s->problem;
-    int64_t budget = p->steps < 0 ? 2 * (int64_t)p->events + 20000 : p->steps;
-    drain(f);
-    UNS_PUSH(f->s->pool, f->nodes, ((struct uns_node){f->done.count, 0}));
     while (f->nodes.count && f->done.count < p->events) {
+        if (ticks-- <= 0)
+            return UNS_GOES_ON;
         struct uns_node *node = &f->nodes.at[f->nodes.count - 1];
         undo_events(f, node->done);
         int32_t e = choose(f, node->tried);
-        if (e < 0 || !budget--) {
-            if (budget < 0)
-                return 0;
+        if (e >= 0)
+            try_choice(f, node, e);
+        else
             f->nodes.count--;
-            continue;
-        }
-        node->tried |= 1u << f->s->closure.thread[e];
-        do_event(f, e);
-        if (drain(f) && uns_front_is_new(f))
-            UNS_PUSH(f->s->pool, f->nodes, ((struct uns_node){f->done.count, 0}));
         uns_pool_tick(f->s->pool);
     }
-    return f->done.count == p->events;
+    if (f->done.count < p->events)
+        return UNS_NOT_FOUND;
+    for (int32_t i = 0; i < p->events; i++)
+        order[i] = f->done.at[i].event;
+    return UNS_FOUND;
 }
 
 static int is_worth_it(const struct uns_state *s) {
@@ -139,14 +143,13 @@ static int is_worth_it(const struct uns_state *s) {
     return s->problem->threads <= MOST_THREADS && s->problem->steps && !few;
 }
 
-int uns_frontier(struct uns_state *s, int32_t *order) {
+struct uns_front *uns_front_start(struct uns_state *s) {
     if (!is_worth_it(s))
-        return 0;
-    struct uns_front f = {.s = s};
-    uns_front_init(&f);
-    int found = search(&f);
-    for (int32_t i = 0; found && i < s->problem->events; i++)
-        order[i] = f.done.at[i].event;
-    uns_front_free(&f);
-    return found;
+        return NULL;
+    struct uns_front *f = UNS_NEW(s->pool, struct uns_front, 1);
+    f->s = s;
+    uns_front_init(f);
+    drain(f);
+    UNS_PUSH(s->pool, f->nodes, ((struct uns_node){f->done.count, 0}));
+    return f;
 }

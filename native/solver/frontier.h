@@ -39,6 +39,5 @@ static inline uint64_t uns_front_mix(int32_t a, int32_t b) {
 }
 
 void uns_front_init(struct uns_front *f);
-void uns_front_free(struct uns_front *f);
 int uns_front_is_new(struct uns_front *f);
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "frontier.h"
 #include <string.h>
+#define MOST_SEEN (1 << 24) /* states, in 128 MiB */
 
 struct class_table {
     int64_t mask;
@@ -85,8 +86,10 @@ void uns_front_init(struct uns_front *f) {
 void uns_front_free(struct uns_front *f) {
     void *all[] = {f->class, f->left, f->memory,  f->heads,    f->following, f->next,
                    f->held,  f->lock, f->done.at, f->nodes.at, f->seen.at};
+    struct uns_pool *pool = f->s->pool;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        uns_pool_drop(f->s->pool, all[i]);
+        uns_pool_drop(pool, all[i]);
+    uns_pool_drop(pool, f);
 }
 
 static void seen_resize(struct uns_front *f) {
@@ -104,6 +107,16 @@ static void seen_resize(struct uns_front *f) {
     uns_pool_drop(f->s->pool, old);
 }
 
+/* Forgetting costs time only. */
+static void seen_make_room(struct uns_front *f) {
+    if (f->seen.room < MOST_SEEN) {
+        seen_resize(f);
+        return;
+    }
+    memset(f->seen.at, 0, (size_t)f->seen.room * sizeof *f->seen.at);
+    f->seen_count = 0;
+}
+
 /* Whether the search has not been in this state yet: it need not come twice. */
 int uns_front_is_new(struct uns_front *f) {
     uint64_t key = f->hash;
@@ -111,7 +124,7 @@ int uns_front_is_new(struct uns_front *f) {
         key ^= uns_front_mix(f->next[t], -2 - t);
     key |= !key;
     if (2 * f->seen_count >= f->seen.room)
-        seen_resize(f);
+        seen_make_room(f);
     int64_t at = (int64_t)(key & (uint64_t)(f->seen.room - 1));
     for (; f->seen.at[at]; at = (at + 1) & (f->seen.room - 1))
         if (f->seen.at[at] == key)

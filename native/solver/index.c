@@ -2,7 +2,9 @@
  *
  * Who writes which cell: counted and placed, since events come thread by thread.
  */
+#define _GNU_SOURCE
 #include "state.h"
+#include <stdlib.h>
 #include <string.h>
 
 static int32_t *ends_by_cell(struct uns_state *s) {
@@ -47,11 +49,32 @@ static void group_writes(struct uns_state *s, const int32_t *next) {
     s->spans = UNS_NEW(s->pool, struct uns_span, most + 1);
 }
 
+static int by_value_and_time(const void *a, const void *b, void *values) {
+    int32_t one = *(const int32_t *)a, other = *(const int32_t *)b;
+    const uint64_t *value = values;
+    if (value[one] != value[other])
+        return value[one] < value[other] ? -1 : 1;
+    return one < other ? -1 : one > other;
+}
+
+static void sort_by_value(struct uns_state *s) {
+    const struct uns_order_problem *p = s->problem;
+    s->by_value = UNS_NEW(s->pool, int32_t, p->events);
+    if (p->events)
+        memcpy(s->by_value, s->writes, (size_t)p->events * sizeof *s->writes);
+    for (int32_t i = 0; i < s->group_from[p->cells]; i++) {
+        const struct uns_group *g = &s->groups[i];
+        qsort_r(s->by_value + g->begin, (size_t)(g->end - g->begin), sizeof *s->by_value,
+                by_value_and_time, (void *)p->value);
+    }
+}
+
 void uns_index_init(struct uns_state *s) {
     const struct uns_order_problem *p = s->problem;
     int32_t *next = ends_by_cell(s);
     place_writes(s, next);
     group_writes(s, next);
+    sort_by_value(s);
     uns_pool_drop(s->pool, next);
     s->begun = UNS_NEW(s->pool, uint8_t, p->cells);
     s->initial = UNS_NEW(s->pool, uint64_t, p->cells);

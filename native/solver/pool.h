@@ -14,8 +14,9 @@ struct uns_block;
 struct uns_pool {
     struct uns_block *blocks;
     double deadline;
-    uint32_t ticks;
-    jmp_buf out; /* with an uns_order_status */
+    size_t bytes, most_bytes;
+    uint64_t ticks; /* the work done, about */
+    jmp_buf out;    /* with an uns_order_status */
 };
 
 double uns_pool_now(void);

@@ -50,6 +50,12 @@ struct uns_misread {
     int32_t read, option, other;
 };
 
+/* Where the search is in trouble (cdcl.c). */
+struct uns_region {
+    int64_t conflicts, patience, furthest;
+    int32_t low, high, lag;
+};
+
 struct uns_sat {
     struct uns_state *s;
     struct uns_pool *pool;
@@ -69,6 +75,8 @@ struct uns_sat {
     int64_t propagated, linked;
     UNS_ARRAY(uint32_t) arena;
     UNS_ARRAY(uint32_t) learned;
+    int64_t most_learned; /* then some are dropped */
+    struct uns_region region;
     UNS_ARRAY(lit) conflict, lemma;
     int32_t frozen; /* levels that are taken for granted (cdcl.c) */
     int wrong;      /* contradicted without any decision */

@@ -21,18 +21,40 @@ static int follows_all_choices(const struct uns_state *s, int32_t write) {
     return 1;
 }
 
-/* A write of another value that follows all choices follows the read, too. Looked for from the
- * writes on that are known to: those that follow all choices are the last ones before them. */
+/* The first write of the group that follows all choices, or `end`. Those that do are the last ones;
+ * with clocks they are few, so the steps grow from 1. */
+static int32_t first_following(const struct uns_state *s, int32_t begin, int32_t end) {
+    int32_t low = begin, high = end, step = 1;
+    while (high > low) {
+        int32_t at = step < high - begin ? high - step : begin;
+        if (!follows_all_choices(s, s->writes[at]))
+            low = at + 1;
+        else
+            high = at;
+        if (low > begin)
+            break;
+        step *= 2;
+    }
+    while (low < high) {
+        int32_t middle = low + (high - low) / 2;
+        if (follows_all_choices(s, s->writes[middle]))
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return high;
+}
+
+/* A write of another value that follows all choices follows the read, too. */
 static int before_later_writes(struct uns_state *s, int32_t read) {
     int32_t cell = s->problem->cell[read], added = 0;
     const struct uns_group *groups = uns_groups(s, cell);
     for (int32_t i = 0; i < uns_group_count(s, cell); i++) {
-        int32_t first = -1;
-        for (int32_t at = s->spans[i].high - 1;
-             at >= groups[i].begin && follows_all_choices(s, s->writes[at]); at--)
-            first = uns_differs(s, s->writes[at], read) ? s->writes[at] : first;
-        if (first >= 0)
-            added += add(s, read, first);
+        int32_t at = first_following(s, groups[i].begin, s->spans[i].high);
+        while (at < s->spans[i].high && !uns_differs(s, s->writes[at], read))
+            at++;
+        if (at < s->spans[i].high)
+            added += add(s, read, s->writes[at]);
     }
     return added;
 }

@@ -23,8 +23,9 @@ struct uns_order_problem {
     const int32_t *source, *sink;     /* known orders besides the threads' own */
     const double *guess;              /* when each event happened, about */
     double seconds;
-    int64_t steps; /* of the frontier search; negative: as many as seem worth it */
-    int32_t lag;   /* how many decisions stay open behind CDCL's front, at first */
+    uint64_t bytes; /* of memory, at most */
+    int64_t steps;  /* of the frontier search; negative: as many as seem worth it */
+    int32_t lag;    /* how many decisions stay open behind CDCL's front, at first */
 };
 
 enum uns_order_status { UNS_SOLVED, UNS_UNSATISFIABLE, UNS_OUT_OF_TIME, UNS_NO_MEMORY };

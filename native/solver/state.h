@@ -22,6 +22,7 @@ struct uns_state {
     const struct uns_order_problem *problem;
     struct uns_closure closure;
     int32_t *writes;     /* cell by cell, thread by thread */
+    int32_t *by_value;   /* the same, but each group's by value, then by time */
     int32_t *group_from; /* cells + 1 */
     struct uns_group *groups;
     uint8_t *begun; /* of each cell: its first value is known, or was found out */
@@ -59,7 +60,15 @@ int uns_saturate(struct uns_state *s, struct uns_order_answer *answer);
 /* merge.c */
 void uns_merge(struct uns_state *s, int32_t *order);
 
-/* frontier.c, cdcl.c */
-int uns_frontier(struct uns_state *s, int32_t *order);
-int uns_cdcl(struct uns_state *s, int32_t *order, struct uns_order_answer *answer);
+/* Two searches that take turns: each goes on where it stopped, for about so many ticks. */
+enum uns_search { UNS_GOES_ON, UNS_FOUND, UNS_NOT_FOUND };
+
+/* frontier.c: NULL if it is not worth it; its not finding anything proves nothing. */
+struct uns_front *uns_front_start(struct uns_state *s);
+enum uns_search uns_front_search(struct uns_front *f, int64_t ticks, int32_t *order);
+void uns_front_free(struct uns_front *f);
+
+/* cdcl.c */
+struct uns_sat *uns_cdcl_start(struct uns_state *s, struct uns_order_answer *answer);
+enum uns_search uns_cdcl_search(struct uns_sat *sat, int64_t ticks, int32_t *order);
 #endif

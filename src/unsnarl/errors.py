@@ -43,6 +43,11 @@ ERRORS: dict[str, str] = {
         "with stamps of the other. Nothing was kept. Seen on machines of several sockets with "
         "clocks of their own, and on virtual machines that were moved to another host."
     ),
+    "clocks-not-bound": (
+        "The kernel did not let the measuring threads run on cores that it had named before: they "
+        "were taken away meanwhile, or their numbers are beyond 1023. Nothing was kept. "
+        "`unsnarl clocks --no-pin` takes the threads wherever they run."
+    ),
     "clocks-unseen": (
         "The test loops ran out of time before messages had passed both ways between all cores: "
         "the machine is too busy, or threads that are not bound (`--no-pin`) never came to run "
@@ -201,6 +206,11 @@ ERRORS: dict[str, str] = {
     "replay-differs": (
         "The run was repeated with the stored schedule and did not fail as recorded, so there is "
         "no moment to stop at. `unsnarl replay` says where the program has changed."
+    ),
+    "solver-memory": (
+        "The search for an order needed more memory than it may have, which is half of the "
+        "machine's. This says nothing about whether there is an order. A shorter run, or clocks at "
+        "a finer level (`--level`), leave less to search for."
     ),
     "solver-missing": (
         "The order problem was to be solved by z3, which is not installed in this environment: "

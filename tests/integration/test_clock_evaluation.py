@@ -5,6 +5,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+from evaluation.clock_page import chart
+from evaluation.clocks import Window
+
+from unsnarl.reproduce.clocks import ClockRange
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHORT = ("--windows", "2", "--pause", "0", "--messages", "20000", "--patience", "0")
 
@@ -29,3 +34,11 @@ def test_the_page_has_both_tables_and_the_figure(tmp_path):
         assert any(line.startswith(row) for line in lines), row
     together = next(line for line in lines if line.startswith("| together |")).split("|")
     assert [cell.strip() for cell in together[-5:-1]] == ["-114", "112", "-116", "110"]
+
+
+def test_the_chart_has_a_line_for_each_window_from_end_to_end():
+    windows = [Window(0, -50, -50), Window(8, 50, 0), Window(16, 99, -50)]
+    lines = chart(windows, ClockRange(0, 1, -50, 50)).splitlines()
+    assert lines[2] == "      0 |*" + 29 * " " + "." + 30 * " " + "|"
+    assert lines[3] == "      8 |" + 30 * " " + "+" + 29 * " " + "o|"
+    assert lines[4] == "     16 |+" + 29 * " " + "." + 29 * " " + "o|"

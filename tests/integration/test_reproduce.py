@@ -19,9 +19,12 @@ from tests.integration.native_programs import build, run
 
 from unsnarl.campaigns import store as stores
 from unsnarl.model.record import Record
+from unsnarl.reproduce.clocks import machine, stored
 from unsnarl.reproduce.pres.base import ContradictionError
 from unsnarl.reproduce.pres.sketch import Sketch
 from unsnarl.runfile import RunFileError, read_run
+from unsnarl.runfile.amend import read_sections, write_sections
+from unsnarl.runfile.layout import Section
 from unsnarl.runfile.reader import parse_run
 
 ZOO = Path(__file__).parents[2] / "zoo"
@@ -239,6 +242,46 @@ def test_damaged_records_are_told(tmp_path):
     done = unsnarl(tmp_path, "reproduce", "--no-explain", "--tries", "2", word)
     assert done.returncode in (1, 2, 4), done.stderr
     assert "internal-error" not in done.stderr
+
+
+def displaced(sections, draw):
+    """Sections with one left out, or with the rows of one in another order or of its size."""
+    kind = draw.choice([kind for kind in sections if kind != Section.NOTES and sections[kind][1]])
+    size, data = sections[kind]
+    rows = [data[at : at + size] for at in range(0, len(data), size)]
+    changed = draw.choice([
+        None, [], draw.sample(rows, len(rows)), draw.choices(rows, k=len(rows) + 1), rows[:1],
+        [draw.randbytes(size) for _ in rows], [b"\xff" * size for _ in rows],
+    ])  # fmt: skip
+    kept = {other: some for other, some in sections.items() if other != kind}
+    return kept if changed is None else {**kept, kind: (size, b"".join(changed))}
+
+
+@pytest.mark.parametrize(("method", "options"), [("pres", ()), ("clap", ("--values",))])
+def test_sections_out_of_place_are_told_or_done_without(tmp_path, method, options):
+    word = record(tmp_path, python_bug(tmp_path, "weblech"), "--level", "access", *options)
+    path = run_file(tmp_path, word)
+    whole, draw = read_sections(path), random.Random(6)
+    for _ in range(6):
+        write_sections(path, displaced(whole, draw))
+        words = ("--with", method, "--no-explain", "--tries", "1", word)
+        done = unsnarl(tmp_path, "reproduce", *words)
+        assert done.returncode in (1, 2, 4), done.stderr
+        assert "internal-error" not in done.stderr
+        if done.returncode == 2:
+            assert "unsnarl: error: " in done.stderr
+
+
+def test_damaged_clocks_are_named_and_not_the_record(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    word = record(tmp_path, python_bug(tmp_path, "weblech"))
+    path = stored.path_for(machine.read())
+    path.parent.mkdir(parents=True)
+    path.write_text("{}")
+    done = unsnarl(tmp_path, "reproduce", word)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "[clocks-damaged]" in done.stderr and str(path) in done.stderr
+    assert "unsnarl clocks --again" in done.stderr
 
 
 def read_run_of(data):

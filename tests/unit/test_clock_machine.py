@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kernel says of the counters, and what is kept per boot."""
 
+import os
+
 import msgspec
 import pytest
 
@@ -50,6 +52,15 @@ def test_a_counter_without_a_needed_flag_is_refused_by_name(tmp_path, flag):
 
 def test_a_counter_that_the_kernel_has_given_up_is_refused(tmp_path):
     assert "does not trust it" in machine_with(tmp_path, sources="kvm-clock acpi_pm").refusal()
+
+
+def test_the_chip_of_each_core_is_read(tmp_path):
+    cores = sorted(os.sched_getaffinity(0))
+    for core in cores[1:]:
+        path = tmp_path / machine.CHIP.format(core)
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{core + 3}\n")
+    assert machine.read(tmp_path).chips == (0, *(core + 3 for core in cores[1:]))
 
 
 def test_without_proc_the_counter_is_refused(tmp_path):
@@ -113,6 +124,34 @@ def test_a_damaged_file_is_named(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(ValueError, match=path.name):
         stored.load(here, cache)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda kept: kept["ranges"][0].update(low=9, high=-9), "no range: 9 to -9"),
+        (lambda kept: kept["ranges"][0].update(high=1 << 80), "no range"),
+        (lambda kept: kept.update(frequency=0.0), "no clock: 0.0 Hz"),
+        (lambda kept: kept.update(margin=-5), "margin -5"),
+    ],
+)
+def test_a_file_whose_numbers_make_no_sense_is_damaged(tmp_path, change, reason):
+    here = machine_with(tmp_path / "root")
+    cache = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    path = stored.keep(clocks_of(here), here, cache)
+    kept = msgspec.json.decode(path.read_bytes())
+    change(kept)
+    path.write_bytes(msgspec.json.encode(kept))
+    with pytest.raises(ValueError, match=reason):
+        stored.load(here, cache)
+
+
+def test_a_cache_that_cannot_be_looked_into_is_told(tmp_path):
+    here = machine_with(tmp_path / "root")
+    with pytest.raises(ValueError, match="name too long"):
+        stored.load(here, {"XDG_CACHE_HOME": "/" + 300 * "x"})
+    (tmp_path / "file").write_text("")
+    assert stored.load(here, {"XDG_CACHE_HOME": str(tmp_path / "file")}) is None
 
 
 @pytest.mark.parametrize("boot", ["", "../../etc/passwd", "NOT AN ID"])

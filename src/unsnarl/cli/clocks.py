@@ -45,6 +45,11 @@ PATIENCE = 120.0
     metavar="SECONDS",
     help="In a virtual machine: how long to wait for its cores to come near each other.",
 )
+@click.option(
+    "--all-pairs",
+    is_flag=True,
+    help="Measure every pair of cores, also where there are more than 8.",
+)
 @click.option("--again", is_flag=True, help="Measure even if this boot's clocks are known.")
 @click.option("--root", type=click.Path(path_type=Path), default=Path("/"), hidden=True)
 @json_option()

@@ -3,20 +3,20 @@
 
 from __future__ import annotations
 
+import textwrap
 import time
 from collections.abc import Iterator, Sequence
 
 from unsnarl.reproduce.clocks import ClockRange, Clocks, TestRange
 
+WIDTH = 80
 MOST_TABLES = 6  # of pairs: a machine with 64 cores has 2016
 
 
 def text(clocks: Clocks, kept: bool) -> str:
     """All there is to say, with a newline at the end."""
-    return (
-        "\n".join([*_head(clocks, kept), *_answers(clocks), *_tables(clocks), *_foot(clocks)])
-        + "\n"
-    )
+    lines = [*_head(clocks, kept), *_answers(clocks), *_tables(clocks), *_foot(clocks)]
+    return "\n".join(lines) + "\n"
 
 
 def _head(clocks: Clocks, kept: bool) -> Iterator[str]:
@@ -33,16 +33,21 @@ def _head(clocks: Clocks, kept: bool) -> Iterator[str]:
 def _answers(clocks: Clocks) -> Iterator[str]:
     shown = sorted(clocks.ranges, key=lambda found: -found.width)
     for found in shown[:MOST_TABLES]:
-        yield (
+        yield from textwrap.wrap(
             f"core {found.second} is {found.low} to {found.high} {_unit(clocks)} ahead of core "
-            f"{found.first}: certain, {_ticks(clocks, found.width)} wide"
+            f"{found.first}: certain, {_ticks(clocks, found.width)} wide",
+            WIDTH,
+            subsequent_indent="  ",
         )
     if len(shown) > MOST_TABLES:
         yield f"... and {len(shown) - MOST_TABLES} pairs with narrower ranges (--json has all)"
+    yield "stamps of two cores prove an order only if they differ by more than that"
 
 
 def _tables(clocks: Clocks) -> Iterator[str]:
-    for found in sorted(clocks.ranges, key=lambda found: -found.width)[:MOST_TABLES]:
+    tested = {(row.first, row.second) for row in clocks.tests}
+    shown = [found for found in clocks.ranges if (found.first, found.second) in tested]
+    for found in sorted(shown, key=lambda found: -found.width)[:MOST_TABLES]:
         yield ""
         yield from _program_table(clocks, found)
         yield from _confidence_table(clocks, found)
@@ -52,21 +57,20 @@ def _program_table(clocks: Clocks, found: ClockRange) -> Iterator[str]:
     """Table IV."""
     rows = [t for t in clocks.tests if (t.first, t.second) == (found.first, found.second)]
     yield f"  cores {found.first} and {found.second}"
-    yield _row("test", "min", "max", "width", "runs")
+    yield _row("test (ReCBuLC)", "min", "max", "width", "runs")
     for row in rows:
-        told = f"   dropped: {row.dropped}" if row.dropped else ""
+        told = f"   not used: {row.dropped}" if row.dropped else ""
         yield _row(row.test, row.low, row.high, row.high - row.low, row.runs) + told
-    low, high = _together(rows, found)
+    low, high = _together(rows)
     yield _row("together", low, high, high - low, "")
-    if rows and (found.low, found.high) != (low - clocks.margin, high + clocks.margin):
-        yield _row("with earlier ones", found.low, found.high, found.width, "")
+    if (found.low, found.high) != (low - clocks.margin, high + clocks.margin):
+        yield _row("all that is known", found.low, found.high, found.width, "")
     else:
-        yield _row(f"margin of {clocks.margin}", found.low, found.high, found.width, "")
+        yield _row(f"and a step of {clocks.margin}", found.low, found.high, found.width, "")
 
 
-def _together(rows: Sequence[TestRange], found: ClockRange) -> tuple[int, int]:
-    low = max((row.low for row in rows), default=found.low)
-    return low, min((row.high for row in rows), default=found.high)
+def _together(rows: Sequence[TestRange]) -> tuple[int, int]:
+    return max(row.low for row in rows), min(row.high for row in rows)
 
 
 def _confidence_table(clocks: Clocks, found: ClockRange) -> Iterator[str]:
@@ -76,8 +80,8 @@ def _confidence_table(clocks: Clocks, found: ClockRange) -> Iterator[str]:
         return
     yield ""
     yield (
-        f"  estimate {rows[0].value:.1f}, by {rows[0].scheme} "
-        f"(N = {rows[0].n}, M = {rows[0].m}); proves nothing"
+        f"  a guess is {rows[0].value:.1f}, by {rows[0].scheme} "
+        f"(N = {rows[0].n}, M = {rows[0].m}); it proves nothing"
     )
     yield _row("confidence", "min", "max", "width", "")
     for row in rows:
@@ -88,12 +92,14 @@ def _confidence_table(clocks: Clocks, found: ClockRange) -> Iterator[str]:
 def _foot(clocks: Clocks) -> Iterator[str]:
     yield ""
     if clocks.virtual:
-        yield (
-            "this is a virtual machine, whose cores the host moves about: the middles of windows "
-            f"were up to {clocks.wobble} {_unit(clocks)} apart"
+        yield from textwrap.wrap(
+            "this is a virtual machine, and its host moves the cores: the middle of the range was "
+            f"seen to change by {clocks.wobble} {_unit(clocks)}",
+            WIDTH,
         )
-    yield from clocks.notes
-    yield "more observations can only make a range narrower: unsnarl clocks --again"
+    for note in clocks.notes:
+        yield from textwrap.wrap(note, WIDTH)
+    yield "to make the ranges narrower, measure more: unsnarl clocks --again"
 
 
 def _row(*cells: object) -> str:

@@ -69,7 +69,7 @@ def load(store: Store, number: int) -> Case:
         raise damaged(path, "it holds no events")
     try:
         clocks = _clocks(path, found.logs)
-    except (msgspec.MsgspecError, ValueError) as error:
+    except msgspec.MsgspecError as error:
         raise damaged(path, f"what it says of the clocks makes no sense: {error}") from None
     return Case(found.record, found.logs, clocks, found.run.counters["log_dropped"])
 
@@ -86,4 +86,8 @@ def _clocks(path: Path, record: Record) -> Clocks | None:
     uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
     if record.how.order == "global" or path.stat().st_mtime < time.time() - uptime:
         return None
-    return stored.load(machine.read())
+    try:
+        return stored.load(machine.read())
+    except ValueError as error:
+        hint = "measure them again: unsnarl clocks --again"
+        raise UsageError("clocks-damaged", f"what was kept cannot be read: {error}", hint) from None

@@ -6,8 +6,7 @@ On two cores the ping-pong's messages stand in for it; `statistics` says why the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,16 +24,21 @@ TRIGGER_RUNS = 2 * N * M
 
 
 def estimates(
-    machine: Machine, pinned: bool, source: Source, observed: Observed
+    pairs: Iterable[tuple[int, int]],
+    machine: Machine,
+    pinned: bool,
+    source: Source,
+    observed: Observed,
 ) -> Iterator[Estimate]:
-    """For every pair of cores an estimate with each of the confidence coefficients."""
-    for first, second in combinations(machine.cores, 2):
-        third = next((core for core in machine.cores if core not in (first, second)), None)
-        if third is not None and pinned:
-            sides = figure_6(first, second, third, source)
+    """For each of the pairs of cores an estimate with each of the confidence coefficients."""
+    messages = np.concatenate(observed.messages) if observed.messages else None
+    for first, second in pairs:
+        triggers = machine.triggers(first, second)
+        if triggers and pinned:
+            sides = figure_6(first, second, triggers, source)
             yield from told("figure 6", first, second, *sides)
-        elif observed.messages:
-            sides = differences(np.concatenate(observed.messages), first, second)
+        elif messages is not None:
+            sides = differences(messages, first, second)
             yield from told("messages", first, second, *map(_near, sides))
 
 
@@ -42,10 +46,20 @@ def _near(side: Numbers) -> Numbers:
     return statistics.near(side) if len(side) else side
 
 
-def figure_6(first: int, second: int, third: int, source: Source) -> tuple[Numbers, Numbers]:
-    """Both workers' differences, told apart by who was first (figure 7)."""
+def figure_6(
+    first: int, second: int, triggers: Sequence[int], source: Source
+) -> tuple[Numbers, Numbers]:
+    """Both workers' differences, told apart by who was first (figure 7).
+
+    A worker on the trigger's own chip hears of the flag sooner. So between chips the trigger is on
+    either of them, equally often and in turn (III.B.2): the delays of both are the same, on
+    average.
+    """
     reading = reading_for(Test.TRIGGER, source)
-    stamps = observe(Test.TRIGGER, reading, (first, second, third), TRIGGER_RUNS)
+    runs = TRIGGER_RUNS // len(triggers)
+    loops = [observe(Test.TRIGGER, reading, (first, second, one), runs) for one in triggers]
+    length = min(map(len, loops))
+    stamps = np.stack([loop[:length] for loop in loops], axis=1).ravel()
     between = stamps["second"] - stamps["first"]
     return statistics.split(between) if len(between) else (between, between)
 

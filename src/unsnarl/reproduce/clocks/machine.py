@@ -12,6 +12,7 @@ import msgspec
 
 CPUINFO = "proc/cpuinfo"
 BOOT = "proc/sys/kernel/random/boot_id"
+CHIP = "sys/devices/system/cpu/cpu{}/topology/physical_package_id"
 CLOCKSOURCES = "sys/devices/system/clocksource/clocksource0/available_clocksource"
 # x86-64: the same speed at all times, also in sleep states; and an instruction that names the core.
 NEEDED = {
@@ -31,6 +32,7 @@ class Machine(msgspec.Struct, frozen=True):
         boot: Its id of this start of the machine.
         suspended: Seconds that the machine has slept since.
         cores: Those that this process may use.
+        chips: The chip that each of them is on, as far as it is known.
     """
 
     architecture: str
@@ -39,11 +41,23 @@ class Machine(msgspec.Struct, frozen=True):
     boot: str
     suspended: float
     cores: tuple[int, ...]
+    chips: tuple[int, ...] = ()
 
     @property
     def virtual(self) -> bool:
         """Is it a virtual machine?"""
         return "hypervisor" in self.flags
+
+    def triggers(self, first: int, second: int) -> tuple[int, ...]:
+        """Where figure 6's third thread is to be: a core that is near the first, one that is near
+        the second, or one for both if they are on one chip (III.B.2)."""
+        others = [core for core in self.cores if core not in (first, second)]
+        chip = dict(zip(self.cores, self.chips, strict=False))
+        near = [
+            min(others, key=lambda core: chip.get(core) != chip.get(worker), default=None)
+            for worker in (first, second)
+        ]
+        return tuple(core for core in dict.fromkeys(near) if core is not None)
 
     def refusal(self) -> str:
         """Why the counters cannot be used; empty if they can."""
@@ -64,13 +78,15 @@ class Machine(msgspec.Struct, frozen=True):
 
 def read(root: Path = Path("/")) -> Machine:
     """The machine as its /proc and /sys, below `root`, describe it."""
+    cores = tuple(sorted(os.sched_getaffinity(0)))
     return Machine(
         architecture=platform.machine(),
         flags=_flags(_text(root / CPUINFO)),
         clocksources=tuple(_text(root / CLOCKSOURCES).split()),
         boot=_text(root / BOOT).strip(),
         suspended=max(0.0, round(_suspended(), 1)),
-        cores=tuple(sorted(os.sched_getaffinity(0))),
+        cores=cores,
+        chips=tuple(_chip(root, core) for core in cores),
     )
 
 
@@ -79,6 +95,11 @@ def _text(path: Path) -> str:
         return path.read_text("utf-8", "replace")
     except OSError:
         return ""
+
+
+def _chip(root: Path, core: int) -> int:
+    number = _text(root / CHIP.format(core)).strip()
+    return int(number) if number.isdecimal() else 0
 
 
 def _flags(cpuinfo: str) -> frozenset[str]:

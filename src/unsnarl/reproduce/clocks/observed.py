@@ -22,6 +22,7 @@ USELESS = 10  # times as wide as all tests together: such a test is dropped
 LUCKLESS = (
     3  # times as wide as the narrowest window; cores that are far apart make it twice as wide
 )
+MOST_MESSAGES = 4_000_000  # that are kept: about 100 MB
 MOST_SECONDS = 5.0  # for one loop: a partner that never comes must not hold us up
 
 
@@ -120,12 +121,13 @@ class Observed:
 
     Attributes:
         windows: The smallest gaps of each window.
-        messages: All stamps of the ping-pong, for estimates.
+        messages: The stamps of the ping-pong, for estimates, if they are wanted.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, messages: bool = True) -> None:
         self.windows: list[dict[tuple[int, int], int]] = []
         self.messages: list[NDArray[np.void]] = []
+        self._room = MOST_MESSAGES if messages else 0
         self._by_test: dict[Test, dict[tuple[int, int], int]] = {}
         self._runs: dict[tuple[Test, int, int], int] = {}
 
@@ -150,8 +152,9 @@ class Observed:
             both = (test, min(pair), max(pair))
             mine = (stamps["first_core"] == pair[0]) & (stamps["second_core"] == pair[1])
             self._runs[both] = self._runs.get(both, 0) + int(mine.sum())
-        if test is Test.PING_PONG:
+        if test is Test.PING_PONG and self._room > 0:
             self.messages.append(stamps)
+            self._room -= len(stamps)
 
     def gaps(self) -> dict[tuple[int, int], int]:
         """Of all windows together."""
@@ -172,13 +175,14 @@ class Observed:
 
     def tests(self) -> Iterator[TestRange]:
         """Table IV: what each test alone would say, over all windows."""
+        gaps = self.gaps()
         for test, first, second in sorted(self._runs):
             found = _range_of(self._by_test[test], first, second)
-            together = _range_of(self.gaps(), first, second)
+            together = _range_of(gaps, first, second)
             if found is None or together is None:
                 continue
             wide = found[1] - found[0] > USELESS * max(together[1] - together[0], 1)
-            why = "far wider than the others" if wide else ""
+            why = "too wide" if wide else ""
             runs = self._runs[test, first, second]
             yield TestRange(LABELS[test], first, second, *found, runs, why)
 

@@ -7,6 +7,7 @@ skew is less than the gap between the two. The smallest gap in each direction ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from typing import Any, Literal, NamedTuple
@@ -16,6 +17,7 @@ import msgspec
 from unsnarl.errors import ToolError
 
 Source = Literal["counter", "kernel"]
+MOST = 1 << 62  # ticks: sums of two stay below 64 bits
 Gaps = Mapping[tuple[int, int], int]  # (core of the first stamp, of the second) -> smallest gap
 
 
@@ -36,6 +38,10 @@ class ClockRange(msgspec.Struct, frozen=True):
     second: int
     low: int
     high: int
+
+    def __post_init__(self) -> None:
+        if not -MOST < self.low <= self.high < MOST:
+            raise ValueError(f"no range: {self.low} to {self.high}")
 
     @property
     def width(self) -> int:
@@ -133,6 +139,10 @@ class Clocks(msgspec.Struct, frozen=True, kw_only=True):
     estimates: tuple[Estimate, ...] = ()
     notes: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.frequency) and self.frequency > 0 <= self.margin):
+            raise ValueError(f"no clock: {self.frequency} Hz, margin {self.margin}")
+
     def range(self, first: int, second: int) -> ClockRange | None:
         """The range of two cores, in this order; None if they were not measured."""
         if first == second:
@@ -189,12 +199,10 @@ def hard_ranges(gaps: Gaps, margin: int = 0) -> tuple[ClockRange, ...]:
 
 
 def _range(first: int, second: int, bounds: Gaps) -> ClockRange:
-    found = ClockRange(first, second, -bounds[second, first], bounds[first, second])
-    if found.width < 0:
-        raise drift(
-            first, second, f"it was at least {found.low} and at most {found.high} ticks at once"
-        )
-    return found
+    low, high = -bounds[second, first], bounds[first, second]
+    if low > high:
+        raise drift(first, second, f"it was at least {low} and at most {high} ticks at once")
+    return ClockRange(first, second, low, high)
 
 
 def drift(first: int, second: int, how: str) -> ToolError:

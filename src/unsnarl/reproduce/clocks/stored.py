@@ -38,10 +38,12 @@ def load(machine: Machine, environ: Mapping[str, str] = os.environ) -> Clocks | 
         ValueError: The file is there and cannot be read.
     """
     path = path_for(machine, environ)
-    if path is None or not path.exists():
+    if path is None:
         return None
     try:
         clocks = msgspec.json.decode(path.read_bytes(), type=Clocks)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except (OSError, msgspec.MsgspecError) as error:
         raise ValueError(f"{path}: {error}") from None
     return clocks if holds(clocks, machine) else None
@@ -54,8 +56,12 @@ def holds(clocks: Clocks, machine: Machine) -> bool:
         and clocks.boot == machine.boot
         and abs(clocks.suspended - machine.suspended) < SAME_SLEEP
         and clocks.source == ("kernel" if machine.refusal() else "counter")
-        and all(clocks.range(*pair) for pair in combinations(machine.cores, 2))
+        and _pairs(clocks).issuperset(map(frozenset, combinations(machine.cores, 2)))
     )
+
+
+def _pairs(clocks: Clocks) -> set[frozenset[int]]:
+    return {frozenset((found.first, found.second)) for found in clocks.ranges}
 
 
 def keep(clocks: Clocks, machine: Machine, environ: Mapping[str, str] = os.environ) -> Path | None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unsnarl import _core
+from unsnarl.errors import ToolError
 from unsnarl.reproduce.orders.answer import Answer, Solved, TimedOut, Unsatisfiable
 from unsnarl.reproduce.orders.clocks import clock_orders, guesses
 from unsnarl.reproduce.orders.problem import (
@@ -40,18 +42,27 @@ class NativeSolver:
 
     `steps` limits the frontier search; by default it grows with the problem, 0 leaves it out.
     `lag` is how many of CDCL's decisions are kept open behind its front before it goes back for
-    the others. Neither changes an answer.
+    the others. Neither changes an answer. `memory` is how many bytes it may use.
     """
 
     name = "native"
 
-    def __init__(self, steps: int = -1, lag: int = 1000) -> None:
+    def __init__(self, steps: int = -1, lag: int = 1000, memory: int | None = None) -> None:
         self.steps, self.lag = steps, lag
+        self.memory = _half_of_all() if memory is None else memory
         self.effort = Effort()
 
     def solve(self, problem: OrderProblem, seconds: float) -> Answer:
-        """An order, the proof that there is none, or neither in the given time."""
-        answer = _core.solve_order(*_columns(problem), seconds, self.steps, self.lag)
+        """An order, the proof that there is none, or neither in the given time.
+
+        Raises:
+            ToolError: The memory was over first.
+        """
+        limits = seconds, self.steps, self.lag, self.memory
+        try:
+            answer = _core.solve_order(*_columns(problem), *limits)
+        except MemoryError:
+            raise _out_of_memory(self.memory) from None
         status, stage, event, order, effort = answer
         self.effort = Effort(*effort)
         if status == SOLVED:
@@ -59,6 +70,18 @@ class NativeSolver:
         if status == UNSATISFIABLE:
             return Unsatisfiable(() if event < 0 else (event,), by=STAGES[stage])
         return TimedOut(seconds)
+
+
+def _half_of_all() -> int:
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def _out_of_memory(most: int) -> ToolError:
+    return ToolError(
+        "solver-memory",
+        f"the search for an order needs more than {most >> 20} MiB of memory",
+        "record a shorter run, or at a finer level (--level), which leaves less to search for",
+    )
 
 
 def _columns(problem: OrderProblem) -> tuple[NDArray[Any], ...]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from unsnarl.reproduce.orders.problem import Kind, OrderProblem
@@ -35,7 +36,7 @@ class _Execution:
         self.ahead = problem.ahead.tolist()
         self.stamps: dict[tuple[int, int], int] = {}  # the latest of each thread on each core
         started = [self.objects[e] for e, kind in enumerate(self.kinds) if kind == Kind.START]
-        self.unstarted = {thread: started.count(thread) for thread in set(started)}
+        self.unstarted = Counter(started)
 
     def run(self, order: list[int]) -> None:
         if len(order) != len(self.kinds):
