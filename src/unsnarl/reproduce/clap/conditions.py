@@ -66,6 +66,7 @@ class Chooser:
         for event in encoded.problem.of(Kind.WRITE).tolist():
             self._writes[self._cells[event]].append(event)
         self._base = self._marked(strict)
+        self._names: set[str] = set()  # of the symbols on which conditions depend
         self._reads = self._relevant() if self._known else {}
         self.effort.reads = len(self._reads)
         self.effort.choices = sum(map(len, self._reads.values()))
@@ -102,14 +103,13 @@ class Chooser:
     def _relevant(self) -> dict[int, list[int]]:
         """The reads on whose symbols conditions depend, with their candidates."""
         by_symbol = {name: read for read, name in self._seen.symbols.items()}
-        facts = {symbol: text for text in self._seen.facts for symbol in symbols_in([text])}
         waiting = symbols_in(self._seen.conditions)
-        done: set[str] = set()
+        done = self._names
         found: dict[int, list[int]] = {}
         while waiting:
             name = waiting.pop()
             done.add(name)
-            texts = [facts[name]] if name in facts else []
+            texts = [self._seen.facts[name]] if name in self._seen.facts else []
             if name in by_symbol:
                 read = by_symbol[name]
                 found[read] = self._candidates(read)
@@ -119,21 +119,18 @@ class Chooser:
 
     def formula(self) -> str:
         """Conditions, facts and what each choice means, as SMT-LIB text."""
-        asserted = [*self._seen.conditions, *self._seen.facts]
-        names = symbols_in(asserted)
-        lines = []
+        facts = [(name, text) for name, text in self._seen.facts.items() if name in self._names]
+        asserted = [*self._seen.conditions, *(f"(= {name} {text})" for name, text in facts)]
+        declared = [f"(declare-const {name} Int)" for name in sorted(self._names)]
         for read, writes in self._reads.items():
-            names |= symbols_in([self._seen.symbols[read]])
+            symbol = self._seen.symbols[read]
             for write in writes:
-                text = self.text_of(read, write)
-                names |= symbols_in([text])
-                lines.append(f"(declare-const {choice_name(read, write)} Bool)")
-                symbol = self._seen.symbols[read]
-                asserted.append(f"(=> {choice_name(read, write)} (= {symbol} {text}))")
+                name, text = choice_name(read, write), self.text_of(read, write)
+                declared.append(f"(declare-const {name} Bool)")
+                asserted.append(f"(=> {name} (= {symbol} {text}))")
             any_of = " ".join(choice_name(read, write) for write in writes)
             asserted.append(f"(or {any_of} false)")
-        declared = [f"(declare-const {name} Int)" for name in sorted(names)]
-        return "\n".join([*declared, *lines, *(f"(assert {text})" for text in asserted)])
+        return "\n".join([*declared, *(f"(assert {text})" for text in asserted)])
 
     def _marked(self, strict: bool) -> OrderProblem:
         """The problem with numbers for what was no integer; nothing is known of the integers."""

@@ -16,7 +16,8 @@ from unsnarl.reproduce.clap.following import Follower, Left
 from unsnarl.reproduce.clap.solving import Attempt, Form
 from unsnarl.reproduce.methods import REPLAYS, Outcome
 from unsnarl.reproduce.orders import Solved, TimedOut
-from unsnarl.reproduce.pres.sketch import Sketch
+from unsnarl.reproduce.pres.candidates import Candidates
+from unsnarl.reproduce.pres.sketch import Sketch, sketch_of
 from unsnarl.reproduce.recorded import Case
 from unsnarl.runfile import SiteTable
 
@@ -70,6 +71,7 @@ class Clap:
         self._file = self._folder / "sketch"
         self._tries = 0
         self._flaky = 0
+        self._late = False  # whether the time was over before all was asked
         self._follower: Follower | None = None
 
     def run(self, most: int) -> Outcome:
@@ -77,11 +79,9 @@ class Clap:
         attempts: list[Attempt] = []
         for attempt in self._attempts():
             attempts.append(attempt)
-            if not isinstance(attempt.answer, Solved):
-                continue
-            for switch in self._switches():
+            for switch in self._switches() if isinstance(attempt.answer, Solved) else ():
                 if self._tries >= most:
-                    break
+                    return self._outcome(attempts, None)
                 trial = self._try(attempt, switch)
                 if trial is not None:
                     return self._outcome(attempts, trial)
@@ -101,23 +101,20 @@ class Clap:
             return
         case, trials = self._case, self._process.trials
         self._follower = Follower(case.record, trials, self._folder, case.run.seed)
-        yield from solving.by_branches(
-            case, self._follower, self._bases(), SECONDS, with_clocks=self._with_clocks
+        alone = {"strategy": "replay", "anchors": []}  # each thread alone, to its end
+        bases, candidates = [alone], None
+        if self._with_clocks:  # else as the stamps of locks and threads say
+            sketch = sketch_of(case)
+            bases.append(self._by_time(sketch))
+            candidates = Candidates(sketch, case)
+        self._late = yield from solving.by_branches(
+            case, self._follower, bases, candidates, SECONDS
         )
 
-    def _bases(self) -> list[dict[str, Any]]:
-        """Each thread alone, to its end; else as the stamps of locks and threads say."""
-        alone = {"strategy": "replay", "anchors": []}
-        if not self._with_clocks:
-            return [alone]
-        sketch = self._folder / "followed.sketch"
-        Sketch(self._case.record, self._case.clocks).write(sketch, [self._case.failing])
-        by_time = {
-            "strategy": "sketch",
-            "sketch": str(sketch),
-            "level": self._case.record.how.level,
-        }
-        return [alone, by_time]
+    def _by_time(self, sketch: Sketch) -> dict[str, Any]:
+        file = self._folder / "followed.sketch"
+        sketch.write(file, [self._case.failing])
+        return {"strategy": "sketch", "sketch": str(file), "level": sketch.level}
 
     def _try(self, attempt: Attempt, switch: Switch) -> Trial | None:
         assert isinstance(attempt.answer, Solved)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -25,6 +25,7 @@ from unsnarl.reproduce.orders import (
     solve_order,
 )
 from unsnarl.reproduce.orders.native import NativeSolver
+from unsnarl.reproduce.pres.candidates import Candidates
 from unsnarl.reproduce.recorded import Case
 
 Form = Literal["values", "branches"]
@@ -102,18 +103,39 @@ def by_branches(
     case: Case,
     follower: Follower,
     bases: Sequence[Plan],
+    candidates: Candidates | None,
     seconds: float,
-    *,
-    with_clocks: bool = True,
-) -> Iterator[Attempt]:
-    """Orders from branches: each run along them is a question, asked strictly and then less so."""
+) -> Generator[Attempt, None, bool]:
+    """Orders from branches: each run along them is a question, asked strictly and then less so.
+
+    Args:
+        candidates: What may be turned round in further runs; None: no stamps are to be used.
+
+    Returns:
+        Whether the time was over before all was asked.
+    """
     end = time.monotonic() + seconds
-    for along in follower.along(bases):
+    for along in _followed(case, follower, bases, candidates):
         for strict in (True, False):
             left = end - time.monotonic()
             if left <= 0:
-                return
-            yield from_branches(case, along, left, strict=strict, with_clocks=with_clocks)
+                return True
+            yield from_branches(
+                case, along, left, strict=strict, with_clocks=candidates is not None
+            )
+    return time.monotonic() > end
+
+
+def _followed(
+    case: Case, follower: Follower, bases: Sequence[Plan], candidates: Candidates | None
+) -> Iterator[Along]:
+    """Runs along the branches. Of those with turned accesses only what fails as recorded: if
+    objects and texts decide, they do so in the run itself. A run that hangs cannot be told."""
+    yield from follower.along(bases)
+    hung = case.run.label == "hang" or (case.run.failure and case.run.failure.kind == "deadlock")
+    for along in follower.turned(bases[-1], candidates) if candidates else ():
+        if hung or case.is_met_by(along.trial):
+            yield along
 
 
 def from_branches(
