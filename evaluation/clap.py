@@ -194,7 +194,7 @@ def proper(bug: Known) -> Iterator[Proper]:
             if along is None:
                 continue
             found = [
-                from_branches(case, along, SECONDS, strict=True, with_clocks=clocks)
+                from_branches(case, along, SECONDS, "strictly", with_clocks=clocks)
                 for clocks in (True, False)
             ]
             yield Proper(

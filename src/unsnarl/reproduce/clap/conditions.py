@@ -15,7 +15,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from unsnarl.reproduce.clap.encode import Encoded
 from unsnarl.reproduce.clap.pairs import Pairs
@@ -26,6 +26,7 @@ from unsnarl.reproduce.orders.smt import load_z3
 from unsnarl.reproduce.orders.solver import OrderSolver, solve_order
 
 Choice = dict[int, int]  # read -> write, or FIRST
+How = Literal["exactly", "strictly", "loosely"]
 
 
 @dataclass
@@ -51,11 +52,13 @@ class Chooser:
     """Solves one followed run.
 
     Args:
-        strict: What was no integer must be seen as the followed run saw it. An order that keeps to
-            this does what was recorded for certain; without it, the replay has to show it.
+        how: What must be seen as the followed run saw it. Strictly, all that is no integer: an
+            order that keeps to this does what was recorded for certain; loosely, nothing, and the
+            replay has to show it. Exactly, integers on which no condition depends, too: they may
+            be what a run failed of that was no branch (an index out of range).
     """
 
-    def __init__(self, encoded: Encoded, seen: Sightings, strict: bool) -> None:
+    def __init__(self, encoded: Encoded, seen: Sightings, how: How) -> None:
         self.effort = Effort()
         self.order: OrderProblem | None = None  # the one that was solved
         self._seen = seen
@@ -65,9 +68,13 @@ class Chooser:
         self._writes: dict[int, list[int]] = defaultdict(list)
         for event in encoded.problem.of(Kind.WRITE).tolist():
             self._writes[self._cells[event]].append(event)
-        self._base = self._marked(strict)
+        self._base = self._marked(how != "loosely")
         self._names: set[str] = set()  # of the symbols on which conditions depend
         self._reads = self._relevant() if self._known else {}
+        if how == "exactly":
+            self._base = self.with_choice(
+                {read: write for read, write in seen.seen.items() if read not in self._reads}
+            )
         self.effort.reads = len(self._reads)
         self.effort.choices = sum(map(len, self._reads.values()))
 

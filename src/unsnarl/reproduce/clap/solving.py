@@ -6,12 +6,13 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
 import msgspec
 
 from unsnarl.experiments.trials import Plan
-from unsnarl.reproduce.clap.conditions import Chooser
+from unsnarl.reproduce.clap.conditions import Chooser, How
 from unsnarl.reproduce.clap.encode import Encoded, encode, ticks
 from unsnarl.reproduce.clap.following import Along, Follower
 from unsnarl.reproduce.clap.histories import History, of_record, of_run
@@ -30,6 +31,8 @@ from unsnarl.reproduce.recorded import Case
 
 Form = Literal["values", "branches"]
 MOST_ASIDE = 20
+MOST_OTHERS = 8  # runs that did not fail, and are asked all the same
+HOWS: tuple[How, ...] = ("exactly", "strictly", "loosely")
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -106,7 +109,7 @@ def by_branches(
     candidates: Candidates | None,
     seconds: float,
 ) -> Generator[Attempt, None, bool]:
-    """Orders from branches: each run along them is a question, asked strictly and then less so.
+    """Orders from branches: each run along them is a question, asked ever less strictly.
 
     Args:
         candidates: What may be turned round in further runs; None: no stamps are to be used.
@@ -116,37 +119,40 @@ def by_branches(
     """
     end = time.monotonic() + seconds
     for along in _followed(case, follower, bases, candidates):
-        for strict in (True, False):
+        hows = HOWS if case.is_met_by(along.trial) else HOWS[1:]
+        for how in hows:
             left = end - time.monotonic()
             if left <= 0:
                 return True
-            yield from_branches(
-                case, along, left, strict=strict, with_clocks=candidates is not None
-            )
+            yield from_branches(case, along, left, how, with_clocks=candidates is not None)
     return time.monotonic() > end
 
 
 def _followed(
     case: Case, follower: Follower, bases: Sequence[Plan], candidates: Candidates | None
 ) -> Iterator[Along]:
-    """Runs along the branches. Of those with turned accesses only what fails as recorded: if
-    objects and texts decide, they do so in the run itself. A run that hangs cannot be told."""
-    yield from follower.along(bases)
-    hung = case.run.label == "hang" or (case.run.failure and case.run.failure.kind == "deadlock")
-    for along in follower.turned(bases[-1], candidates) if candidates else ():
-        if hung or case.is_met_by(along.trial):
+    """Runs along the branches, first those that fail as recorded: if what decides is no integer, it
+    does so in the run itself. Of a failure that is no way to end (a hang) this cannot be told."""
+    hangs = case.run.label == "hang" or (case.run.failure and case.run.failure.kind == "deadlock")
+    others: list[Along] = []
+    turned = follower.turned(bases[-1], candidates) if candidates else ()
+    for along in chain(follower.along(bases), turned):
+        if hangs or case.is_met_by(along.trial):
             yield along
+        elif len(others) < MOST_OTHERS:
+            others.append(along)
+    yield from others
 
 
 def from_branches(
-    case: Case, along: Along, seconds: float, *, strict: bool, with_clocks: bool = True
+    case: Case, along: Along, seconds: float, how: How, *, with_clocks: bool = True
 ) -> Attempt:
     """The order from one run along the branches."""
     began = time.monotonic()
     histories = of_run(along.run, case.record)
     clocks = ticks(histories, case.record.how, case.clocks) if with_clocks else None
-    encoded = encode(histories, clocks, in_turn=strict)
-    chooser = Chooser(encoded, sightings(encoded, histories, along), strict)
+    encoded = encode(histories, clocks, in_turn=how != "loosely")
+    chooser = Chooser(encoded, sightings(encoded, histories, along), how)
     answer = chooser.solve(NativeSolver(), seconds)
     effort = chooser.effort
     cost = Cost(

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import json
 import opcode
-import os
 import sys
 import types
 from typing import Any
@@ -33,8 +32,6 @@ _MAKES_BOOL = 16  # 3.13: bit of COMPARE_OP's argument
 _KEEPS = frozenset(n for name, n in opcode.opmap.items() if name.endswith("_OR_POP"))
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 _SIZED: tuple[type, ...] = (dict, set, frozenset, *SEQUENCES)
-
-_real_exit = os._exit
 
 
 class _Thread:
@@ -69,6 +66,7 @@ class _Following:
         self.guesses: dict[str, list[int]] = {}
         self.threads: dict[str, _Thread] = {}
         self.written: tuple[list[Any], object, object] | None = None
+        self.left: dict[str, Any] | None = None
 
     def thread(self, path: str) -> _Thread:
         if path not in self.threads:
@@ -89,7 +87,7 @@ def install(plan: dict[str, Any]) -> None:
     _core.set_branch_hook(_branch)
 
 
-def write(left: dict[str, Any] | None = None) -> None:
+def write() -> None:
     """At the end of the run: what it found, and where it left the recorded path."""
     if not _run.file:
         return
@@ -105,15 +103,7 @@ def write(left: dict[str, Any] | None = None) -> None:
         for path, one in _run.threads.items()
     }
     with open(_run.file, "w", encoding="utf-8") as stream:  # noqa: PTH123
-        json.dump({"threads": threads, "left": left}, stream)
-
-
-def _leave(thread: _Thread, site: int, reason: str) -> None:
-    """The recorded path cannot be followed: tell what was done so far, and end the run."""
-    with contextlib.suppress(BaseException):
-        write({"path": thread.path, "site": site, "branch": thread.at, "reason": reason})
-        _core.finish_run()
-    _real_exit(0)
+        json.dump({"threads": threads, "left": _run.left}, stream)
 
 
 def _access(  # noqa: PLR0917  called from C
@@ -196,7 +186,11 @@ def _put(obj: Any, key: Any, value: Symbolic) -> None:
 
 
 def _branch(site: int, path: str, asked: object, is_none: int) -> bool:
-    """Before a branch of the target: whether the thread's recorded path is at its end."""
+    """Before a branch of the target: whether the thread is to stay here for good.
+
+    Its recorded path is at its end, or cannot be followed: what the others do then tells what it
+    should have seen.
+    """
     thread = _run.thread(path)
     if thread.at >= len(thread.outcomes):
         return True
@@ -207,9 +201,15 @@ def _branch(site: int, path: str, asked: object, is_none: int) -> bool:
     else:
         taken = asked is None if is_none else _truth(asked)
         if taken != recorded:
-            _leave(thread, site, type(asked).__name__)
+            left = {"path": path, "site": site, "branch": thread.at, "reason": _reason(asked)}
+            _run.left = _run.left or left
+            return True
     thread.at += 1
     return False
+
+
+def _reason(asked: object) -> str:
+    return "int" if isinstance(asked, Symbolic) else type(asked).__name__
 
 
 def _truth(asked: object) -> bool:
