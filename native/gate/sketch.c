@@ -87,12 +87,13 @@ static void diverged(void) {
         uns_rt.counters[UNS_COUNT_DIVERGED_AT] = uns_gate.steps + 1;
 }
 
-/* A lock of a library's own thread is in no record: it was taken when the thread came by, which is
- * soon after its last event. Accesses that were not recorded may have been at any time. */
+/* A lock of a library's own is in no record: it was taken when the thread came by, which is soon
+ * after its last event. One of the program would be in the record if it had been taken. Accesses
+ * that were not recorded may have been at any time. */
 static int is_unseen_lock(const struct uns_thread *t) {
-    uint32_t op = UNS_POINT_OP(t->pending.point);
-    return (op == UNS_ACQUIRE || op == UNS_JOIN) && t->track->passed &&
-           !uns_sketch_knows(t, t->pending.point);
+    uint32_t point = t->pending.point, op = UNS_POINT_OP(point);
+    return !UNS_POINT_SITE(point) && (op == UNS_ACQUIRE || op == UNS_JOIN) && t->track->passed &&
+           !uns_sketch_knows(t, point);
 }
 
 static uint64_t due(const struct uns_thread *t) {

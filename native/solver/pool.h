@@ -13,7 +13,9 @@ struct uns_block;
 
 struct uns_pool {
     struct uns_block *blocks;
-    double deadline;
+    double deadline, asked; /* when somebody was asked last whether to stop */
+    int (*stop)(void *asker);
+    void *asker;
     uint32_t ticks;
     jmp_buf out; /* with an uns_order_status */
 };

@@ -25,7 +25,9 @@ static void stages(struct uns_state *s, int32_t *order, struct uns_order_answer 
 
 void uns_order_solve(const struct uns_order_problem *problem, int32_t *order,
                      struct uns_order_answer *answer) {
-    struct uns_pool pool = {.deadline = uns_pool_now() + problem->seconds};
+    struct uns_pool pool = {.deadline = uns_pool_now() + problem->seconds,
+                            .stop = problem->stop,
+                            .asker = problem->asker};
     struct uns_state state = {.pool = &pool, .problem = problem};
     memset(answer, 0, sizeof *answer);
     answer->event = -1;

@@ -319,6 +319,31 @@ def test_the_gate_keeps_to_a_sketch_under_any_strategy(tmp_path, strategy):
         assert again.file.counters["diverged"] == 0
 
 
+LOCKED = ORDERED.replace(
+    "static void set(int to) { last = to; }",
+    """static void set(int to) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    last = to;
+    pthread_mutex_unlock(&lock);
+}""",
+)
+
+
+def test_a_lock_that_was_not_taken_when_it_was_recorded_is_taken_last(tmp_path):
+    # As in a deadlock: what a thread waited for at the end is not in its log.
+    (tmp_path / "locked.c").write_text(LOCKED)
+    made = build(tmp_path, str(tmp_path / "locked.c"))
+    done = unsnarl(tmp_path, "record", "--level", "sync", "--json", "--", str(made))
+    campaign = json.loads(done.stdout)["campaign"]
+    found = reordered(read_run(run_file(tmp_path, f"{campaign}/1")).record, ("0.1", "0.2", "0.3"))
+    logs = list(found.threads)
+    logs[1] = msgspec.structs.replace(logs[1], events=logs[1].events[:1])
+    Sketch(Record(found.how, tuple(logs)), None).write(tmp_path / "sketch")
+    again = run(made, "sketch", 1, sketch=str(tmp_path / "sketch"), level="sync", switch="free")
+    assert again.output == "1\n"
+
+
 def test_an_order_that_cannot_be_is_given_up_and_counted(tmp_path):
     (tmp_path / "ordered.c").write_text(ORDERED)
     made = build(tmp_path, str(tmp_path / "ordered.c"), "--functions")

@@ -9,41 +9,51 @@ from hypothesis import strategies as st
 from tests.unit.test_pres import ENTER, clocks, record
 
 from unsnarl.model.site import Op
-from unsnarl.reproduce.pres.base import Times
+from unsnarl.reproduce.pres.base import FAR, LATE, Times
 from unsnarl.reproduce.pres.sketch import Sketch, direct_orders
 
 POINTS = (ENTER, 32 | Op.ACQUIRE)
-SLACK = 40
+STEP = 100  # ticks, so that some stamps fit between two moments
+SLACK = 40 * STEP
 
 
 @st.composite
 def runs(draw):
     """Threads with the true time of every event, and a record of them on two skewed clocks."""
-    low, high = sorted(draw(st.tuples(st.integers(-60, 60), st.integers(-60, 60))))
+    sides = st.integers(-60, 60)
+    low, high = (STEP * side for side in sorted(draw(st.tuples(sides, sides))))
     skew = draw(st.integers(low, high))
-    times = iter(draw(st.permutations([t * draw(st.integers(1, 25)) for t in range(1, 25)])))
-    threads, true = [], []
-    for _ in range(draw(st.integers(1, 4))):
-        moments = sorted({next(times) for _ in range(draw(st.integers(0, 6)))})
-        rows = []
-        for moment in moments:
+    times = iter(draw(st.lists(st.integers(1, 300), min_size=24, max_size=24, unique=True)))
+    true = [
+        sorted(STEP * next(times) for _ in range(draw(st.integers(0, 6))))
+        for _ in range(draw(st.integers(1, 4)))
+    ]
+    rows = {}
+    for thread, moments in enumerate(true):
+        for place, moment in enumerate(moments):
             core, point = draw(st.integers(0, 1)), draw(st.sampled_from(POINTS))
-            lie = 0 if point & 15 == Op.ACQUIRE else draw(st.integers(-SLACK, SLACK))
-            rows.append((moment + core * skew + lie + 1000, core, point))
-        threads.append(_rising(rows))
-        true.append([moment for moment, row in zip(moments, threads[-1], strict=True) if row])
+            off = 0 if point & 15 == Op.ACQUIRE else draw(st.integers(-SLACK, LATE))
+            exact = moment + core * skew + 100_000
+            rows[moment, thread, place] = [exact + off, core, point, exact]
+    for core in (0, 1):
+        _in_order([rows[key] for key in sorted(rows) if rows[key][1] == core])
+    threads = [
+        [tuple(rows[moment, thread, place][:3]) for place, moment in enumerate(moments)]
+        for thread, moments in enumerate(true)
+    ]
     return true, record(*threads, slack=SLACK), clocks(low, high)
 
 
-def _rising(rows):
-    """A core's clock never falls, so a lie cannot overtake the stamp before it."""
-    last = {}
-    found = []
-    for stamp, core, point in rows:
-        last[core] = max(stamp, last.get(core, stamp))
-        fenced = point & 15 == Op.ACQUIRE
-        found.append((stamp if fenced else last[core], core, point))
-    return found
+def _in_order(rows):
+    """The stamps of one core rise, whoever runs there: the kernel's switches are fences."""
+    fenced = FAR
+    for row in reversed(rows):
+        row[0] = min(row[0], fenced - STEP // 2)
+        if row[2] & 15 == Op.ACQUIRE:
+            fenced = row[0] = row[3]
+    last = 0
+    for row in rows:
+        row[0] = last = max(row[0], last + 1)
 
 
 def _reached(threads, edges):

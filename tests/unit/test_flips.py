@@ -50,6 +50,15 @@ def test_accesses_of_functions_that_overlapped_are_open():
     assert {"0.2:10", "0.2:11"} == {first for first, _, _ in told(run_of(*BOTH_ADD), known)}
 
 
+def test_accesses_beyond_the_record_have_a_worth_too():
+    # Thread 0.1 had not begun, and 0.2 did no more, when the record ended.
+    known = Sketch(record([(1, 0, ENTER)], [], [(2, 0, ENTER)], order="global"), None)
+    run = run_of(mark(2, 1), (2, WRITE, 11, CELL), (1, WRITE, 11, CELL))
+    worths = [one.worth for one in flips(Traced(run, known), "", 0.1)]
+    assert worths
+    assert all(0 < worth < 10 for worth in worths)
+
+
 def test_accesses_that_the_sketch_orders_are_not_turned_round():
     run = run_of(
         mark(1, 1), (1, READ, 10, CELL), (1, WRITE, 11, CELL), mark(1, 2),

@@ -49,9 +49,9 @@ class Traced:
         # Those that never came back are at the end of their threads.
         self.passed += [FAR_ON] * len(self.timeline.pending)
         self._number = {path: at for at, path in enumerate(sketch.paths)}
-        every = np.concatenate([np.zeros(0), *sketch.times])
-        # Of what has no event before or behind it, no more is known.
-        self._span = Window(every.min(), every.max()) if len(every) else Window(0.0, 0.0)
+        stamps = [own for own in sketch.times if len(own)]
+        self._begin = min((float(own[0]) for own in stamps), default=0.0)
+        self._end = max((float(own[-1]) for own in stamps), default=0.0)
         paths = [one.path for one in run.threads]
         self._left = self._last_of(left) or self._departure(trace, marks, paths)
         self.left = self._left[2] if self._left else len(self.passed)
@@ -119,12 +119,11 @@ class Traced:
         """Between which times of the record it happened."""
         place = self._place(event)
         if place is None:
-            return self._span
+            return Window(self._begin, self._end)
         thread, passed = place
         times = self._sketch.times[thread]
-        last = min(passed, len(times)) - 1
-        begin = float(times[last]) if last >= 0 else self._span.begin
-        end = float(times[passed]) if passed < len(times) else self._span.end
+        begin = float(times[min(passed, len(times)) - 1]) if passed and len(times) else self._begin
+        end = float(times[passed]) if passed < len(times) else self._end
         return Window(begin, begin if self.is_sketched(event) else end)
 
     def touches(self) -> Iterator[tuple[Event, int, bool]]:
