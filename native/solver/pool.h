@@ -12,10 +12,11 @@
 struct uns_block;
 
 struct uns_pool {
-    struct uns_block *blocks;
-    double deadline, asked; /* when somebody was asked last whether to stop */
-    int (*stop)(void *asker);
+    int (*stop)(void *asker); /* of the problem */
     void *asker;
+    double asked; /* when */
+    struct uns_block *blocks;
+    double deadline;
     uint32_t ticks;
     jmp_buf out; /* with an uns_order_status */
 };

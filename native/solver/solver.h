@@ -29,7 +29,13 @@ struct uns_order_problem {
     int32_t lag;   /* how many decisions stay open behind CDCL's front, at first */
 };
 
-enum uns_order_status { UNS_SOLVED, UNS_UNSATISFIABLE, UNS_OUT_OF_TIME, UNS_NO_MEMORY, UNS_STOPPED };
+enum uns_order_status {
+    UNS_SOLVED,
+    UNS_UNSATISFIABLE,
+    UNS_OUT_OF_TIME,
+    UNS_NO_MEMORY,
+    UNS_STOPPED
+};
 enum uns_order_stage { UNS_BY_SATURATION, UNS_BY_FRONTIER, UNS_BY_CDCL };
 
 struct uns_order_answer {

@@ -93,8 +93,8 @@ ERRORS: dict[str, str] = {
         "unsnarl itself is at fault. Please report the text shown, with the command."
     ),
     "interrupted": (
-        "The hunt was interrupted. All finished runs are stored; `unsnarl hunt --resume` goes on "
-        "from there."
+        "Ctrl-C. All finished runs are stored; `unsnarl hunt --resume` goes on from there. A record "
+        "that was being reproduced is as it was; a schedule that was found already is kept."
     ),
     "level-unavailable": (
         "What was asked for cannot be recorded of this program. A C or C++ program tells of its "

@@ -22,7 +22,7 @@ from unsnarl.reproduce.clap.pairs import Pairs
 from unsnarl.reproduce.clap.sightings import FIRST, Sightings, is_number, symbols_in
 from unsnarl.reproduce.orders import Answer, Kind, OrderProblem, Solved, TimedOut, Unsatisfiable
 from unsnarl.reproduce.orders.known import Known
-from unsnarl.reproduce.orders.smt import load_z3
+from unsnarl.reproduce.orders.smt import checked, load_z3
 from unsnarl.reproduce.orders.solver import OrderSolver, solve_order
 
 Choice = dict[int, int]  # read -> write, or FIRST
@@ -240,7 +240,7 @@ class _Loop:
     def _round(self) -> Answer | None:
         kept = {str(name): read for read, name in self._assumed()}
         self._solver.set("timeout", int(1000 * self._left) + 1)
-        status = self._solver.check([name for _, name in self._assumed()])
+        status = checked(self._solver, [name for _, name in self._assumed()])
         if status == self._z3.unsat:
             core = [kept[str(name)] for name in self._solver.unsat_core()]
             if not core:
