@@ -149,6 +149,8 @@ uint32_t uns_line_site(PyFrameObject *frame);
 /* sketch.c: the calling thread tells of the functions or lines that it comes to, if a run wants it.
  */
 void uns_hear_functions(void);
+/* replaced.c: the same, and watches whether the target takes that away. */
+void uns_hear(void);
 
 /* values.c: what an access of a recorded run finds, or is about to leave behind. */
 void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_record *access,

@@ -15,7 +15,7 @@ from unsnarl.campaigns.replays import Replays
 from unsnarl.campaigns.store import Store
 from unsnarl.cli import analysis
 from unsnarl.cli.progress import counting
-from unsnarl.cli.shared import code_changed, write_json
+from unsnarl.cli.shared import code_changed, hooks_replaced, write_json
 from unsnarl.errors import (
     EXIT_FAILURE_FOUND,
     EXIT_INCONCLUSIVE,
@@ -147,6 +147,7 @@ class Reproduction:
             "replays": {"failed": outcome.replayed, "runs": REPLAYS if outcome.trial else 0},
             "flaky": outcome.flaky,
             "dropped": case.dropped,
+            "replaced": case.replaced,
             **outcome.facts,
             "report": None if report is None else msgspec.Raw(json.encode(report)),
         }
@@ -157,6 +158,8 @@ class Reproduction:
         lines = [f"recorded (level {how.level}, order {how.order}): {case.run.signature}"]
         if case.dropped:
             lines.append(f"{case.dropped} events had no room in the record [log-dropped]")
+        if case.replaced:
+            lines.append(hooks_replaced(case.replaced, how.level))
         if outcome.flaky:
             lines.append(f"{outcome.flaky} of the schedules found failed sometimes, not always")
         if run is None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from unsnarl.errors import UsageError
@@ -22,6 +22,10 @@ from unsnarl.reproduce.recorded import Case
 from unsnarl.runfile import SiteTable
 
 SECONDS = 60.0  # of solving, all together
+HINT = (
+    "branches tell integers only; what else was read was searched for. To have it logged, record "
+    "with --level access --values"
+)
 
 
 def reproduce(case: Case, process: Again, tries: int, progress: Callable[[int], None]) -> Outcome:
@@ -79,7 +83,7 @@ class Clap:
         attempts: list[Attempt] = []
         for attempt in self._attempts():
             attempts.append(attempt)
-            for switch in self._switches() if isinstance(attempt.answer, Solved) else ():
+            for switch in self._switches() if attempt.is_solved else ():
                 if self._tries >= most:
                     return self._outcome(attempts, None)
                 trial = self._try(attempt, switch)
@@ -143,16 +147,24 @@ class Clap:
         plan = {**replaying(trial.run, self._case.run.seed), "switch": switch}
         return sum(map(self._case.is_met_by, self._process.trials.run([plan] * REPLAYS)))
 
-    def _outcome(self, attempts: list[Attempt], trial: Trial | None) -> Outcome:
-        solved = [one for one in attempts if isinstance(one.answer, Solved)]
-        last = next(reversed(solved or attempts), None)
-        left = self._follower.left if self._follower and not attempts else None
+    def _outcome(self, attempts: Sequence[Attempt], trial: Trial | None) -> Outcome:
+        last = next((one for one in reversed(attempts) if one.is_solved), None)
+        last = last or (attempts[-1] if attempts else None)
+        followed = self._follower
+        left = followed.left if followed and not attempts else None
+        facts = {
+            "form": self._form,
+            "ending": ending(attempts, found=trial is not None, late=self._late),
+            "solver": last.cost if last else None,
+            "followed": followed.runs if followed else 0,
+            "left": left,
+        }
         return Outcome(
             tries=self._tries,
             trial=trial,
             replayed=REPLAYS if trial else 0,
             flaky=self._flaky,
-            facts=_facts(self._form, attempts, trial) | ({"left": left} if left else {}),
+            facts=facts,
             lines=tuple(self._lines(last, trial, left)),
         )
 
@@ -160,12 +172,13 @@ class Clap:
         if left is not None:
             yield self._where(left)
         elif last is None:
-            yield (
-                "the program could not be run along the recorded branches; "
-                "record with --level access --values"
-            )
-        if last is not None:
-            yield from _solver_lines(self._form, last)
+            yield "the program could not be run along the recorded branches"
+        else:
+            yield from _solver_lines(self._form, last, found=trial is not None)
+        if trial is None and self._late:
+            yield f"the time for it, {SECONDS:.0f} s, was over [solver-time-out]"
+        if trial is None and self._form == "branches":
+            yield HINT
         if trial is not None and trial.plan["switch"] != self._case.run.switch:
             yield "it switches threads where this interpreter would not: free-threaded ones can"
 
@@ -174,38 +187,35 @@ class Clap:
         site = SiteTable.load(self._process.codes, root).site(left.site)
         return (
             f"thread {left.path} cannot be followed beyond {site.file}:{site.line} "
-            f"({site.function}): what decides there is no shared integer ({left.reason}); "
-            "record with --level access --values"
+            f"({site.function}): what decides there is no shared integer ({left.reason})"
         )
 
 
-def _facts(form: Form, attempts: list[Attempt], trial: Trial | None) -> dict[str, Any]:
-    last = attempts[-1] if attempts else None
-    if last is None:
-        return {"form": form, "ending": "not-followed"}
-    ending = "not-reproduced"
-    if trial is not None:
-        ending = "reproduced"
-    elif not any(isinstance(one.answer, Solved) for one in attempts):
-        timed_out = any(isinstance(one.answer, TimedOut) for one in attempts)
-        ending = "time-out" if timed_out else "unsatisfiable"
-    return {"form": form, "ending": ending, "solver": last.cost}
+def ending(attempts: Sequence[Attempt], *, found: bool, late: bool) -> str:
+    """In a word, for machines. That there is no order is said only if no question is open."""
+    if found:
+        return "reproduced"
+    if any(one.is_solved for one in attempts):
+        return "not-reproduced"
+    if late or any(isinstance(one.answer, TimedOut) for one in attempts):
+        return "time-out"
+    return "unsatisfiable" if attempts else "not-followed"
 
 
-def _solver_lines(form: Form, last: Attempt) -> Iterator[str]:
+def _solver_lines(form: Form, last: Attempt, *, found: bool) -> Iterator[str]:
     cost = last.cost
     seconds = f"{cost.seconds:.2f} s"
     what = f"{cost.accesses} shared accesses of {len(last.histories)} threads, from {form} alone"
     if isinstance(last.answer, TimedOut):
         yield f"the solver was not done with {what} after {seconds} [solver-time-out]"
-    elif not isinstance(last.answer, Solved):
+    elif not last.is_solved:
         yield f"there is no order of {what} [order-unsatisfiable]"
-        if form == "branches":
-            yield "what is no integer was seen otherwise; record with --level access --values"
-        else:
+        if form == "values":
             yield "the log, or what the clocks are taken for, is wrong"
     else:
         yield f"order of {what}: {seconds}"
+        if not found:
+            yield "a run in this order does not fail as recorded"
     if cost.choices:
         yield (
             f"{cost.reads} reads decide; program order and clocks removed {cost.pruned} of "

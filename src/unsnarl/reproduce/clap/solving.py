@@ -71,6 +71,11 @@ class Attempt:
     answer: Answer
     cost: Cost
 
+    @property
+    def is_solved(self) -> bool:
+        """Whether there is an order."""
+        return isinstance(self.answer, Solved)
+
 
 def by_values(
     case: Case, seconds: float, *, with_clocks: bool = True, by_time: bool = False

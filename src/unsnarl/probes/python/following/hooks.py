@@ -138,9 +138,9 @@ def _settle() -> None:
 
 def _mark(value: object, key: object) -> str:
     """Integers as text; of a container its size; of all else what or which object it is."""
-    kind = next((one for one in _SIZED if is_a(value, one)), None) if key is None else None
+    kind: Any = next((one for one in _SIZED if is_a(value, one)), None) if key is None else None
     if kind is not None:
-        return f"#{kind.__len__(value)}"  # type: ignore[attr-defined]  not the target's own
+        return f"#{kind.__len__(value)}"  # not by a `__len__` of the target's own
     if is_number(value):
         return text_of(value)  # type: ignore[arg-type]
     if value is MISSING:
