@@ -123,6 +123,7 @@ static inline uint64_t uns_element_cell(const PyObject *container, uint64_t key_
 }
 
 int uns_element(PyObject *container, PyObject *key, uint64_t *cell);
+int uns_hashes_quietly(PyObject *key);
 PyObject *uns_holder(Site *site, PyObject *object);
 void uns_created(PyObject *container);
 

@@ -17,7 +17,7 @@ static int is_plain(PyObject *key) {
 }
 
 /* Hashing must not run the target's code: only builtin keys have cells of their own. */
-static int hashes_quietly(PyObject *key) {
+int uns_hashes_quietly(PyObject *key) {
     if (is_plain(key))
         return 1;
     if (!PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) > 8)
@@ -48,7 +48,7 @@ static int element_by_index(PyObject *container, PyObject *key, uint64_t *cell) 
 int uns_element(PyObject *container, PyObject *key, uint64_t *cell) {
     if (!PyDict_Check(container))
         return PyLong_CheckExact(key) && element_by_index(container, key, cell);
-    if (!hashes_quietly(key))
+    if (!uns_hashes_quietly(key))
         return 0;
     uint64_t hash = uns_mix((uint64_t)PyObject_Hash(key) + 1);
     *cell = uns_element_cell(container, hash, hash >> 44);

@@ -55,8 +55,10 @@ static PyObject *attribute(PyObject *object, PyObject *name, int *known) {
 }
 
 static PyObject *element(PyObject *container, PyObject *key, int *known) {
-    if (PyDict_Check(container))
-        return Py_XNewRef(PyDict_GetItemWithError(container, key));
+    if (PyDict_Check(container)) {
+        *known = uns_hashes_quietly(key);
+        return *known ? Py_XNewRef(PyDict_GetItemWithError(container, key)) : NULL;
+    }
     Py_ssize_t index = PyLong_CheckExact(key) ? PyLong_AsSsize_t(key) : -1;
     *known = PyList_Check(container) && PyLong_CheckExact(key);
     if (*known && index < 0)

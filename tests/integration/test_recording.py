@@ -447,6 +447,38 @@ def test_branches_are_told_and_no_object_is_asked_twice(tmp_path):
     assert rounds == wanted
 
 
+HASHED = """\
+import threading
+
+class Key:
+    hashed = 0
+    def __hash__(self):
+        type(self).hashed += 1
+        return 1
+    def __eq__(self, other):
+        raise SystemExit("compared")
+
+key, table = Key(), {}
+def work():
+    table[key] = 1
+    table[key] += 1
+    del table[key]
+
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+assert Key.hashed == 4, Key.hashed
+"""
+
+
+def test_values_run_no_code_of_the_targets_keys(tmp_path):
+    (tmp_path / "hashed.py").write_text(HASHED)
+    answer, _ = recorded(
+        tmp_path, "--values", "--level", "access", "--", sys.executable, "hashed.py"
+    )
+    assert answer["record"]["label"] == "pass"
+
+
 def test_values_of_c(program):
     _, run = recorded(program.parent, "--values", "--level", "func", "--", program, "2")
     table = SiteTable.load(run.path.parents[1] / "codes.json", "/")

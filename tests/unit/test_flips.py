@@ -50,6 +50,21 @@ def test_accesses_of_functions_that_overlapped_are_open():
     assert {"0.2:10", "0.2:11"} == {first for first, _, _ in told(run_of(*BOTH_ADD), known)}
 
 
+def test_what_the_sketch_orders_does_not_drown_what_it_leaves_open(monkeypatch):
+    # In a loop that reads what was set before the threads began there are many of the former.
+    monkeypatch.setattr("unsnarl.reproduce.pres.flips.MOST_PAIRS", 1)
+    other = CELL + 1
+    known = Sketch(
+        record([], [(1, 0, ENTER), (3, 0, EXIT)], [(2, 0, ENTER), (4, 0, EXIT)], order="global"),
+        None,
+    )
+    run = run_of(
+        (1, WRITE, 9, other), mark(1, 1), mark(2, 1),
+        (1, WRITE, 11, CELL), (2, READ, 10, CELL), mark(1, 2), (2, READ, 12, other), mark(2, 2),
+    )  # fmt: skip
+    assert told(run, known) == [("0.2:10", "0.1:11", 11)]
+
+
 def test_accesses_beyond_the_record_have_a_worth_too():
     # Thread 0.1 had not begun, and 0.2 did no more, when the record ended.
     known = Sketch(record([(1, 0, ENTER)], [], [(2, 0, ENTER)], order="global"), None)

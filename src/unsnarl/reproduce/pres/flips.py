@@ -20,7 +20,7 @@ from unsnarl.model.site import Op
 from unsnarl.reproduce.pres.traced import Traced, Window
 
 SAMPLES = 16
-MOST_PAIRS = 20_000  # of a try, the latest
+MOST_PAIRS = 20_000  # of those that a try leaves open, the latest
 # What a pair is worth whatever the times say: clocks may be off, and so may be we.
 LEAST = 0.02
 INTRUSION = 2.0
@@ -53,11 +53,10 @@ def flips(traced: Traced, failing: str, blur: float) -> Iterator[Flip]:
         blur: How far times may be off.
     """
     pairs = dict.fromkeys([*traced.conflicts(), *_acquires(traced)])
+    left_open = [pair for pair in pairs if not traced.is_fixed(*pair)]
     visits, taken = _visits(traced), _taken(traced)
     total = len(traced.timeline.events) + 1
-    for first, second in list(pairs)[-MOST_PAIRS:]:
-        if traced.is_fixed(first, second):
-            continue
+    for first, second in left_open[-MOST_PAIRS:]:
         flipped = traced.timeline.flipped(first, second, _since(traced, taken, first, second))
         if not flipped.is_named:
             continue
