@@ -186,10 +186,11 @@ def test_no_more_questions_are_asked_than_can_be_tried(monkeypatch, tmp_path):
             asked.append(number)
             yield Attempt([], None, SOLVED, Cost(0, 0, 0.0, ""))
 
-    def tried(self, attempt, switch):
+    def tried(self, plan):
         self._tries += 1
 
     monkeypatch.setattr(Clap, "_attempts", attempts)
+    monkeypatch.setattr(Clap, "_plans", lambda self, attempt: [{}])
     monkeypatch.setattr(Clap, "_try", tried)
     how = SimpleNamespace(values=True, level="access")
     case = SimpleNamespace(record=SimpleNamespace(how=how), run=SimpleNamespace(switch="free"))

@@ -162,6 +162,8 @@ class RecordSession:
             lines.append(f"{kept.dropped} events had no room [log-dropped]")
         if kept.replaced:
             lines.append(hooks_replaced(kept.replaced, how.level))
+        if kept.record.label == "pass":
+            return lines
         return [*lines, f"  next: unsnarl reproduce {name}"]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from unsnarl.errors import UsageError
-from unsnarl.experiments.trials import Trial, replaying
+from unsnarl.experiments.trials import Plan, Trial, replaying
 from unsnarl.model.record import Recorded
 from unsnarl.model.run import Switch
 from unsnarl.reproduce.again import Again
@@ -22,10 +22,7 @@ from unsnarl.reproduce.recorded import Case
 from unsnarl.runfile import SiteTable
 
 SECONDS = 60.0  # of solving, all together
-HINT = (
-    "branches tell integers only; what else was read was searched for. To have it logged, record "
-    "with --level access --values"
-)
+HINT = "branches tell integers only; for all else record with --level access --values"
 
 
 def reproduce(case: Case, process: Again, tries: int, progress: Callable[[int], None]) -> Outcome:
@@ -83,10 +80,10 @@ class Clap:
         attempts: list[Attempt] = []
         for attempt in self._attempts():
             attempts.append(attempt)
-            for switch in self._switches() if attempt.is_solved else ():
+            for plan in self._plans(attempt):
                 if self._tries >= most:
                     return self._outcome(attempts, None)
-                trial = self._try(attempt, switch)
+                trial = self._try(plan)
                 if trial is not None:
                     return self._outcome(attempts, trial)
         return self._outcome(attempts, None)
@@ -120,17 +117,22 @@ class Clap:
         sketch.write(file, [self._case.failing])
         return {"strategy": "sketch", "sketch": str(file), "level": sketch.level}
 
-    def _try(self, attempt: Attempt, switch: Switch) -> Trial | None:
-        assert isinstance(attempt.answer, Solved)
-        order = attempt.answer.order.tolist()
-        schedule.write(self._file, attempt.histories, attempt.encoded, order, self._case.failing)
-        plan = {
-            "strategy": "sketch",
-            "sketch": str(self._file),
-            "level": "access",
-            "seed": self._case.run.seed,
-            "switch": switch,
-        }
+    def _plans(self, attempt: Attempt) -> Iterator[Plan]:
+        """What to try: the order; and what the followed run did, if it failed by itself."""
+        seed = self._case.run.seed
+        plans: list[dict[str, Any]] = []
+        if isinstance(attempt.answer, Solved):
+            order = attempt.answer.order.tolist()
+            failing = self._case.failing
+            schedule.write(self._file, attempt.histories, attempt.encoded, order, failing)
+            plans.append({"strategy": "sketch", "sketch": str(self._file), "level": "access"})
+        if attempt.run is not None:
+            plans.append(replaying(attempt.run, seed))
+        for plan in plans:
+            for switch in self._switches():
+                yield {**plan, "seed": seed, "switch": switch}
+
+    def _try(self, plan: Plan) -> Trial | None:
         (trial,) = self._process.trials.run([plan])
         self._tries += 1
         self._progress(self._tries)
@@ -213,13 +215,13 @@ def _solver_lines(form: Form, last: Attempt, *, found: bool) -> Iterator[str]:
         if form == "values":
             yield "the log, or what the clocks are taken for, is wrong"
     else:
-        yield f"order of {what}: {seconds}"
+        yield f"solved: an order of {what}, in {seconds}"
         if not found:
-            yield "a run in this order does not fail as recorded"
+            yield "but no run in an order that was found fails as recorded"
     if cost.choices:
         yield (
-            f"{cost.reads} reads decide; program order and clocks removed {cost.pruned} of "
-            f"{cost.pruned + cost.choices} writes that they may have seen"
+            f"{cost.reads} reads decide; of {cost.pruned + cost.choices} writes that they may have "
+            f"seen, program order and clocks exclude {cost.pruned}"
         )
     if cost.set_aside:
         yield f"{cost.set_aside} reads were set aside: nothing that was logged explains them"

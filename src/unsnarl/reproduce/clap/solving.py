@@ -28,6 +28,7 @@ from unsnarl.reproduce.orders import (
 from unsnarl.reproduce.orders.native import NativeSolver
 from unsnarl.reproduce.pres.candidates import Candidates
 from unsnarl.reproduce.recorded import Case
+from unsnarl.runfile import RunFile
 
 Form = Literal["values", "branches"]
 MOST_ASIDE = 20
@@ -64,12 +65,18 @@ class Cost(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """One question and its answer."""
+    """One question and its answer.
+
+    Attributes:
+        run: The followed run that it was about, if that failed as recorded by itself, and this is
+            the first question about it.
+    """
 
     histories: list[History]
     encoded: Encoded
     answer: Answer
     cost: Cost
+    run: RunFile | None = None
 
     @property
     def is_solved(self) -> bool:
@@ -172,7 +179,7 @@ def from_branches(
     )
     if chooser.order is not None:
         encoded = replace(encoded, problem=chooser.order)
-    return Attempt(histories, encoded, answer, cost)
+    return Attempt(histories, encoded, answer, cost, along.run if how == "exactly" else None)
 
 
 def _stage(answer: Answer) -> str:
