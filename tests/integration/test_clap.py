@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -126,6 +127,17 @@ thread = threading.Thread(target=look)
 thread.start()
 thread.join()
 """
+
+
+@pytest.mark.parametrize("method", ["pres", "clap"])
+def test_every_field_of_the_answer_is_documented(tmp_path, method):
+    word = record(tmp_path, python_bug(tmp_path, "weblech"), *BRANCHES)
+    done = unsnarl(tmp_path, "reproduce", "--with", method, "--no-explain", "--json", "--", word)
+    page = (ZOO.parent / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    common, by_pres, by_clap = page.split("\nBy ")
+    tables = common + (by_pres if method == "pres" else by_clap)
+    fields = re.findall(r"^\| `(\w+)` \|", tables, re.MULTILINE)
+    assert sorted(json.loads(done.stdout)) == sorted(fields)
 
 
 @pytest.mark.parametrize("how", [("--level", "access"), ("--level", "func", "--values")])
