@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +15,7 @@ from hypothesis import strategies as st
 from unsnarl.model.site import Op
 from unsnarl.reproduce.clap.conditions import Chooser
 from unsnarl.reproduce.clap.encode import encode
-from unsnarl.reproduce.clap.following import Along, Followed, Story
+from unsnarl.reproduce.clap.following import MOST_TURNS, Along, Followed, Follower, Story
 from unsnarl.reproduce.clap.histories import Did, History, Touched
 from unsnarl.reproduce.clap.method import Clap, ending
 from unsnarl.reproduce.clap.pairs import Pairs
@@ -174,8 +176,9 @@ UNSAT, LATE = Unsatisfiable(by="z3"), TimedOut(1.0)
 )
 def test_that_there_is_no_order_is_said_only_if_nothing_is_open(answers, late, word):
     attempts = [Attempt([], None, one, Cost(0, 0, 0.0, "")) for one in answers]
-    assert ending(attempts, found=False, late=late) == word
-    assert ending(attempts, found=True, late=late) == "reproduced"
+    assert ending(attempts, False, tries=0, late=late) == word
+    assert ending(attempts, False, tries=1, late=late) == "not-reproduced"
+    assert ending(attempts, True, tries=1, late=late) == "reproduced"
 
 
 def test_no_more_questions_are_asked_than_can_be_tried(monkeypatch, tmp_path):
@@ -202,3 +205,25 @@ def test_one_replay_that_passes_takes_back_what_was_found():
     found = Outcome(2, trial=object(), replayed=20, flaky=1, facts={"ending": "reproduced", "a": 1})
     taken = found.flaked()
     assert (taken.trial, taken.replayed, taken.flaky, taken.facts) == (None, 0, 2, {"a": 1})
+
+
+@pytest.mark.parametrize(("seconds", "runs"), [(-1.0, 0), (60.0, MOST_TURNS)])
+def test_no_run_is_made_when_the_time_is_over(tmp_path, seconds, runs):
+    """A target may take minutes for a run, and none of them need keep to the path."""
+    follower = Follower(SimpleNamespace(threads=()), StrayTrials(tmp_path), tmp_path, 1)
+    follower.until = time.monotonic() + seconds
+    candidates = SimpleNamespace(next=lambda: (), learn=lambda run, made, left: True)
+    assert list(follower.turned({}, candidates)) == []
+    assert follower.runs == runs
+
+
+class StrayTrials:
+    """Each run leaves the recorded path at once."""
+
+    def __init__(self, folder):
+        self._file = folder / "followed.json"
+
+    def run(self, plans):
+        left = {"path": "0", "site": 1, "branch": 0, "reason": "str"}
+        self._file.write_text(json.dumps({"threads": {}, "left": left}))
+        return [SimpleNamespace(run=None) for _ in plans]

@@ -14,13 +14,17 @@ branches tell early which of these runs go astray.
 
 from __future__ import annotations
 
+import math
+import random
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
 
-from unsnarl.experiments.trials import Plan, Trial, Trials
+from unsnarl.experiments.constraints import Constraint
+from unsnarl.experiments.trials import STRATEGIES, Plan, Trial, Trials
 from unsnarl.model.record import Record
 from unsnarl.reproduce.pres.candidates import Candidates
 from unsnarl.runfile import RunFile
@@ -107,6 +111,7 @@ class Follower:
     Attributes:
         runs: How many runs were made.
         left: Where the one that came farthest left the path.
+        until: When to make no more of them (time.monotonic).
     """
 
     def __init__(self, record: Record, trials: Trials, scratch: Path, seed: int) -> None:
@@ -117,6 +122,8 @@ class Follower:
         self.runs = 0
         self.left: Left | None = None
         self._farthest = -1
+        self._draw = random.Random(seed)
+        self.until = math.inf
 
     def along(self, bases: Sequence[Plan]) -> Iterator[Along]:
         """Runs that kept to the path, in several orders and with several guesses."""
@@ -126,24 +133,30 @@ class Follower:
                     yield Along(story, trial.run, trial)
 
     def turned(self, base: Plan, candidates: Candidates) -> Iterator[Along]:
-        """Further runs that kept to the path, in which racing accesses were turned round."""
-        made = candidates.next()
-        for _ in range(MOST_TURNS):
-            plan = {**base, "rules": [one.rule for one in made]}
+        """Further runs that kept to the path: racing accesses are turned round, and when there is
+        nothing left to turn round, chance decides what the base leaves open."""
+        plan: Plan = base
+        made: tuple[Constraint, ...] = ()
+        for number in range(MOST_TURNS):
+            if time.monotonic() > self.until:
+                return
             for story, trial in self._guessing(plan, FEW_GUESSES):
                 left = story.left.path if story.left else ""
                 is_new = candidates.learn(trial.run, made, left)
-                if is_new and made and story.left is None and trial.run is not None:
+                if is_new and number and story.left is None and trial.run is not None:
                     yield Along(story, trial.run, trial)
             made = candidates.next()
+            plan = {**base, "rules": [one.rule for one in made]}
             if not made:
-                return
+                chance = {"strategy": self._draw.choice(STRATEGIES)}
+                plan = {**base, **chance, "draw": self._draw.getrandbits(32)}
 
     def _guessing(self, base: Plan, most: int) -> Iterator[tuple[Story, Trial]]:
         """Runs of one order: where the path is left, what was guessed last is guessed otherwise."""
         guesses = Guesses()
         for _ in range(most):
-            found = self._once(base, guesses.asked())
+            in_time = time.monotonic() <= self.until
+            found = self._once(base, guesses.asked()) if in_time else None
             if found is None:
                 return
             story, _ = found

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from unsnarl.errors import UsageError
 from unsnarl.experiments.trials import Plan, Trial, replaying
-from unsnarl.model.record import Recorded
+from unsnarl.model.record import Record, Recorded
 from unsnarl.model.run import Switch
 from unsnarl.reproduce.again import Again
 from unsnarl.reproduce.clap import schedule, solving
@@ -103,13 +105,18 @@ class Clap:
         case, trials = self._case, self._process.trials
         self._follower = Follower(case.record, trials, self._folder, case.run.seed)
         alone = {"strategy": "replay", "anchors": []}  # each thread alone, to its end
-        bases, candidates = [alone], None
-        if self._with_clocks:  # else as the stamps of locks and threads say
-            sketch = sketch_of(case)
-            bases.append(self._by_time(sketch))
-            candidates = Candidates(sketch, case)
+        sketch = (
+            sketch_of(case) if self._with_clocks else Sketch(_without_events(case.record), None)
+        )
+        # ... else as the stamps of locks and threads say
+        bases = [alone, self._by_time(sketch)] if self._with_clocks else [alone]
         self._late = yield from solving.by_branches(
-            case, self._follower, bases, candidates, SECONDS
+            case,
+            self._follower,
+            bases,
+            Candidates(sketch, case),
+            SECONDS,
+            with_clocks=self._with_clocks,
         )
 
     def _by_time(self, sketch: Sketch) -> dict[str, Any]:
@@ -156,7 +163,7 @@ class Clap:
         left = followed.left if followed and not attempts else None
         facts = {
             "form": self._form,
-            "ending": ending(attempts, found=trial is not None, late=self._late),
+            "ending": ending(attempts, trial is not None, tries=self._tries, late=self._late),
             "solver": last.cost if last else None,
             "followed": followed.runs if followed else 0,
             "left": left,
@@ -193,11 +200,17 @@ class Clap:
         )
 
 
-def ending(attempts: Sequence[Attempt], *, found: bool, late: bool) -> str:
+def _without_events(record: Record) -> Record:
+    """Without all that is stamped: nothing is known of the order of its threads."""
+    threads = [msgspec.structs.replace(one, events=one.events[:0]) for one in record.threads]
+    return msgspec.structs.replace(record, threads=tuple(threads))
+
+
+def ending(attempts: Sequence[Attempt], found: bool, *, tries: int, late: bool) -> str:
     """In a word, for machines. That there is no order is said only if no question is open."""
     if found:
         return "reproduced"
-    if any(one.is_solved for one in attempts):
+    if tries or any(one.is_solved for one in attempts):
         return "not-reproduced"
     if late or any(isinstance(one.answer, TimedOut) for one in attempts):
         return "time-out"

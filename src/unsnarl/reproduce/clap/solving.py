@@ -118,36 +118,38 @@ def by_branches(
     case: Case,
     follower: Follower,
     bases: Sequence[Plan],
-    candidates: Candidates | None,
+    candidates: Candidates,
     seconds: float,
+    *,
+    with_clocks: bool = True,
 ) -> Generator[Attempt, None, bool]:
     """Orders from branches: each run along them is a question, asked ever less strictly.
 
     Args:
-        candidates: What may be turned round in further runs; None: no stamps are to be used.
+        candidates: What may be turned round in further runs.
 
     Returns:
         Whether the time was over before all was asked.
     """
-    end = time.monotonic() + seconds
+    follower.until = end = time.monotonic() + seconds
     for along in _followed(case, follower, bases, candidates):
         hows = HOWS if case.is_met_by(along.trial) else HOWS[1:]
         for how in hows:
             left = end - time.monotonic()
             if left <= 0:
                 return True
-            yield from_branches(case, along, left, how, with_clocks=candidates is not None)
+            yield from_branches(case, along, left, how, with_clocks=with_clocks)
     return time.monotonic() > end
 
 
 def _followed(
-    case: Case, follower: Follower, bases: Sequence[Plan], candidates: Candidates | None
+    case: Case, follower: Follower, bases: Sequence[Plan], candidates: Candidates
 ) -> Iterator[Along]:
     """Runs along the branches, first those that fail as recorded: if what decides is no integer, it
     does so in the run itself. Of a failure that is no way to end (a hang) this cannot be told."""
     hangs = case.run.label == "hang" or (case.run.failure and case.run.failure.kind == "deadlock")
     others: list[Along] = []
-    turned = follower.turned(bases[-1], candidates) if candidates else ()
+    turned = follower.turned(bases[-1], candidates)
     for along in chain(follower.along(bases), turned):
         if hangs or case.is_met_by(along.trial):
             yield along
