@@ -96,6 +96,7 @@ class Solver:
             cost.reads if cost else 0,
             cost.set_aside if cost else 0,
             time.monotonic() - began,
+            outcome.facts["followed"],
         )
 
 

@@ -184,6 +184,10 @@ class Clap:
             yield "the program could not be run along the recorded branches"
         else:
             yield from _solver_lines(self._form, last, found=trial is not None)
+        if self._follower is not None:
+            runs = self._follower.runs
+            was = "run was" if runs == 1 else "runs were"
+            yield f"{runs} {was} made along the recorded branches, to learn what was read"
         if trial is None and self._late:
             yield f"the time for it, {SECONDS:.0f} s, was over [solver-time-out]"
         if trial is None and self._form == "branches":
