@@ -24,7 +24,10 @@ from unsnarl.reproduce.recorded import Case
 from unsnarl.runfile import SiteTable
 
 SECONDS = 60.0  # of solving, all together
-HINT = "branches tell integers only; for all else record with --level access --values"
+HINTS: dict[Form, str] = {
+    "values": "--with pres searches instead, and needs no values",
+    "branches": "branches tell integers only; for all else record with --level access --values",
+}
 
 
 def reproduce(case: Case, process: Again, tries: int, progress: Callable[[int], None]) -> Outcome:
@@ -190,8 +193,8 @@ class Clap:
             yield f"{runs} {was} made along the recorded branches, to learn what was read"
         if trial is None and self._late:
             yield f"the time for it, {SECONDS:.0f} s, was over [solver-time-out]"
-        if trial is None and self._form == "branches":
-            yield HINT
+        if trial is None:
+            yield HINTS[self._form]
         if trial is not None and trial.plan["switch"] != self._case.run.switch:
             yield "it switches threads where this interpreter would not: free-threaded ones can"
 
