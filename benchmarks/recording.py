@@ -20,7 +20,7 @@ from benchmarks.figures import Figure
 from benchmarks.native import SIZES, Way
 from benchmarks.programs import APART, SOURCES, Build, Program, Workshop, workshop
 from benchmarks.subject import SubjectError
-from unsnarl.model.record import LEVELS
+from unsnarl.model.record import PRES_LEVELS
 from unsnarl.runfile import pieces
 
 NS_BAR = 14
@@ -120,13 +120,15 @@ def lateness(shop: Workshop) -> Iterator[Figure]:
 def sweep(
     shop: Workshop,
     rounds: int,
-    levels: Sequence[str] = LEVELS,
+    levels: Sequence[str] = PRES_LEVELS,
     threads: Sequence[int] = THREADS,
     kernels: Sequence[str] = KERNELS,
+    *,
+    orders: Sequence[str] = ORDERS,
     **more: Any,
 ) -> Times:
     """All ways in turn, cell by cell; `more` goes into every plan."""
-    ways = dict(_ways(shop, levels, more))
+    ways = dict(_ways(shop, levels, orders, more))
     times = Times()
     for kernel in kernels:
         for count in threads:
@@ -134,16 +136,18 @@ def sweep(
     return times
 
 
-def _ways(shop: Workshop, levels: Sequence[str], more: dict[str, Any]) -> Iterator[tuple[str, Way]]:
+def _ways(
+    shop: Workshop, levels: Sequence[str], orders: Sequence[str], more: dict[str, Any]
+) -> Iterator[tuple[str, Way]]:
     words = (*FLAGS, "-lm")
     paths = sorted(path for path in SOURCES.glob("*.c") if path.name not in _APART)
     yield PLAIN, Way(shop.program(Build("plain", "gcc"), "plainly", paths, *words))
-    tracked = shop.program(
-        Build("tracked", "gcc"), "recorded", paths, *words, "--functions", "--blocks"
-    )
+    loops = not {"loop", "funcloop"}.isdisjoint(levels)
+    name, told = ("looped", ("--loops",)) if loops else ("recorded", ("--functions", "--blocks"))
+    tracked = shop.program(Build("tracked", "gcc"), name, paths, *words, *told)
     yield IDLE, Way(tracked)
     for level in levels:
-        for order in ORDERS:
+        for order in orders:
             plan = {"strategy": "record", "level": level, "order": order, **more}
             yield way_name(level, order), Way(tracked, plan)
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
+import numpy as np
 
 from evaluation import clap_page
 from evaluation.clap_page import Bug, Proper, Row, Size
@@ -27,29 +28,41 @@ from evaluation.pres import TIMEOUT, Subject, subject
 from evaluation.truth import Bug as Known
 from evaluation.truth import load_zoo
 from unsnarl.experiments.trials import Trials
-from unsnarl.model.record import Recorded
+from unsnarl.model.record import Record, Recorded, ThreadLog
+from unsnarl.model.site import Op
 from unsnarl.reproduce.again import Again
 from unsnarl.reproduce.clap.encode import encode, ticks
 from unsnarl.reproduce.clap.following import Follower
-from unsnarl.reproduce.clap.histories import Did, History, of_record
+from unsnarl.reproduce.clap.histories import of_record
 from unsnarl.reproduce.clap.method import Clap
 from unsnarl.reproduce.clap.solving import explained, from_branches
 from unsnarl.reproduce.orders import OrderProblem, Solved
 from unsnarl.reproduce.recorded import Case
-from unsnarl.runfile import SiteTable
 
 PAGE = REPOSITORY / "docs" / "clap.md"
 VALUES = Recorded("access", values=True)
+# As ReCBuLC has it: one record for all levels, and every stamp is fenced (figure 2c).
+FUNCLOOP = Recorded("funcloop", values=True, fenced=True)
+# What is stamped at each level beside locks and threads.
+STAMPED = {
+    "FUNC": (Op.ENTER, Op.EXIT),
+    "LOOP": (Op.BLOCK,),
+    "FUNCLOOP": (Op.ENTER, Op.EXIT, Op.BLOCK),
+}
 BRANCHES = Recorded("sync", branches=True)
 TRIES = 40
 SECONDS = 20.0
 # The line of a program that says how much it does, and what it says for five sizes.
 SIZES = {
-    "racey": ("racey.c", "#define STEPS   10", [f"#define STEPS {n}" for n in (5, 10, 20, 40, 80)]),
+    "racey": (
+        "racey.c",
+        "#define STEPS   10",
+        [f"#define STEPS {n}" for n in (10, 20, 40, 80, 160)],
+    ),
     "cherokee": (
         "cherokee.c",
         "#define REQUESTS 4",
-        [f"#define REQUESTS {n}" for n in (4, 8, 16, 32, 64)],
+        [f"#define REQUESTS {n}" for n in (8, 16, 32, 64, 128)],
     ),
     "aget": ("aget.c", "#define PIECE    6", [f"#define PIECE {n}" for n in (12, 6, 4, 2, 1)]),
     "raytracer": (
@@ -118,12 +131,10 @@ def measure(bug: Known) -> Bug:
 def sizes(bug: Known) -> Iterator[Size]:
     """Figure 11 for one program."""
     for change in _changes(bug):
-        with subject(bug, change=change) as one:
-            case = Solver(one).case(VALUES)
-            if case is None:
-                continue
-            table = SiteTable.load(one.store.folder / "codes.json", one.store.description.root)
-            yield _size(bug.name, case, table)
+        with subject(bug, loops=True, change=change) as one:
+            case = Solver(one).case(FUNCLOOP)
+            if case is not None:
+                yield _size(bug.name, case)
 
 
 def _changes(bug: Known) -> list[Callable[[Path], None]]:
@@ -137,12 +148,10 @@ def _changes(bug: Known) -> list[Callable[[Path], None]]:
     return [partial(change, other) for other in others]
 
 
-def _size(name: str, case: Case, table: SiteTable) -> Size:
-    histories = of_record(case.record, case.clocks)
-    plain = _problem(histories, case, False)
+def _size(name: str, case: Case) -> Size:
+    plain = _problem(case.record, case, False)
     levels = {
-        level: _problem(list(stamped(histories, table, level)), case, True)
-        for level in clap_page.LEVELS
+        level: _problem(at_level(case.record, level), case, True) for level in clap_page.LEVELS
     }
     return Size(
         name,
@@ -155,29 +164,25 @@ def _size(name: str, case: Case, table: SiteTable) -> Size:
     )
 
 
-def _problem(histories: Sequence[History], case: Case, with_clocks: bool) -> OrderProblem:
-    clocks = ticks(histories, case.record.how, case.clocks) if with_clocks else None
+def _problem(record: Record, case: Case, with_clocks: bool) -> OrderProblem:
+    histories = of_record(record, case.clocks)
+    clocks = ticks(histories, record.how, case.clocks) if with_clocks else None
     problem, _, _ = explained(encode(histories, clocks).problem, SECONDS)
     return problem
 
 
-def stamped(histories: Sequence[History], table: SiteTable, level: str) -> Iterator[History]:
-    """With the stamps of a level only: locks and threads, and where functions change or loops go
-    back. Logs of accesses have no others, but these stand where ReCBuLC puts its own."""
-    for history in histories:
-        kept: list[Did] = []
-        last: Did | None = None
-        for did in history.events:
-            wanted = not did.is_access or (last is not None and _is_at(level, table, last, did))
-            kept.append(did if wanted else msgspec.structs.replace(did, stamp=0))
-            last = did if did.is_access else last
-        yield History(history.path, tuple(kept))
+def at_level(record: Record, level: str) -> Record:
+    """What FUNCLOOP has recorded, without the stamps that another level does not have."""
+    dropped = [op for op in STAMPED["FUNCLOOP"] if op not in STAMPED[level]]
+    return Record(record.how, tuple(_thinned(log, dropped) for log in record.threads))
 
 
-def _is_at(level: str, table: SiteTable, last: Did, did: Did) -> bool:
-    one, other = table.site(last.point >> 4), table.site(did.point >> 4)
-    same = (one.file, one.function) == (other.file, other.function)
-    return ("FUNC" in level and not same) or ("LOOP" in level and same and did.point <= last.point)
+def _thinned(log: ThreadLog, dropped: Sequence[Op]) -> ThreadLog:
+    kept = ~np.isin(log.events["point"] & 15, dropped)
+    before = np.concatenate(([0], np.cumsum(kept)))
+    values = log.values.copy()
+    values["position"] = before[values["position"]]
+    return msgspec.structs.replace(log, events=log.events[kept], values=values)
 
 
 def proper(bug: Known) -> Iterator[Proper]:

@@ -36,7 +36,7 @@ from unsnarl.campaigns.recording import Recording
 from unsnarl.campaigns.store import Store
 from unsnarl.cli.recording import SLACK_TICKS
 from unsnarl.experiments.trials import Trials
-from unsnarl.model.record import LEVELS, ORDERS, Level, Order, Record, Recorded, ThreadLog
+from unsnarl.model.record import ORDERS, PRES_LEVELS, Level, Order, Record, Recorded, ThreadLog
 from unsnarl.reproduce import recorded
 from unsnarl.reproduce.clocks import machine, stored
 from unsnarl.reproduce.pres.search import Search
@@ -86,7 +86,7 @@ class Subject:
 
     def record(self, how: Recorded, seed: int, noise: bool) -> tuple[recorded.Case, int] | None:
         """A failure recorded in this way, and the runs it took; None if none came."""
-        slack = SLACK_TICKS if how.order == "clocks" else 0
+        slack = SLACK_TICKS if how.order == "clocks" and not how.fenced else 0
         clocks = msgspec.to_builtins(self._clocks)
         how = msgspec.structs.replace(how, clocks=clocks, slack=slack)
         recording = Recording(
@@ -125,7 +125,7 @@ class Subject:
 
 def _kinds(repeats: int) -> Iterator[tuple[Level, Order, int]]:
     """What to record: what the bars speak of first, and several times."""
-    for level, order in sorted(product(LEVELS, ORDERS), key=lambda kind: kind not in BARS):
+    for level, order in sorted(product(PRES_LEVELS, ORDERS), key=lambda kind: kind not in BARS):
         often = repeats if (level, order) in BARS else 1
         yield from ((level, order, seed) for seed in range(1, often + 1))
 
@@ -167,16 +167,20 @@ def _numbered(record: Record, sketch: Sketch) -> Record:
 
 @contextmanager
 def subject(
-    bug: Known, branches: bool = False, change: Callable[[Path], None] = lambda folder: None
+    bug: Known,
+    branches: bool = False,
+    loops: bool = False,
+    change: Callable[[Path], None] = lambda folder: None,
 ) -> Iterator[Subject]:
     """A bug in a copy of its folder, built to tell of functions and blocks.
 
     Args:
         branches: With probes at branches.
+        loops: Built to tell of loops, too.
         change: What is done to the copy before it is built.
     """
-    built = {"UNSNARL_CC_FUNCTIONS": "1", "UNSNARL_CC_BLOCKS": "1"}
-    os.environ |= built
+    built = {"FUNCTIONS": True, "BLOCKS": True, "LOOPS": loops}
+    os.environ |= {f"UNSNARL_CC_{name}": str(int(wanted)) for name, wanted in built.items()}
     with copy_of(Path(bug.folder), change) as folder:
         found = target.parse(tuple(bug.command), folder)
         settings = config.load(config.find_root(folder), os.environ, {})
@@ -191,7 +195,7 @@ def subject(
         before = Path.cwd()
         os.chdir(folder)
         try:
-            with Engine(found, store.folder, 2, (), branches) as engine:
+            with Engine(found, store.folder, 2, branches=branches, loops=loops) as engine:
                 yield Subject(bug, folder, store, engine)
         finally:
             os.chdir(before)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from evaluation import markdown
 from evaluation.bars import Bar
 from evaluation.pres_results import PAPER, PAPER_UNORDERED, Bug, Measured, Reproduced
-from unsnarl.model.record import LEVELS, Level, Order
+from unsnarl.model.record import PRES_LEVELS, Level, Order
 
 NAMES = {"sync": "SYNC", "func": "FUNC", "block": "BB", "access": "RW"}
 NOT = "not"
@@ -56,7 +56,7 @@ def line(bug: Bug) -> str:
     parts = [
         f"{NAMES[level]} {_tries(bug.of(level, 'global')) or '-'}"
         f"/{_tries(bug.of(level, 'clocks')) or '-'}"
-        for level in LEVELS
+        for level in PRES_LEVELS
     ]
     how = "" if bug.alone else " (noise)"
     return f"{bug.language:6} {bug.name}{how}: " + ", ".join(parts)
@@ -116,9 +116,9 @@ def _kinds(bug: Bug) -> set[tuple[str, str]]:
 def _tries_table(found: Measured, language: str) -> str:
     python = language == "python"
     bugs = [b for b in found.bugs if (b.language == "python") == python and b.records]
-    heads = [f"{NAMES[level]} {kind}" for level in LEVELS for kind in ("impl", "tc")]
+    heads = [f"{NAMES[level]} {kind}" for level in PRES_LEVELS for kind in ("impl", "tc")]
     rows = [
-        [bug.name, *(_tries(bug.of(lv, od)) for lv in LEVELS for od in ("global", "clocks"))]
+        [bug.name, *(_tries(bug.of(lv, od)) for lv in PRES_LEVELS for od in ("global", "clocks"))]
         for bug in bugs
     ]
     return markdown.table(("Python" if python else "C, C++", *heads), rows) if bugs else ""
@@ -137,7 +137,7 @@ def _percent(share: float | None) -> str | None:
 def _unordered_table(found: Measured) -> str:
     rows = []
     for name, python in (("C, C++", False), ("Python", True)):
-        for level in LEVELS:
+        for level in PRES_LEVELS:
             some = [
                 row
                 for bug in found.bugs
@@ -159,18 +159,20 @@ def _paper_table(found: Measured) -> str:
         if name not in ours:
             continue
         cells: list[object] = [name]
-        for level, (impl, tc) in zip(LEVELS, theirs, strict=True):
+        for level, (impl, tc) in zip(PRES_LEVELS, theirs, strict=True):
             mine = [_tries(ours[name].of(level, order)) for order in ("global", "clocks")]
             cells.append("/".join(word or "–" for word in mine))
             cells.append(f"{impl or '–'}/{tc or '–'}")
-        for level, paper in zip(LEVELS, PAPER_UNORDERED[name], strict=True):
+        for level, paper in zip(PRES_LEVELS, PAPER_UNORDERED[name], strict=True):
             some = ours[name].of(level, "clocks")
             total, clocks = _share_of(some, "total"), _share_of(some, "clocks")
             more = "–" if total is None or clocks is None else f"{clocks - total:.1f}"
             cells.append(f"{more} ({paper:g})")
         rows.append(cells)
-    heads = ["", *(f"{NAMES[lv]}{who}" for lv in LEVELS for who in ("", ", paper"))]
-    return markdown.table([*heads, *(f"UO {NAMES[lv]}" for lv in LEVELS)], rows) if rows else ""
+    heads = ["", *(f"{NAMES[lv]}{who}" for lv in PRES_LEVELS for who in ("", ", paper"))]
+    return (
+        markdown.table([*heads, *(f"UO {NAMES[lv]}" for lv in PRES_LEVELS)], rows) if rows else ""
+    )
 
 
 INTRODUCTION = """\

@@ -19,10 +19,17 @@ from benchmarks.programs import workshop
 from benchmarks.recording import IDLE, KERNELS, ORDERS, THREADS, Times, way_name
 
 from evaluation.markdown import sections, table
-from unsnarl.model.record import LEVELS
+from unsnarl.model.record import CLAP_LEVELS, PRES_LEVELS
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "recording.md"
-PAPER_LEVELS = {"sync": "SYNC", "func": "FUNC", "block": "BB", "access": "RW"}
+PAPER_LEVELS = {
+    "sync": "SYNC",
+    "func": "FUNC",
+    "loop": "LOOP",
+    "funcloop": "FUNCLOOP",
+    "block": "BB",
+    "access": "RW",
+}
 # Of the text of section V.A: mean overheads of PRES-impl and PRES-tc over native time.
 PAPER_MEANS = {"func": (320.63, 133.48), "block": (1730.05, 688.34)}
 # Of section V.B: time of CLAP-tc in parts of CLAP-impl's, at all levels of all programs.
@@ -34,14 +41,17 @@ def main() -> None:
     """Measure and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--page", type=Path, default=PAGE, help="where to write the page")
     options = parser.parse_args()
     start = time.monotonic()
     with workshop() as shop:
         events = [figure.row()[:2] for figure in recording.events(shop, options.rounds)]
         pres = recording.sweep(shop, options.rounds)
-        clap = recording.sweep(shop, options.rounds, ("sync", "func", "block"), (2,), values=1)
+        clap = recording.sweep(
+            shop, options.rounds, ("sync", *CLAP_LEVELS), (2,), orders=("clocks",), values=1
+        )
     text = page(events, pres, clap, time.monotonic() - start)
-    PAGE.write_text(text)
+    options.page.write_text(text)
     print(text)
 
 
@@ -70,29 +80,33 @@ def page(events: Sequence[Sequence[str]], pres: Times, clap: Times, seconds: flo
         "With more threads than cores (here all but 2) threads wait for a core, not for the lock "
         "that orders PRES-impl's events: the paper's growth needs its 24 cores.",
         table(("kernel", "level", "system", *map(str, THREADS)), _figure_10(pres)),
-        "## Figure 12: values and clocks (CLAP)",
-        "CLAP-impl logs what a thread needs to be followed alone, CLAP-tc clocks as well. Here the "
-        "values of accesses are logged (`--values`), at SYNC (for CLAP-impl), FUNC and BB; in "
-        f"parts of the first. The paper's programs need {PAPER_CLAP[0]} to {PAPER_CLAP[1]}, most "
-        "less than 1.1. It logs branches, which cost less than values: clocks weigh more there.",
-        table(("kernel", "SYNC of plain", "FUNC of SYNC", "BB of SYNC"), _figure_12(clap)),
+        "## Figure 12: paths and clocks (CLAP)",
+        "CLAP-impl logs what a thread needs to be followed alone, CLAP-tc clocks as well, where "
+        "functions are entered and left (FUNC), where loops go back (LOOP; the paper's also where "
+        "they begin and end), or both. Here the values of accesses are logged (`--values`), for "
+        "CLAP-impl with locks and threads only; in parts of that, 2 threads. The paper's programs "
+        f"need {PAPER_CLAP[0]} to {PAPER_CLAP[1]}, most less than 1.1. It logs branches, which "
+        "cost less than values: clocks weigh more there.",
+        table(_head_12(), _figure_12(clap)),
     )
 
 
 def _head() -> tuple[str, ...]:
-    names = [f"{PAPER_LEVELS[level]} {SYSTEMS[order][5:]}" for level in LEVELS for order in ORDERS]
+    names = [
+        f"{PAPER_LEVELS[level]} {SYSTEMS[order][5:]}" for level in PRES_LEVELS for order in ORDERS
+    ]
     return ("kernel", IDLE, *names)
 
 
 def _figure_9(times: Times) -> Iterator[Sequence[object]]:
-    ways = [IDLE, *(way_name(level, order) for level in LEVELS for order in ORDERS)]
+    ways = [IDLE, *(way_name(level, order) for level in PRES_LEVELS for order in ORDERS)]
     for kernel in KERNELS:
         yield (kernel, *(times.normalised(kernel, 2, way) for way in ways))
     means = [statistics.mean(times.normalised(k, 2, way) for k in KERNELS) for way in ways]
     yield ("mean", *means)
     paper = [
         1 + PAPER_MEANS[level][order == "clocks"] / 100 if level in PAPER_MEANS else None
-        for level in LEVELS
+        for level in PRES_LEVELS
         for order in ORDERS
     ]
     yield ("the paper's mean", None, *paper)
@@ -107,12 +121,12 @@ def _shares(times: Times) -> Iterator[str]:
         (
             kernel,
             base,
-            *(times.share(kernel, 2, level, base) for level in LEVELS),
+            *(times.share(kernel, 2, level, base) for level in PRES_LEVELS),
         )
         for kernel in KERNELS
         for base in (recording.PLAIN, IDLE)
     ]
-    yield table(("kernel", "overhead over", *(PAPER_LEVELS[level] for level in LEVELS)), rows)
+    yield table(("kernel", "overhead over", *(PAPER_LEVELS[level] for level in PRES_LEVELS)), rows)
 
 
 def _figure_10(times: Times) -> Iterator[Sequence[object]]:
@@ -124,13 +138,20 @@ def _figure_10(times: Times) -> Iterator[Sequence[object]]:
                 yield (kernel, PAPER_LEVELS[level], SYSTEMS[order], *found)
 
 
+def _head_12() -> tuple[str, ...]:
+    return (
+        "kernel",
+        "CLAP-impl of plain",
+        *(f"CLAP-tc {PAPER_LEVELS[one]}" for one in CLAP_LEVELS),
+    )
+
+
 def _figure_12(times: Times) -> Iterator[Sequence[object]]:
+    impl = way_name("sync", "clocks")
     for kernel in KERNELS:
-        base = times.found[kernel, 2][way_name("sync", "clocks")]
-        parts = (
-            times.found[kernel, 2][way_name(level, "clocks")] / base for level in ("func", "block")
-        )
-        yield (kernel, times.normalised(kernel, 2, way_name("sync", "clocks")), *parts)
+        cell = times.found[kernel, 2]
+        parts = (cell[way_name(level, "clocks")] / cell[impl] for level in CLAP_LEVELS)
+        yield (kernel, times.normalised(kernel, 2, impl), *parts)
 
 
 if __name__ == "__main__":

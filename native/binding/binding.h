@@ -27,12 +27,14 @@ enum uns_probe_kind {
     PROBE_CREATE,
     PROBE_LIBRARY_ARG,
     PROBE_BRANCH,
+    PROBE_BACK,
     PROBE_KINDS
 };
 #define SITE_BREAKER 1  /* the interpreter could switch threads since the previous site */
 #define SITE_INIT    2  /* a store on self inside __init__ */
 #define SITE_LOOP    8  /* ... unless the thread has just come into the loop that begins here */
 #define SITE_NONE    16 /* of a branch: it asks whether there is None */
+#define SITE_IF      64 /* of a jump back that asks: it is taken if that is so, else if not */
 #define SITE_OFFSET  8  /* above the flags: distance from the first site of the code */
 #define SITE_KEYED   4  /* the operand of a METHOD_CALL is the key */
 
@@ -150,6 +152,7 @@ uint32_t uns_line_site(PyFrameObject *frame);
 /* sketch.c: the calling thread tells of the functions or lines that it comes to, if a run wants it.
  */
 void uns_hear_functions(void);
+void uns_tell_back(uint32_t site);
 /* replaced.c: the same, and watches whether the target takes that away. */
 void uns_hear(void);
 

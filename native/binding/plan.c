@@ -156,7 +156,8 @@ static enum uns_first_write first_write_of(const char *rule) {
 
 /* What is recorded; in a gated run, what the gate is told of. */
 static int parse_sketch(PyObject *run, struct uns_sketch *sketch) {
-    static const char *const levels[] = {"none", "sync", "func", "block", "access"};
+    static const char *const levels[] = {"none",     "sync",  "func",  "loop",
+                                         "funcloop", "block", "access"};
     const char *level = text(run, "level", "none"), *order = text(run, "order", "clocks");
     if (!level || !order)
         return -1;

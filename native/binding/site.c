@@ -302,6 +302,14 @@ static void probe_branch(const Site *site, PyObject *asked) {
         uns_log_branch(t, site->flags & SITE_NONE ? asked == Py_None : uns_truth(asked));
 }
 
+/* A jump back that asks nothing shows the site itself. */
+static void probe_back(const Site *site, PyObject *asked) {
+    if (asked == (const PyObject *)site ||
+        (site->flags & SITE_NONE ? asked == Py_None : uns_truth(asked)) ==
+            !!(site->flags & SITE_IF))
+        uns_tell_back(site->id);
+}
+
 /* del site[operand] */
 static void probe(Site *site, PyObject *operand) {
     switch ((enum uns_probe_kind)site->kind) {
@@ -342,6 +350,9 @@ static void probe(Site *site, PyObject *operand) {
     case PROBE_BRANCH:
         probe_branch(site, operand);
         break;
+    case PROBE_BACK:
+        probe_back(site, operand);
+        break;
     case PROBE_ITEM_READ:
     case PROBE_ITEM_WRITE:
     case PROBE_ITEM_DELETE:
@@ -371,7 +382,7 @@ static inline int is_old_item(const Site *site, PyObject *container, PyObject *k
 }
 
 static __attribute__((noinline)) int site_slow(Site *site, PyObject *key, PyObject *value) {
-    if (!uns_rt.active || (uns_rt.blind && site->kind != PROBE_BRANCH))
+    if (!uns_rt.active || (uns_rt.blind && site->kind < PROBE_BRANCH))
         return 0;
     if (value)
         probe_item(site, value, key);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Functions and lines as events of a sketch: told by the interpreter's own hooks, for the target's
- * code only, and only in runs that want them. Every thread has to ask for itself.
+ * code only, and only in runs that want them. Every thread has to ask for itself. Loops are told by
+ * probes before the jumps back, which are there only in such campaigns (rewriter/loops.py).
  */
 #include "binding.h"
 
@@ -22,9 +23,14 @@ static int on_line(PyObject *self, PyFrameObject *frame, int what, PyObject *val
     return 0;
 }
 
+void uns_tell_back(uint32_t site) {
+    if (uns_rt.tells & UNS_TELLS_LOOPS)
+        tell(site, UNS_BLOCK);
+}
+
 void uns_hear_functions(void) {
-    if (uns_rt.sketch.level == UNS_LEVEL_FUNC)
+    if (uns_rt.tells & UNS_TELLS_FUNCTIONS)
         PyEval_SetProfile(on_function, NULL);
-    else if (uns_rt.sketch.level == UNS_LEVEL_BLOCK)
+    else if (uns_rt.tells & UNS_TELLS_BLOCKS)
         PyEval_SetTrace(on_line, NULL);
 }

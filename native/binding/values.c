@@ -27,7 +27,7 @@ static
 static void encode(PyObject *value, struct uns_value_record *record) {
     int overflow = 0;
     long long number = PyLong_Check(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : 0;
-    record->flags = UNS_VALUE_KNOWN;
+    record->flags |= UNS_VALUE_KNOWN;
     if (PyLong_Check(value) && !overflow) {
         record->value = (uint64_t)number;
         record->flags |= UNS_VALUE_NUMBER;
@@ -104,7 +104,7 @@ static void take(int kind, PyObject *object, PyObject *key, struct uns_value_rec
         encode(value, record);
     } else if (known && !PyErr_Occurred()) {
         record->value = MISSING;
-        record->flags = UNS_VALUE_KNOWN;
+        record->flags |= UNS_VALUE_KNOWN;
     }
     Py_XDECREF(value);
     PyErr_Clear();
@@ -120,7 +120,7 @@ void uns_settle_value(void) {
     uns_log_value(t, &written.record);
     if (written.shape) {
         written.record.cell = written.shape;
-        written.record.flags = 0;
+        written.record.flags = UNS_VALUE_MORE;
         take(PROBE_SHAPE_WRITE, written.object, NULL, &written.record);
         uns_log_value(t, &written.record);
     }
@@ -147,8 +147,10 @@ void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_recor
         take(kind, object, key, &record);
         uns_log_value(t, &record);
     } else if (UNS_POINT_OP(record.point) == UNS_WRITE) {
-        if (key == Py_None) /* a container's method depends on what it finds */
+        if (key == Py_None) { /* a container's method depends on what it finds */
             log_found(t, kind, record, object);
+            record.flags |= UNS_VALUE_MORE;
+        }
         written.thread = t;
         written.record = record;
         written.object = Py_NewRef(object);

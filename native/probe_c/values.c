@@ -72,17 +72,19 @@ void uns_c_settle_value(struct uns_thread *t) {
     int write = UNS_POINT_OP(latest.record.point) == UNS_WRITE;
     if (write && there)
         latest.record.value = after;
-    latest.record.flags = UNS_VALUE_NUMBER;
+    latest.record.flags |= UNS_VALUE_NUMBER;
     if (there && (write || (latest.seen && after == latest.record.value)))
         latest.record.flags |= UNS_VALUE_KNOWN;
     uns_log_value(t, &latest.record);
 }
 
 static void take_word(struct uns_thread *t, uint32_t point, const volatile char *address,
-                      uint64_t size) {
+                      uint64_t size, uint32_t flags) {
     uns_c_settle_value(t);
-    latest.record = (struct uns_value_record){
-        .point = point, .cell = uns_c_cell((uintptr_t)address), .position = uns_log_position(t)};
+    latest.record = (struct uns_value_record){.point = point,
+                                              .cell = uns_c_cell((uintptr_t)address),
+                                              .position = uns_log_position(t),
+                                              .flags = (uint16_t)flags};
     latest.size = size;
     latest.seen =
         UNS_POINT_OP(point) == UNS_READ && uns_c_peek(address, size, &latest.record.value);
@@ -94,7 +96,7 @@ void uns_c_take_value(struct uns_thread *t, uint32_t point, const volatile void 
     const volatile char *at = address;
     for (uint32_t word = 0; word < WORDS && size; word++) {
         uint64_t part = size >= WORD ? WORD : size >= 4 ? 4 : size >= 2 ? 2 : 1;
-        take_word(t, point, at, part);
+        take_word(t, point, at, part, word ? UNS_VALUE_MORE : 0);
         at += part;
         size -= part;
     }

@@ -108,6 +108,15 @@ static void pin(int core) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
+static uint32_t told_at(enum uns_level level) {
+    static const uint8_t tells[] = {[UNS_LEVEL_FUNC] = UNS_TELLS_FUNCTIONS,
+                                    [UNS_LEVEL_LOOP] = UNS_TELLS_LOOPS,
+                                    [UNS_LEVEL_FUNCLOOP] = UNS_TELLS_FUNCTIONS | UNS_TELLS_LOOPS,
+                                    [UNS_LEVEL_BLOCK] = UNS_TELLS_BLOCKS,
+                                    [UNS_LEVEL_ACCESS] = 0};
+    return tells[level];
+}
+
 int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     memset(&uns_rt, 0, sizeof uns_rt);
     uns_self = NULL;
@@ -123,6 +132,7 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_recorder_reset(plan->file);
     uns_logs_begin(plan->file);
     uns_rt.sketch = plan->sketch;
+    uns_rt.tells = told_at(plan->sketch.level);
     uns_rt.recording = plan->kind == UNS_PLAN_RECORD;
     uns_rt.blind = uns_rt.recording && plan->sketch.level < UNS_LEVEL_ACCESS &&
                    !plan->sketch.values && !plan->sketch.noise;

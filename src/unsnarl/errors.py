@@ -99,8 +99,9 @@ ERRORS: dict[str, str] = {
     "level-unavailable": (
         "What was asked for cannot be recorded of this program. A C or C++ program tells of its "
         "functions if it was built with `unsnarl cc --functions` (or with UNSNARL_CC_FUNCTIONS=1 "
-        "in the environment), of its basic blocks with `--blocks` (UNSNARL_CC_BLOCKS=1); branches "
-        "are recorded of Python code only. Nothing was run."
+        "in the environment), of its basic blocks with `--blocks` (UNSNARL_CC_BLOCKS=1), of its "
+        "loops with `--loops` (UNSNARL_CC_LOOPS=1), which has both; branches are recorded of "
+        "Python code only. Nothing was run."
     ),
     "no-campaign": (
         "There is no stored campaign of that name (or of that command) under `.unsnarl/`. Run "
@@ -190,8 +191,8 @@ ERRORS: dict[str, str] = {
     ),
     "record-lacks-values": (
         "`unsnarl reproduce --with clap` solves the order of a run from what its accesses found, "
-        "or from the branches of Python code. Record with `--level access --values`, or with "
-        "`--branches`; or use `--with pres`, which needs neither."
+        "or from the branches of Python code. Record with `--values`, best with `--level access` "
+        "or `--level funcloop`, or with `--branches`; or use `--with pres`, which needs neither."
     ),
     "record-passed": (
         "The recorded run did not fail, so there is nothing to find back. `unsnarl record "
@@ -279,11 +280,11 @@ WARNINGS: dict[str, str] = {
         "its file with --include, or hunt again."
     ),
     "hooks-replaced": (
-        "At the levels `func` and `block` Python's functions and lines are told by a profile or "
-        "trace function, of which a thread has one. The program set its own (`sys.setprofile`, "
+        "Python's functions (levels `func`, `funcloop`) and lines (`block`) are told by a profile "
+        "or trace function, of which a thread has one. The program set its own (`sys.setprofile`, "
         "`sys.settrace`, those of `threading`; debuggers and coverage tools do so, too): from then "
-        "on its functions or lines are not in the record. Locks, threads and accesses are. Record "
-        "without that tool, or at the level `sync` or `access`."
+        "on its functions or lines are not in the record. All else is. Record without that tool, "
+        "or at another level."
     ),
     "log-dropped": (
         "A thread logged more than a gigabyte, or the disk had no more room: what it did from then "

@@ -25,6 +25,8 @@ from unsnarl.runfile import read_run
 
 ZOO = Path(__file__).parents[2] / "zoo"
 VALUES = ("--level", "access", "--values")
+FUNCLOOP = ("--level", "funcloop", "--values")
+LOOP = ("--level", "loop", "--values")
 BRANCHES = ("--level", "sync", "--branches")
 ALONE = {"strategy": "replay", "anchors": []}
 
@@ -51,7 +53,7 @@ def solve(folder, word, *options):
 
 
 def c_bug(folder, name):
-    return [str(build(folder, str(ZOO / "c" / name / f"{name}.c")))]
+    return [str(build(folder, str(ZOO / "c" / name / f"{name}.c"), "--loops"))]
 
 
 def python_bug(folder, name):
@@ -66,6 +68,12 @@ def python_bug(folder, name):
         (c_bug, "racey", VALUES),
         (python_bug, "idinit", VALUES),
         (python_bug, "abba", VALUES),
+        (c_bug, "bank", LOOP),
+        (c_bug, "racey", FUNCLOOP),
+        (c_bug, "bank", ("--level", "func", "--values")),
+        (python_bug, "idinit", LOOP),
+        (python_bug, "weblech", FUNCLOOP),
+        (python_bug, "weblech", ("--level", "funcloop", "--branches")),
         (python_bug, "raytracer", BRANCHES),
         (python_bug, "weblech", BRANCHES),
         (python_bug, "aget", BRANCHES),
@@ -82,7 +90,7 @@ def test_recorded_failures_are_solved_back(tmp_path, make, name, how):
     answer, code = solve(tmp_path, word, "--no-explain")
     assert (code, answer["reproduced"], answer["ending"]) == (1, True, "reproduced"), answer
     assert answer["replays"] == {"failed": 20, "runs": 20}
-    assert answer["form"] == ("values" if how == VALUES else "branches")
+    assert answer["form"] == ("values" if "--values" in how else "branches")
     word = f"{answer['campaign']}/{answer['run']}"
     done = unsnarl(tmp_path, "replay", "--times", "20", "--json", "--", word)
     told = json.loads(done.stdout)
@@ -140,7 +148,7 @@ def test_every_field_of_the_answer_is_documented(tmp_path, method):
     assert sorted(json.loads(done.stdout)) == sorted(fields)
 
 
-@pytest.mark.parametrize("how", [("--level", "access"), ("--level", "func", "--values")])
+@pytest.mark.parametrize("how", [("--level", "access"), ("--level", "funcloop")])
 def test_records_without_values_are_refused(tmp_path, how):
     word = record(tmp_path, python_bug(tmp_path, "weblech"), *how)
     done = unsnarl(tmp_path, "reproduce", "--with", "clap", "--", word)

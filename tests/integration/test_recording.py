@@ -18,12 +18,14 @@ from unsnarl.model.site import Op
 from unsnarl.reproduce.clocks import machine, stored
 from unsnarl.runfile import SiteTable, pieces, read_run
 
-LEVELS = ("sync", "func", "block", "access")
+LEVELS = ("sync", "func", "loop", "funcloop", "block", "access")
 ROUNDS = 500
 # What each level has beside operations on locks and threads.
 KINDS = {
     "sync": set(),
     "func": {Op.ENTER, Op.EXIT},
+    "loop": {Op.BLOCK},
+    "funcloop": {Op.ENTER, Op.EXIT, Op.BLOCK},
     "block": {Op.BLOCK},
     "access": {Op.READ, Op.WRITE},
 }
@@ -96,7 +98,7 @@ def ops(run):
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory):
-    return build(tmp_path_factory.mktemp("records"), "records.c", "--functions", "--blocks")
+    return build(tmp_path_factory.mktemp("records"), "records.c", "--loops")
 
 
 @pytest.mark.parametrize("order", ["clocks", "global"])
@@ -111,9 +113,11 @@ def test_levels_and_orders_of_c(program, level, order):
     assert found["0"][Op.START] == found["0"][Op.JOIN] == 2
     seen = set().union(*found.values())
     assert seen - SYNC == KINDS[level]
-    if level == "func":
+    if "func" in level:
         # `add` is called in each round, `work` once.
         assert found["0.1"][Op.ENTER] == found["0.1"][Op.EXIT] == ROUNDS + 1
+    if "loop" in level:
+        assert found["0.1"][Op.BLOCK] == ROUNDS - 1
     if level == "access":
         assert found["0.1"][Op.WRITE] == ROUNDS
 
@@ -129,8 +133,10 @@ def test_levels_and_orders_of_python(tmp_path, level, order):
         assert found[path][Op.ACQUIRE] == found[path][Op.RELEASE] == 50
     assert found["0"][Op.START] == found["0"][Op.JOIN] == 2
     assert set().union(*found.values()) - SYNC == KINDS[level]
-    if level == "func":
+    if "func" in level:
         assert found["0.1"][Op.ENTER] == found["0.1"][Op.EXIT] == 51
+    if "loop" in level:
+        assert found["0.1"][Op.BLOCK] == 50
     if level == "block":
         assert found["0.1"][Op.BLOCK] >= 3 * 50
     if level == "access":
@@ -299,10 +305,9 @@ def test_a_level_that_the_program_was_not_built_for_is_refused(tmp_path):
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_functions_and_blocks_by_the_environment(tmp_path, family, monkeypatch):
-    monkeypatch.setenv("UNSNARL_CC_FUNCTIONS", "1")
-    monkeypatch.setenv("UNSNARL_CC_BLOCKS", "1")
+    monkeypatch.setenv("UNSNARL_CC_LOOPS", "1")
     made = build(tmp_path, "records.c", compiler=FAMILIES[family]["UNSNARL_CC"])
-    for level in ("func", "block"):
+    for level in ("func", "loop", "block"):
         _, run = recorded(tmp_path, "--level", level, "--", made, "2")
         assert set().union(*ops(run).values()) - SYNC == KINDS[level]
         table = SiteTable.load(run.path.parents[1] / "codes.json", tmp_path)
@@ -519,6 +524,8 @@ work()
         ("func", "sys.setprofile(None)", "sys.setprofile"),
         ("func", "threading.setprofile(hook)", "sys.setprofile"),
         ("func", "sys.settrace(hook)", ""),
+        ("funcloop", "sys.setprofile(hook)", "sys.setprofile"),
+        ("loop", "sys.setprofile(hook); sys.settrace(hook)", ""),
         ("block", "pass", ""),
         ("block", "sys.settrace(hook)", "sys.settrace"),
         ("block", "threading.settrace(hook)", "sys.settrace"),

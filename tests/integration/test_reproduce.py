@@ -54,7 +54,7 @@ def reproduce(folder, word, *options):
 
 
 def c_bug(folder, name):
-    return [str(build(folder, str(ZOO / "c" / name / f"{name}.c"), "--functions", "--blocks"))]
+    return [str(build(folder, str(ZOO / "c" / name / f"{name}.c"), "--loops"))]
 
 
 def python_bug(folder, name):
@@ -70,7 +70,7 @@ def check_replays(folder, answer):
     assert (told["failed"], told["signature"]) == (5, answer["record"]["signature"])
 
 
-@pytest.mark.parametrize("level", ["func", "access"])
+@pytest.mark.parametrize("level", ["func", "loop", "funcloop", "access"])
 @pytest.mark.parametrize(
     ("make", "name"),
     [(c_bug, "bank"), (c_bug, "jsstrlen"), (c_bug, "multiorder"),

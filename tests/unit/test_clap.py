@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from unsnarl.errors import UsageError
-from unsnarl.model.record import Recorded
+from unsnarl.model.record import LOG, VALUE, Record, Recorded, ThreadLog
 from unsnarl.model.site import Op
 from unsnarl.reproduce.clap import schedule
 from unsnarl.reproduce.clap.conditions import Chooser
 from unsnarl.reproduce.clap.encode import encode, ticks
 from unsnarl.reproduce.clap.following import Followed, Guesses, Left, Story
-from unsnarl.reproduce.clap.histories import Did, History, Touched
+from unsnarl.reproduce.clap.histories import KNOWN, MORE, Did, History, Touched, of_record
 from unsnarl.reproduce.clap.method import form_of
 from unsnarl.reproduce.clap.sightings import FIRST, Sightings
 from unsnarl.reproduce.clap.solving import explained
@@ -228,15 +228,19 @@ def test_guesses_are_tried_both_ways():
 
 @pytest.mark.parametrize(
     ("how", "form"),
-    [(Recorded("access", values=True), "values"), (Recorded("sync", branches=True), "branches")],
+    [
+        (Recorded("access", values=True), "values"),
+        (Recorded("funcloop", values=True), "values"),
+        (Recorded("sync", branches=True), "branches"),
+    ],
 )
 def test_what_an_order_can_be_solved_from(how, form):
     assert form_of(how) == form
 
 
-@pytest.mark.parametrize("how", [Recorded("access"), Recorded("func", values=True)])
+@pytest.mark.parametrize("how", [Recorded("access"), Recorded("funcloop")])
 def test_records_that_lack_values_are_refused(how):
-    with pytest.raises(UsageError, match="neither values of all accesses nor branches"):
+    with pytest.raises(UsageError, match="neither values of accesses nor branches"):
         form_of(how)
 
 
@@ -244,3 +248,65 @@ def test_columns_of_a_problem_stay_numbers():
     problem = encode(histories([writes(2**64 - 1)], [reads(2**64 - 1)]), None).problem
     assert problem.value.dtype == np.uint64
     assert problem.value.tolist() == [2**64 - 1] * 2
+
+
+def logged(events, values, level="funcloop"):
+    """The record of one thread: (operation, stamp), and rows of values."""
+    rows = [(stamp, 16 | op, 1, 0) for op, stamp in events]
+    log = ThreadLog(1, "0.1", np.array(rows, LOG), np.array(values, VALUE), np.zeros(0, bool))
+    return Record(Recorded(level, values=True), (log,))
+
+
+def value(op, cell, number, position, flags=KNOWN):
+    return (cell, number, 16 | op, position, 1, flags, 0)
+
+
+def test_accesses_lie_between_the_stamps_of_functions_and_loops():
+    record = logged(
+        [(Op.BEGIN, 10), (Op.ENTER, 20), (Op.BLOCK, 30), (Op.BLOCK, 40), (Op.ACQUIRE, 50),
+         (Op.EXIT, 60)],
+        [value(Op.READ, CELL, 1, 2), value(Op.WRITE, CELL, 2, 2), value(Op.ACQUIRE, LOCK, 0, 4, 0),
+         value(Op.READ, CELL, 3, 6)],
+    )  # fmt: skip
+    (history,) = of_record(record, None)
+    assert [(one.op, one.stamp, one.marks) for one in history.events] == [
+        (Op.BEGIN, 10, ((20, 0),)),
+        (Op.READ, 0, ()),
+        (Op.WRITE, 0, ((30, 0), (40, 0))),
+        (Op.ACQUIRE, 50, ((60, 0),)),
+        (Op.READ, 0, ()),
+    ]
+    assert [one.touched[0].cell for one in history.events[1:]] == [CELL, CELL, LOCK, CELL]
+    times = [one.time for one in history.events]
+    assert times == sorted(times)
+    assert 20 < times[1] < times[2] < 30
+
+
+def test_marks_in_a_row_are_two():
+    record = logged([(Op.BEGIN, 1), *((Op.BLOCK, stamp) for stamp in range(2, 9))], [])
+    (history,) = of_record(record, None)
+    assert history.events[0].marks == ((2, 0), (8, 0))
+
+
+def test_what_one_access_touches_is_one_event():
+    values = [value(Op.READ, CELL, 4, 1), value(Op.WRITE, CELL, 5, 1, KNOWN | MORE),
+              value(Op.WRITE, OBJECT, 6, 1, KNOWN | MORE), value(Op.WRITE, CELL, 7, 1)]  # fmt: skip
+    (history,) = of_record(logged([(Op.BEGIN, 1)], values), None)
+    assert [(one.op, len(one.touched)) for one in history.events] == [
+        (Op.BEGIN, 0), (Op.WRITE, 3), (Op.WRITE, 1)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ends", "begins", "kind"),
+    [(500, 9000, Unsatisfiable), (500, 540, Solved), (9000, 500, Solved)],
+)
+def test_marks_order_what_is_before_and_after_them(ends, begins, kind):
+    """What was written before a loop went back cannot be missed by a read after a later one did."""
+    threads = histories(
+        [writes(1, marks=((ends, 0),))], [did(Op.CALL, OBJECT, marks=((begins, 1),)), reads(0)]
+    )
+    encoded = encode(threads, ticks(threads, Recorded("loop", values=True), CLOCKS))
+    assert kinds(encoded, 0) == [Kind.WRITE, Kind.CLOCK]
+    assert isinstance(solve_order(encoded.problem, NativeSolver(), 5.0), kind)
+    assert isinstance(solve_order(encode(threads, None).problem, NativeSolver(), 5.0), Solved)

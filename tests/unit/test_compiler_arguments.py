@@ -165,3 +165,22 @@ def test_words_of_the_wrapper_are_its_own(monkeypatch, compilers, name, function
     monkeypatch.setenv("UNSNARL_CC_BLOCKS", "0")
     told = line_for(monkeypatch, name, "-c", "a.c")
     assert f"{functions}1" in told and blocks not in told
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("gcc", ("--param=tsan-instrument-func-entry-exit=1", "-fsanitize-coverage=trace-pc",
+                 "-fno-reorder-blocks", "-fno-reorder-blocks-and-partition")),
+        ("clang", ("-tsan-instrument-func-entry-exit=1", "-fsanitize-coverage-trace-pc",
+                   "-fsanitize-coverage-no-prune", "-disable-block-placement")),
+    ],
+)  # fmt: skip
+def test_loops_need_functions_and_blocks_in_their_order(monkeypatch, compilers, name, wanted):
+    assert not {*wanted} & {*line_for(monkeypatch, name, "-c", "a.c")}
+    told = line_for(monkeypatch, name, "-c", "--loops", "a.c")
+    assert {*wanted} <= {*told} and "--loops" not in told
+    without = line_for(monkeypatch, name, "-c", "--functions", "--blocks", "a.c")
+    assert not {*wanted[2:]} & {*without}
+    monkeypatch.setenv("UNSNARL_CC_LOOPS", "1")
+    assert {*wanted} <= {*line_for(monkeypatch, name, "-c", "a.c")}

@@ -146,6 +146,15 @@ def test_values_of_one_threads_own_cells_are_left_out(tmp_path):
     assert second.values["value"].tolist() == [3]
 
 
+def test_values_of_all_cells_are_kept_where_they_are_to_be_counted(tmp_path):
+    piece(tmp_path, "log", 0, [(5, ENTER, 0, 0)])
+    piece(tmp_path, "values", 0, [(4, 1, READ, 0, 0, 1, 0), (8, 2, READ, 1, 0, 1, 0)])
+    run = tmp_path / "000001.run"
+    pieces.gather(run, HOW, whole=True)
+    (only,) = read_run(run).record.threads
+    assert only.values["value"].tolist() == [1, 2]
+
+
 def test_outcomes_come_first_one_first():
     rows = np.array([(0b101, 0, 0, 3), (0b10, 0, 0, 2)], BRANCH)
     assert outcomes(rows).tolist() == [True, False, True, False, True]

@@ -145,10 +145,10 @@ def program(statements: list[str]) -> str:
     )
 
 
-def behaviour(source: str, rewritten: bool) -> tuple[Any, ...]:
+def behaviour(source: str, rewritten: bool, **told: bool) -> tuple[Any, ...]:
     code = compile(source, "<made up>", "exec")
     if rewritten:
-        code = rewrite(code, ModuleInfo("m", "<made up>", is_main=len(source) % 2 == 0))
+        code = rewrite(code, ModuleInfo("m", "<made up>", is_main=len(source) % 2 == 0, **told))
     names: dict[str, Any] = {"__name__": "m"}
     exec(code, names)
     thing, values, table = names["Thing"](1), [3, 1, 2], {1: [2], "s": 0}
@@ -171,11 +171,13 @@ def _without_addresses(text: str) -> str:
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.lists(STATEMENTS, min_size=1, max_size=6))
-def test_rewritten_programs_behave_the_same(statements: list[str]) -> None:
+@given(st.lists(STATEMENTS, min_size=1, max_size=6), st.booleans(), st.booleans())
+def test_rewritten_programs_behave_the_same(
+    statements: list[str], branches: bool, loops: bool
+) -> None:
     source = program(statements)
     out, error, state = behaviour(source, False)
-    new_out, new_error, new_state = behaviour(source, True)
+    new_out, new_error, new_state = behaviour(source, True, branches=branches, loops=loops)
     clean = [_without_addresses(text) for text in out]
     assert [_without_addresses(text) for text in new_out] == clean
     assert _without_addresses(repr(new_error)) == _without_addresses(repr(error))

@@ -179,6 +179,7 @@ struct uns_value_record {
 };
 #define UNS_VALUE_KNOWN  1u /* else another thread may have come between the look and the access */
 #define UNS_VALUE_NUMBER 2u /* the value itself, not a hash of it */
+#define UNS_VALUE_MORE   4u /* of the same access as the record before */
 /* Outcomes of branches, the first one lowest. */
 #define UNS_BRANCHES_MOST 64u
 struct uns_branch_record {

@@ -82,6 +82,7 @@ struct uns_thread {
     struct uns_site_count *counts; /* by site, in gated runs */
     uint32_t *occurrences;         /* by place and class of operation, in gated runs */
     uint32_t head;                 /* site of its latest possible switch */
+    struct uns_frames *frames;     /* of functions in C, where loops are told; else NULL */
     /* gate */
     _Alignas(64) uint32_t granted; /* futex word: grant + 1 once the token is ours */
     enum uns_state state;
@@ -152,14 +153,20 @@ enum uns_plan_kind {
     UNS_PLAN_REPLAY
 };
 
-/* Which events a sketch has: operations on locks and threads, and one kind more. */
+/* Which events a sketch has: operations on locks and threads, and what the level is called. */
 enum uns_level {
     UNS_LEVEL_NONE,
     UNS_LEVEL_SYNC,
     UNS_LEVEL_FUNC,
+    UNS_LEVEL_LOOP,
+    UNS_LEVEL_FUNCLOOP,
     UNS_LEVEL_BLOCK,
     UNS_LEVEL_ACCESS,
 };
+/* ... as bits, for probes. */
+#define UNS_TELLS_FUNCTIONS 1u
+#define UNS_TELLS_LOOPS     2u
+#define UNS_TELLS_BLOCKS    4u
 struct uns_sketch {
     enum uns_level level;
     int global;   /* numbered in one order (PRES); else stamped by each core's clock (ReCBuLC) */
@@ -249,7 +256,8 @@ struct uns_runtime {
     int recording; /* events are logged, and nothing else is done with them */
     int blind;     /* ... but accesses are of no interest */
     struct uns_sketch sketch;
-    int tracing; /* keep every event, not only the graph */
+    uint32_t tells; /* what its level has, UNS_TELLS_... */
+    int tracing;    /* keep every event, not only the graph */
     int any_access;
     int by_object;      /* one cell per object, not per attribute or element */
     int fatal;          /* the signal that ends the process, */

@@ -157,7 +157,9 @@ class Engine:
         folder: Path,
         jobs: int,
         include: tuple[str, ...] = (),
+        *,
         branches: bool = False,
+        loops: bool = False,
     ) -> None:
         self.ready = Ready()
         self.deaths = 0
@@ -165,7 +167,7 @@ class Engine:
         self._folder = folder
         self._jobs = jobs
         self._include = include
-        self._branches = branches
+        self._told = {"branches": branches, "loops": loops}
         self._server: Server | None = None
         self._selector = selectors.DefaultSelector()
         self._flying: dict[int, tuple[Plan, float]] = {}
@@ -284,7 +286,7 @@ class Engine:
             "include": self._include,
             "codes": str(self._folder / "codes.json"),
             "cwd": str(target.cwd),
-            "branches": self._branches,
+            **self._told,
         }
         server.send({"setup": setup})
         self.ready = self._await_ready(server)

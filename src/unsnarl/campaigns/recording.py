@@ -126,7 +126,8 @@ class Recording:
         """Make one file of what the run has left; None if that is nothing."""
         path = self._store.run_file(record.number)
         try:
-            size = pieces.gather(path, {"record": msgspec.to_builtins(self._how)})
+            note = {"record": msgspec.to_builtins(self._how)}
+            size = pieces.gather(path, note, whole=self._how.level != "access")
             return _kept(record, read_run(path), size)
         except RunFileError as error:
             self.damaged.append(str(error))

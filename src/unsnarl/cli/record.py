@@ -9,7 +9,7 @@ import click
 
 from unsnarl.cli.shared import check_json_file, json_option
 
-LEVELS = ("sync", "func", "block", "access")
+LEVELS = ("sync", "func", "loop", "funcloop", "block", "access")
 ORDERS = ("clocks", "global")
 
 
@@ -19,7 +19,8 @@ ORDERS = ("clocks", "global")
     type=click.Choice(LEVELS),
     default="func",
     show_default=True,
-    help="What is logged beside locks and threads: nothing, functions, blocks (lines), accesses.",
+    help="What is logged beside locks and threads: nothing, functions, loops that go back, "
+    "functions and loops, blocks (lines), accesses.",
 )
 @click.option(
     "--order",

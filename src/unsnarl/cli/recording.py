@@ -34,7 +34,12 @@ from unsnarl.reproduce.clocks import machine, stored
 from unsnarl.runfile import SiteTable
 
 # What must be in a program for a level, and the word of `unsnarl cc` that puts it there.
-NEEDED = {"func": ("function", "--functions"), "block": ("block", "--blocks")}
+NEEDED = {
+    "func": (("function",), "--functions"),
+    "loop": (("function", "block"), "--loops"),
+    "funcloop": (("function", "block"), "--loops"),
+    "block": (("block",), "--blocks"),
+}
 MOST_THREADS = 8
 # Ticks by which a stamp that is read without a fence may be too early: writes before it may still
 # be in the write buffer. Measured where two cores fight for cache lines (late.c of the
@@ -93,8 +98,9 @@ class RecordSession:
 
     def _record(self, recording: Recording, until_fail: int | None) -> Kept | None:
         settings = self._settings
-        folder, branches = self._store.folder, self._how.branches
-        with Engine(self._target, folder, 1, settings.include, branches) as engine:
+        folder, how = self._store.folder, self._how
+        told = {"branches": how.branches, "loops": how.loops}
+        with Engine(self._target, folder, 1, settings.include, **told) as engine:
             self._check_level()
             if until_fail is None:
                 kept = recording.once(engine)
@@ -106,11 +112,11 @@ class RecordSession:
 
     def _check_level(self) -> None:
         """A program tells only of what it was built to tell of."""
-        kind, word = NEEDED.get(self._how.level, ("", ""))
-        if not kind or self._target.kind != "program":
+        kinds, word = NEEDED.get(self._how.level, ((), ""))
+        if not kinds or self._target.kind != "program":
             return
         table = SiteTable.load(self._store.folder / "codes.json", self._target.root)
-        if not table.of_kinds((kind,)):
+        if not all(table.of_kinds((kind,)) for kind in kinds):
             name = word.lstrip("-").upper()
             raise UsageError(
                 "level-unavailable",
@@ -161,7 +167,7 @@ class RecordSession:
         if kept.dropped:
             lines.append(f"{kept.dropped} events had no room [log-dropped]")
         if kept.replaced:
-            lines.append(hooks_replaced(kept.replaced, how.level))
+            lines.append(hooks_replaced(kept.replaced))
         if kept.record.label == "pass":
             return lines
         return [*lines, f"  next: unsnarl reproduce {name}"]

@@ -51,7 +51,8 @@ class Reproduction:
         report: DetailedReport | None = None
         interrupted: UnsnarlError | None = None
         try:
-            with again(store, branches=self._case.record.how.branches) as process:
+            how = self._case.record.how
+            with again(store, branches=how.branches, loops=how.loops) as process:
                 if not process.is_unchanged:
                     raise code_changed(store.name)
                 outcome, run = self._search(process, tries, quiet=json_file == "-")
@@ -159,7 +160,7 @@ class Reproduction:
         if case.dropped:
             lines.append(f"{case.dropped} events had no room in the record [log-dropped]")
         if case.replaced:
-            lines.append(hooks_replaced(case.replaced, how.level))
+            lines.append(hooks_replaced(case.replaced))
         if outcome.flaky:
             lines.append(f"{outcome.flaky} of the schedules found failed sometimes, not always")
         if run is None:

@@ -46,9 +46,9 @@ def check_json_file(name: str | None) -> None:
         raise UsageError("bad-argument", f"--json {name}: there is no directory {path.parent}")
 
 
-def hooks_replaced(word: str, level: str) -> str:
+def hooks_replaced(word: str) -> str:
     """That a record lacks functions or lines, and why."""
-    what = "functions" if level == "func" else "lines"
+    what = "functions" if word == "sys.setprofile" else "lines"
     return f"the program called {word}: its {what} are not told from there on [hooks-replaced]"
 
 

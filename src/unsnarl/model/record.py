@@ -10,9 +10,12 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-Level = Literal["sync", "func", "block", "access"]
+Level = Literal["sync", "func", "loop", "funcloop", "block", "access"]
 Order = Literal["clocks", "global"]
-LEVELS: tuple[Level, ...] = ("sync", "func", "block", "access")
+LEVELS: tuple[Level, ...] = ("sync", "func", "loop", "funcloop", "block", "access")
+# Those that PRES is measured with; CLAP is, with functions and loops (ReCBuLC V.A, V.B).
+PRES_LEVELS: tuple[Level, ...] = ("sync", "func", "block", "access")
+CLAP_LEVELS: tuple[Level, ...] = ("func", "loop", "funcloop")
 ORDERS: tuple[Order, ...] = ("clocks", "global")
 
 # By the records of format.h; points are raw (site << 4 | operation).
@@ -51,6 +54,11 @@ class Recorded(msgspec.Struct, frozen=True):
     branches: bool = False
     slack: int = 0
     clocks: Mapping[str, Any] = {}
+
+    @property
+    def loops(self) -> bool:
+        """Whether it has events of loops."""
+        return self.level in ("loop", "funcloop")
 
 
 class ThreadLog(msgspec.Struct, frozen=True):

@@ -106,12 +106,15 @@ def _target_of(store: Store) -> Target:
 
 
 @contextlib.contextmanager
-def again(store: Store, seconds: float | None = None, *, branches: bool = False) -> Iterator[Again]:
+def again(
+    store: Store, seconds: float | None = None, *, branches: bool = False, loops: bool = False
+) -> Iterator[Again]:
     """Start the target of a campaign once more.
 
     Args:
         seconds: Replaces the time limit of a run.
         branches: With probes at branches, as some records were made with.
+        loops: With probes where loops go back, likewise.
     """
     description = store.description
     settings = config.override(description.options, {})
@@ -120,7 +123,8 @@ def again(store: Store, seconds: float | None = None, *, branches: bool = False)
     with storing(store.folder):
         folder.mkdir(exist_ok=True)
     try:
-        with Engine(found, folder, settings.jobs, settings.include, branches) as engine:
+        told = {"branches": branches, "loops": loops}
+        with Engine(found, folder, settings.jobs, settings.include, **told) as engine:
             judge = Judge(found.root, folder / CODES, settings.fail_if)
             # The mode is part of every schedule.
             trials = Trials(engine, judge, folder, "gil", seconds or settings.timeout)

@@ -59,10 +59,13 @@ def paths(run: Path) -> list[Path]:
     return [path for _, _, path in sorted(found)]
 
 
-def gather(run: Path, note: dict[str, Any]) -> int:
+def gather(run: Path, note: dict[str, Any], *, whole: bool = False) -> int:
     """Put the pieces of a run into its run file, with one more note, and remove them.
 
     Returns the bytes of the logs.
+
+    Args:
+        whole: Keep the values of all accesses: the log does not tell how many there were.
 
     Raises:
         RunFileError: A piece is damaged, or there is nothing at all.
@@ -75,9 +78,9 @@ def gather(run: Path, note: dict[str, Any]) -> int:
     for kind in KINDS.values():
         rows = [piece.rows for piece in pieces if piece.section == kind]
         if rows:
-            whole = np.concatenate(rows)
-            whole = _shared(whole) if kind == Section.VALUES else whole
-            sections[kind] = (whole.itemsize, whole.tobytes())
+            table = np.concatenate(rows)
+            table = _shared(table) if kind == Section.VALUES and not whole else table
+            sections[kind] = (table.itemsize, table.tobytes())
     write_sections(run, sections)
     discard(run)
     return sum(piece.rows.nbytes for piece in pieces)

@@ -53,8 +53,17 @@ CLANG_FUNCTIONS = "-tsan-instrument-func-entry-exit={:d}"
 # ... and of basic blocks.
 GCC_BLOCKS = "-fsanitize-coverage=trace-pc"
 CLANG_BLOCKS = ("-fsanitize-coverage-type=2", "-fsanitize-coverage-trace-pc")
+# ... in the order of the source: a loop goes back where the next block is not behind the last
+# (native/probe_c/functions.c). clang leaves out blocks that others tell of.
+GCC_LOOPS = ("-fno-reorder-blocks", "-fno-reorder-blocks-and-partition")
+CLANG_LOOPS = ("-fsanitize-coverage-no-prune", "-mllvm", "-disable-block-placement")
 # Words of the wrapper, and the environment that says the same: build systems check their words.
-EXTRAS = {"--functions": "UNSNARL_CC_FUNCTIONS", "--blocks": "UNSNARL_CC_BLOCKS"}
+EXTRAS = {
+    "--functions": "UNSNARL_CC_FUNCTIONS",
+    "--blocks": "UNSNARL_CC_BLOCKS",
+    "--loops": "UNSNARL_CC_LOOPS",
+}
+IMPLIED = {"--loops": ("--functions", "--blocks")}
 OFF = ("", "0")
 INLINE, INLINED_ON = "inline.s", "x86_64"
 # Of the linker: what libraries are to find in a program; which of a library's calls are ours.
@@ -90,7 +99,9 @@ def command(language: str, words: Sequence[str]) -> list[str]:
 def _extras(words: Sequence[str]) -> tuple[frozenset[str], list[str]]:
     """The words that are ours, and those of the compiler."""
     named = {word for word, name in EXTRAS.items() if os.environ.get(name, "") not in OFF}
-    return frozenset(named.union(EXTRAS.keys() & set(words))), [w for w in words if w not in EXTRAS]
+    named |= EXTRAS.keys() & set(words)
+    more = {other for word in named for other in IMPLIED.get(word, ())}
+    return frozenset(named | more), [word for word in words if word not in EXTRAS]
 
 
 def run(language: str, words: Sequence[str]) -> NoReturn:
@@ -172,7 +183,7 @@ def _check(asked: Arguments) -> None:
 def _gcc_flags(asked: Arguments, extras: frozenset[str]) -> list[str]:
     calls = [*GCC, *_inline(asked), GCC_FUNCTIONS.format("--functions" in extras)]
     if "--blocks" in extras and not asked.refused:
-        calls.append(GCC_BLOCKS)
+        calls += [GCC_BLOCKS, *(GCC_LOOPS if "--loops" in extras else ())]
     if asked.step == "compile":
         return calls
     if asked.refused or (asked.bare and asked.step == "program"):
@@ -195,7 +206,8 @@ def _clang_flags(asked: Arguments, extras: frozenset[str]) -> list[str]:
     flags = ["-g", NO_JUMPS] if asked.compiles else []
     functions = ("-mllvm", CLANG_FUNCTIONS.format("--functions" in extras))
     blocks = CLANG_BLOCKS if "--blocks" in extras else ()
-    for word in (*CLANG, *functions, *blocks) if asked.compiles else ():
+    loops = CLANG_LOOPS if "--loops" in extras else ()
+    for word in (*CLANG, *functions, *blocks, *loops) if asked.compiles else ():
         flags += ["-Xclang", word]
     if asked.step not in ("program", "library"):
         return flags

@@ -85,16 +85,18 @@ class Scope:
 class Importer:
     """Rewrites code on its way into `exec`."""
 
-    def __init__(self, scope: Scope, branches: bool = False) -> None:
+    def __init__(self, scope: Scope, branches: bool = False, loops: bool = False) -> None:
         self.scope = scope
         self._branches = branches
+        self._loops = loops
         self.modules: set[str] = set()
         self._own: dict[int, CodeType] = {}  # what was made here; the core keeps it alive anyway
 
     def instrument(self, code: CodeType, module_name: str, filename: str) -> CodeType:
         """The code with probes."""
         is_main = module_name == "__main__"
-        info = ModuleInfo(module_name, filename, is_main, self.scope.is_library, self._branches)
+        told = (self._branches, self._loops)
+        info = ModuleInfo(module_name, filename, is_main, self.scope.is_library, *told)
         self.modules.add(module_name)
         new_code = rewrite(code, info)
         self._own[id(new_code)] = new_code
@@ -142,9 +144,9 @@ def _caller_futures() -> int:
 _installed: list[Importer] = []
 
 
-def install(root: str, include: list[str], branches: bool = False) -> None:
+def install(root: str, include: list[str], branches: bool = False, loops: bool = False) -> None:
     """From now on, give probes to what is run from under the root, or named."""
-    importer = Importer(Scope(root, include), branches)
+    importer = Importer(Scope(root, include), branches, loops)
     _installed[:] = [importer]
     builtins.exec = registry.core().wrap_exec(builtins.exec, importer.transform)
 

@@ -68,8 +68,8 @@ class Server:
             self._serve_program()
         sync.install()
         child.install()
-        branches = self._setup.get("branches", False)
-        importer.install(self._setup["root"], self._setup["include"], branches)
+        told = {name: self._setup.get(name, False) for name in ("branches", "loops")}
+        importer.install(self._setup["root"], self._setup["include"], **told)
         native = extensions.Extensions(self._setup["root"], self._setup["include"])
         target = launcher.prepare(self._setup["command"], self._setup["cwd"])
         self._import_ahead(target, limit)

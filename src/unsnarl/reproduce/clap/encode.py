@@ -53,9 +53,9 @@ class Ticks(msgspec.Struct, frozen=True):
 
 def ticks(histories: Sequence[History], how: Recorded, clocks: Clocks | None) -> Ticks:
     """What the stamps of these histories prove."""
-    cores = sorted(
-        {(one.core, one.op in FENCED) for h in histories for one in h.events if one.stamp}
-    )
+    events = [did for history in histories for did in history.events]
+    stamped = {(did.core, did.op in FENCED) for did in events if did.stamp}
+    cores = sorted(stamped | {(core, False) for did in events for _, core in did.marks})
     ahead = [[_high(how, clocks, one, other) for other in cores] for one in cores]
     return Ticks(ahead, {core: at for at, core in enumerate(cores)})
 
@@ -112,11 +112,19 @@ class _Encoder:
                 yield event, place
             if marker is not None and did.op in AFTER:
                 yield marker, place
+            for mark in self._marks(did):
+                yield mark, place
 
     def _marker(self, did: Did) -> Event | None:
         if self.clocks is None or not did.stamp:
             return None
         return Event(Kind.CLOCK, self.clocks.core[did.core, did.op in FENCED], did.stamp)
+
+    def _marks(self, did: Did) -> Iterator[Event]:
+        """Of functions and loops that came after it."""
+        if self.clocks is not None:
+            for stamp, core in did.marks:
+                yield Event(Kind.CLOCK, self.clocks.core[core, False], stamp)
 
     def _events(self, at: int, place: int, did: Did, held: dict[int, int]) -> Iterator[Event]:
         if did.op in (Op.READ, Op.WRITE):

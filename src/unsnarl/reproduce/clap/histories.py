@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each thread of a recorded run did, in its own order: from its log, or from a followed run.
 
-Logs with values tell every access (`unsnarl record --level access --values`). Of a run that was
-recorded with its branches only, a second run along these branches tells the accesses, and the log
-tells when locks and threads were used.
+Logs with values tell every access (`unsnarl record --values`), with a stamp of its own at the level
+of accesses; else between those of functions or loops, as ReCBuLC has it (IV, V.B). Of a run that
+was recorded with its branches only, a second run along these branches tells the accesses, and the
+log tells when locks and threads were used.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from unsnarl.reproduce.clocks.ranges import Clocks
 from unsnarl.reproduce.pres.base import Times
 from unsnarl.runfile import RunFile
 
-KNOWN = 1  # UNS_VALUE_KNOWN
+KNOWN, MORE = 1, 4  # UNS_VALUE_...
 ACCESSES = (Op.READ, Op.WRITE, Op.CALL)
 _SYNC = (Op.ACQUIRE, Op.RELEASE, Op.END, Op.JOIN)
 _THREADS = (Op.START, Op.BEGIN)
+_MARKS = (Op.ENTER, Op.EXIT, Op.BLOCK)
 
 
 class Touched(msgspec.Struct, frozen=True):
@@ -47,6 +49,7 @@ class Did(msgspec.Struct, frozen=True):
         stamp: When, by the clock of `core`; 0 if it was not stamped.
         time: About when, on one axis for all threads.
         number: Of an access of a followed run: for the how-manieth access of its thread.
+        marks: Stamps and cores of functions and loops after it, before the thread's next event.
     """
 
     point: int
@@ -55,6 +58,7 @@ class Did(msgspec.Struct, frozen=True):
     core: int = 0
     time: float = 0.0
     number: int = -1
+    marks: tuple[tuple[int, int], ...] = ()
 
     @property
     def op(self) -> Op:
@@ -77,8 +81,9 @@ class History(msgspec.Struct, frozen=True):
 def of_record(record: Record, clocks: Clocks | None) -> list[History]:
     """The histories of a run whose accesses were all logged."""
     times = Times(record, clocks)
+    events = _logged if record.how.level == "access" else _between
     return [
-        History(one.path, tuple(_logged(one, times.corrected(at).tolist())))
+        History(one.path, tuple(events(one, times.corrected(at).tolist())))
         for at, one in enumerate(record.threads)
     ]
 
@@ -94,6 +99,49 @@ def _logged(log: ThreadLog, times: Sequence[float]) -> Iterable[Did]:
     for place, (stamp, point, _, core) in enumerate(log.events.tolist()):
         here = tuple(touched[place]) if sites.get(place) == point >> 4 else ()
         yield Did(point, here, stamp, core, times[place])
+
+
+def _between(log: ThreadLog, times: Sequence[float]) -> list[Did]:
+    """Events and, between them, accesses: of these only the values were logged, and no times."""
+    accesses, locks = _untimed(log)
+    found: list[Did] = []
+    for place, (stamp, point, _, core) in enumerate(log.events.tolist()):
+        found += _spread(accesses[place], times, place)
+        if point & 15 not in _MARKS:
+            found.append(Did(point, locks.get(place, ()), stamp, core, times[place]))
+        elif found:
+            # Of marks in a row the first ends what was before, the last begins what comes next.
+            marks = (*found[-1].marks[:1], (stamp, core))
+            found[-1] = msgspec.structs.replace(found[-1], marks=marks)
+    return [*found, *_spread(accesses[len(log.events)], times, len(log.events))]
+
+
+def _untimed(log: ThreadLog) -> tuple[dict[int, list[Did]], dict[int, tuple[Touched, ...]]]:
+    """By the number of events before: accesses, and the lock that the next event is of."""
+    accesses: dict[int, list[Did]] = defaultdict(list)
+    locks: dict[int, tuple[Touched, ...]] = {}
+    for cell, value, point, position, _, flags, _ in log.values.tolist():
+        one = Touched(Op(point & 15), cell, value if flags & KNOWN else None)
+        here = accesses[position]
+        if one.op not in ACCESSES:
+            locks[position] = (one,)
+        elif flags & MORE and here:
+            here[-1] = Did(point, (*here[-1].touched, one))
+        else:
+            here.append(Did(point, (one,)))
+    return accesses, locks
+
+
+def _spread(accesses: Sequence[Did], times: Sequence[float], place: int) -> Iterable[Did]:
+    """With times: evenly between the event before and the next one."""
+    if not times:
+        return accesses
+    begin, end = times[max(place - 1, 0)], times[min(place, len(times) - 1)]
+    step = (end - begin) / (len(accesses) + 1)
+    return [
+        msgspec.structs.replace(did, time=begin + step * number)
+        for number, did in enumerate(accesses, 1)
+    ]
 
 
 def of_run(run: RunFile, record: Record) -> list[History]:

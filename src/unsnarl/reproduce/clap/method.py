@@ -41,14 +41,14 @@ def form_of(how: Recorded) -> Form:
     Raises:
         UsageError: Nothing that was recorded will do.
     """
-    if how.values and how.level == "access":
+    if how.values:
         return "values"
     if how.branches:
         return "branches"
     raise UsageError(
         "record-lacks-values",
-        "the order cannot be solved: the record has neither values of all accesses nor branches",
-        "record with --level access --values, or (Python only) with --branches",
+        "the order cannot be solved: the record has neither values of accesses nor branches",
+        "record with --level access --values (or funcloop), or (Python only) with --branches",
     )
 
 

@@ -21,6 +21,7 @@ from unsnarl.probes.python.rewriter.branches import TO_BOOL, branches
 from unsnarl.probes.python.rewriter.breakers import mark
 from unsnarl.probes.python.rewriter.closures import find_rebound
 from unsnarl.probes.python.rewriter.kinds import (
+    BACK,
     BRANCH,
     KIND_NAMES,
     MAKES_BOOL,
@@ -28,6 +29,7 @@ from unsnarl.probes.python.rewriter.kinds import (
     SILENT,
     Probe,
 )
+from unsnarl.probes.python.rewriter.loops import loops
 from unsnarl.probes.python.rewriter.module import Body, Facts, ModuleInfo, survey
 from unsnarl.probes.python.rewriter.tags import DEFINED
 from unsnarl.probes.python.rewriter.walk import Walk
@@ -96,6 +98,8 @@ def _finish(walk: Walk) -> list[Probe]:
     probes += [probe for probe, tag in walk.maybe if walk.is_container(tag)]
     if walk.facts.info.branches:
         probes += branches(walk)
+    if walk.facts.info.loops:
+        probes += loops(walk)
     if not probes:
         return probes
     probes.sort(key=_order)
@@ -119,7 +123,7 @@ def _assemble(body: Body, walks: dict[int, Walk], factory: SiteFactory) -> CodeT
     inserts: list[tuple[int, bytes, bool]] = []
     for probe in probes:
         code = probe_code(len(consts), probe.operand)
-        if probe.kind == BRANCH and probe.flags & MAKES_BOOL:
+        if probe.kind in (BRANCH, BACK) and probe.flags & MAKES_BOOL:
             code = TO_BOOL + code
         flags = probe.flags | probe.unit << OFFSET_SHIFT
         consts.append(factory(probe.kind, base + probe.unit, probe.name, flags))

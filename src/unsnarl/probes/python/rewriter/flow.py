@@ -28,18 +28,23 @@ def jump_target(walk: Walk, index: int) -> int:
 
 
 def loop_heads(walk: Walk, handlers: list[tuple[int, int, int]]) -> set[int]:
-    """First units of the instructions where a loop with a breaker starts over.
+    """First units of the instructions where a loop with a breaker starts over."""
+    return set(jumps_back(walk, handlers).values())
+
+
+def jumps_back(walk: Walk, handlers: list[tuple[int, int, int]]) -> dict[int, int]:
+    """The instructions with which a loop goes back, and the first units where it starts over.
 
     A jump from a handler back to what follows the `try` is none: it can be reached without
-    passing its target.
+    passing its target. Nor are the jumps with which `await` and `yield from` ask again.
     """
     jumps = [i for i, number in enumerate(walk.ops) if number in opcodes.BREAKER_JUMPS]
     heads = {index: jump_target(walk, index) for index in jumps}
     if not handlers or not _HANDLERS_MOVED:
-        return set(heads.values())
+        return heads
     first_handler = min(target for _, _, target in handlers)
     return {
-        head
+        index: head
         for index, head in heads.items()
         if walk.firsts[index] < first_handler or index not in _reached(walk, handlers, head)
     }

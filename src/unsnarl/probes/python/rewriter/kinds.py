@@ -21,6 +21,7 @@ METHOD_CALL = 14
 CREATE = 15
 LIBRARY_ARG = 16
 BRANCH = 17
+BACK = 18
 
 KIND_NAMES = (
     "attr_read",
@@ -41,18 +42,21 @@ KIND_NAMES = (
     "create",
     "library_arg",
     "branch",
+    "back",
 )
 # They only remember something: no access, and no place to switch threads.
-SILENT = frozenset({STASH, CREATE, BRANCH})
+SILENT = frozenset({STASH, CREATE, BRANCH, BACK})
 
 BREAKER = 1
 INIT = 2
 KEYED = 4
 # A breaker lies on the ways back of the loop that begins here, but not on the way in.
 LOOP = 8
-# Of a branch: it asks for None; for a truth, which is not yet a bool.
+# Of a branch or a jump back: it asks for None; for a truth, which is not yet a bool.
 ASKS_NONE = 16
 MAKES_BOOL = 32
+# Of a jump back that asks: it is taken if that is so, else if it is not.
+TAKEN_IF = 64
 # Above the flags: how far the site is from the first one of its code.
 OFFSET_SHIFT = 8
 

@@ -21,6 +21,7 @@ class ModuleInfo:
     # Is the module of this dotted name code that gets no probes?
     is_library: Callable[[str], bool] = lambda _: True
     branches: bool = False  # are they to be told?
+    loops: bool = False
 
 
 class Body:
