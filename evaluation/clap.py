@@ -109,6 +109,7 @@ class Solver:
             cost.reads if cost else 0,
             cost.set_aside if cost else 0,
             time.monotonic() - began,
+            outcome.facts["followed"],
         )
 
 
@@ -199,7 +200,7 @@ def proper(bug: Known) -> Iterator[Proper]:
             if along is None:
                 continue
             found = [
-                from_branches(case, along, SECONDS, strict=True, with_clocks=clocks)
+                from_branches(case, along, SECONDS, "strictly", with_clocks=clocks)
                 for clocks in (True, False)
             ]
             yield Proper(

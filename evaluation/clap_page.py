@@ -26,6 +26,7 @@ class Row(NamedTuple):
     reads: int
     set_aside: int
     whole: float
+    followed: int = 0  # runs along the recorded branches
 
     @property
     def is_reproduced(self) -> bool:
@@ -80,11 +81,13 @@ def page(
         "## Which failures are reproduced",
         _counts(bugs),
         markdown.table(
-            ("bug", "language", "from values", "accesses", "solving", "from branches", "reads that "
-             "decide", "solving", "from branches, without stamps"),
+            ("bug", "language", "from values", "accesses", "solving", "from branches", "runs along "
+             "them", "reads that decide", "solving", "from branches, without stamps"),
             map(_cells, bugs),
         ),
-        "*1 try* is one run under the gate. *free*: the schedule switches threads where the "
+        "*1 try* is one run under the gate along a solved order; *runs along them* are those "
+        "along the recorded branches, which tell what there was to be read, and in which what is "
+        "no integer is searched for. *free*: the schedule switches threads where the "
         "interpreter that made the record would not. *Reads that decide* are those on which a path "
         "condition depends; where there are none, what was recorded of locks, and values that "
         "are no integers, decide. *Without stamps* nothing but each thread's own branches and "
@@ -149,6 +152,7 @@ def _cells(bug: Bug) -> tuple[object, ...]:
         of(bug.values, lambda row: row.accesses),
         of(bug.values, seconds),
         told(bug.branches),
+        of(bug.branches, lambda row: row.followed),
         of(bug.branches, lambda row: row.reads),
         of(bug.branches, seconds),
         told(bug.alone),

@@ -16,7 +16,15 @@ COMPARED = {
     "=": operator.eq,
     "distinct": operator.ne,
 }
-JOINED = {"+": operator.add, "*": operator.mul, "div": operator.floordiv, "mod": operator.mod}
+JOINED = {
+    "+": operator.add,
+    "*": operator.mul,
+    "div": operator.floordiv,
+    "mod": operator.mod,
+    "and": lambda a, b: a and b,
+    "or": lambda a, b: a or b,
+    "xor": operator.xor,
+}
 
 
 def evaluate(text, values):
@@ -39,11 +47,14 @@ def _parse(words):
 
 def _value(term, values):
     if isinstance(term, str):
-        return int(term) if term.isdecimal() else values[term]
+        known = {"true": True, "false": False, **values}
+        return int(term) if term.isdecimal() else known[term]
     word, *terms = term
     if word == "ite":
         return _value(terms[1] if _value(terms[0], values) else terms[2], values)
     found = [_value(one, values) for one in terms]
+    if word in ("div", "mod"):
+        assert found[1] > 0, "only then SMT-LIB rounds as Python does"
     if word == "-":
         return -found[0] if len(found) == 1 else reduce(operator.sub, found)
     if word in ("not", "abs"):

@@ -153,6 +153,8 @@ uint32_t uns_line_site(PyFrameObject *frame);
  */
 void uns_hear_functions(void);
 void uns_tell_back(uint32_t site);
+/* replaced.c: the same, and watches whether the target takes that away. */
+void uns_hear(void);
 
 /* values.c: what an access of a recorded run finds, or is about to leave behind. */
 void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_record *access,

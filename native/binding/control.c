@@ -50,7 +50,7 @@ static PyObject *begin_run(PyObject *module, PyObject *run) {
         PyErr_Format(PyExc_ValueError, "this run cannot begin: strategy '%s'", plan.strategy);
         return NULL;
     }
-    uns_hear_functions();
+    uns_hear();
     Py_RETURN_NONE;
 }
 

@@ -84,16 +84,28 @@ static int fill(struct uns_order_problem *p, const Py_buffer *columns, Py_ssize_
     return is_sound(p, counts);
 }
 
-static PyObject *solve(const struct uns_order_problem *p) {
+/* Ctrl-C must not wait for the solver's deadline: Python's handlers run here, and may raise. */
+static int is_interrupted(void *state) {
+    PyEval_RestoreThread(*(PyThreadState **)state);
+    int raised = PyErr_CheckSignals() < 0;
+    *(PyThreadState **)state = PyEval_SaveThread();
+    return raised;
+}
+
+static PyObject *solve(struct uns_order_problem *p) {
     struct uns_order_answer a;
     PyObject *order = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)p->events * 4);
     if (!order)
         return NULL;
     int32_t *at = (int32_t *)PyBytes_AS_STRING(order);
-    Py_BEGIN_ALLOW_THREADS uns_order_solve(p, at, &a);
-    Py_END_ALLOW_THREADS if (a.status == UNS_NO_MEMORY) {
+    PyThreadState *state = PyEval_SaveThread();
+    p->stop = is_interrupted;
+    p->asker = &state;
+    uns_order_solve(p, at, &a);
+    PyEval_RestoreThread(state);
+    if (a.status == UNS_NO_MEMORY || a.status == UNS_STOPPED) {
         Py_DECREF(order);
-        return PyErr_NoMemory();
+        return a.status == UNS_STOPPED ? NULL : PyErr_NoMemory();
     }
     return Py_BuildValue("iiiN(LLLL)", a.status, a.stage, a.event, order, (long long)a.variables,
                          (long long)a.clauses, (long long)a.conflicts, (long long)a.rounds);

@@ -26,7 +26,7 @@ static PyObject *thread_begin(PyObject *module, PyObject *handle) {
     struct uns_thread *t = thread_of(handle);
     if (t) {
         uns_thread_begin(t);
-        uns_hear_functions();
+        uns_hear();
     }
     return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
 }

@@ -18,6 +18,7 @@ void uns_encode_interference(struct uns_sat *sat, int32_t read, int64_t option, 
         clause[size++] = uns_order_lit(sat, other, o.write);
     clause[size++] = uns_order_lit(sat, read, other);
     uns_clause_add(sat, clause, size);
+    uns_pool_tick(sat->pool);
 }
 
 static void encode_interferences(struct uns_sat *sat, int32_t read, int64_t option) {

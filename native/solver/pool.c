@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define ASK_EVERY 0.05 /* seconds: to ask costs more than to look at the time */
+
 struct uns_block {
     struct uns_block *next, *previous;
     size_t bytes, unused;
@@ -78,6 +80,12 @@ void uns_pool_free(struct uns_pool *pool) {
 }
 
 void uns_pool_look(struct uns_pool *pool) {
-    if (uns_pool_now() > pool->deadline)
+    double now = uns_pool_now();
+    if (now > pool->deadline)
         longjmp(pool->out, UNS_OUT_OF_TIME);
+    if (pool->stop && now > pool->asked + ASK_EVERY) {
+        pool->asked = now;
+        if (pool->stop(pool->asker))
+            longjmp(pool->out, UNS_STOPPED);
+    }
 }

@@ -12,6 +12,9 @@
 struct uns_block;
 
 struct uns_pool {
+    int (*stop)(void *asker); /* of the problem */
+    void *asker;
+    double asked; /* when */
     struct uns_block *blocks;
     double deadline;
     size_t bytes, most_bytes;

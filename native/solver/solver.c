@@ -61,7 +61,9 @@ static void stages_within(struct uns_pool *pool, struct uns_state *s, int32_t *o
 void uns_order_solve(const struct uns_order_problem *problem, int32_t *order,
                      struct uns_order_answer *answer) {
     struct uns_pool pool = {.deadline = uns_pool_now() + problem->seconds,
-                            .most_bytes = (size_t)problem->bytes};
+                            .most_bytes = (size_t)problem->bytes,
+                            .stop = problem->stop,
+                            .asker = problem->asker};
     struct uns_state state = {.pool = &pool, .problem = problem};
     *answer = (struct uns_order_answer){.event = -1};
     stages_within(&pool, &state, order, answer);

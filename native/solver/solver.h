@@ -23,12 +23,20 @@ struct uns_order_problem {
     const int32_t *source, *sink;     /* known orders besides the threads' own */
     const double *guess;              /* when each event happened, about */
     double seconds;
+    int (*stop)(void *asker); /* asked now and then whether to give up; NULL: nobody would */
+    void *asker;
     uint64_t bytes; /* of memory, at most */
     int64_t steps;  /* of the frontier search; negative: as many as seem worth it */
     int32_t lag;    /* how many decisions stay open behind CDCL's front, at first */
 };
 
-enum uns_order_status { UNS_SOLVED, UNS_UNSATISFIABLE, UNS_OUT_OF_TIME, UNS_NO_MEMORY };
+enum uns_order_status {
+    UNS_SOLVED,
+    UNS_UNSATISFIABLE,
+    UNS_OUT_OF_TIME,
+    UNS_NO_MEMORY,
+    UNS_STOPPED
+};
 enum uns_order_stage { UNS_BY_SATURATION, UNS_BY_FRONTIER, UNS_BY_CDCL };
 
 struct uns_order_answer {

@@ -98,8 +98,8 @@ ERRORS: dict[str, str] = {
         "unsnarl itself is at fault. Please report the text shown, with the command."
     ),
     "interrupted": (
-        "The hunt was interrupted. All finished runs are stored; `unsnarl hunt --resume` goes on "
-        "from there."
+        "Ctrl-C. All finished runs are stored; `unsnarl hunt --resume` goes on from there. What "
+        "was being reproduced is as it was; a schedule that was found already is kept."
     ),
     "level-unavailable": (
         "What was asked for cannot be recorded of this program. A C or C++ program tells of its "
@@ -288,6 +288,13 @@ WARNINGS: dict[str, str] = {
         "A shared library that was built with `unsnarl cc` was loaded from outside of the project, "
         "or was built again since the hunt began: nothing in it was observed or controlled. Name "
         "its file with --include, or hunt again."
+    ),
+    "hooks-replaced": (
+        "Python's functions (levels `func`, `funcloop`) and lines (`block`) are told by a profile "
+        "or trace function, of which a thread has one. The program set its own (`sys.setprofile`, "
+        "`sys.settrace`, those of `threading`; debuggers and coverage tools do so, too): from then "
+        "on its functions or lines are not in the record. All else is. Record without that tool, "
+        "or at another level."
     ),
     "log-dropped": (
         "A thread logged more than a gigabyte, or the disk had no more room: what it did from then "

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -77,6 +79,10 @@ def python_bug(folder, name):
         (python_bug, "aget", BRANCHES),
         (python_bug, "multiorder", BRANCHES),
         (python_bug, "idinit", BRANCHES),
+        (python_bug, "bufwriter", BRANCHES),  # which object was read decides
+        (python_bug, "binlog", BRANCHES),  # ... or a text
+        (python_bug, "doublecheck", BRANCHES),  # ... or whether a key is there, by no branch
+        (python_bug, "strlen", BRANCHES),  # ... or an index, by no branch
     ],
 )
 def test_recorded_failures_are_solved_back(tmp_path, make, name, how):
@@ -100,30 +106,46 @@ def test_what_was_solved_is_explained_like_a_hunted_failure(tmp_path):
     assert failure["replay"]["constraints"] >= 1
 
 
-def test_branches_that_no_integer_decides_are_told(tmp_path):
-    (tmp_path / "words.py").write_text(WORDS)
-    word = record(tmp_path, [sys.executable, "words.py"], *BRANCHES)
+def test_a_path_that_cannot_be_followed_is_told(tmp_path):
+    """What decides is in no record: a file that was there, and is no more."""
+    (tmp_path / "flag.py").write_text(FLAG)
+    flag = tmp_path / "flag"
+    flag.touch()
+    word = record(tmp_path, [sys.executable, "flag.py"], *BRANCHES)
+    flag.unlink()
     done = unsnarl(tmp_path, "reproduce", "--with", "clap", "--", word)
-    assert done.returncode in (1, 4), done.stderr
-    said = {1: ("reproduced in",), 4: ("words.py:", "not reproduced")}[done.returncode]
-    assert any(text in done.stdout for text in said), done.stdout
-    assert "Traceback" not in done.stdout + done.stderr
+    assert done.returncode == 4, done.stderr
+    assert "not reproduced in 0 tries" in done.stdout
+    assert "thread 0.1 cannot be followed beyond flag.py:6 (look)" in done.stdout
+    answer, _ = solve(tmp_path, word)
+    assert (answer["ending"], answer["solver"]) == ("not-followed", None)
+    assert answer["left"] | {"site": 0} == {"path": "0.1", "site": 0, "branch": 0, "reason": "bool"}
 
 
-WORDS = """\
-import random, sys, threading
-seen = []
+FLAG = """\
+import os, threading
+seen = [0]
 
 def look():
-    seen.append("x" if random.random() < 2 else "")
+    seen[0] += 1
+    if os.path.exists("flag"):
+        raise ValueError("it is there")
 
 thread = threading.Thread(target=look)
 thread.start()
 thread.join()
-word = "".join(seen) + str(threading.active_count())
-if word.endswith("1"):
-    sys.exit("it ends so")
 """
+
+
+@pytest.mark.parametrize("method", ["pres", "clap"])
+def test_every_field_of_the_answer_is_documented(tmp_path, method):
+    word = record(tmp_path, python_bug(tmp_path, "weblech"), *BRANCHES)
+    done = unsnarl(tmp_path, "reproduce", "--with", method, "--no-explain", "--json", "--", word)
+    page = (ZOO.parent / "docs" / "reproduce.md").read_text(encoding="utf-8")
+    common, by_pres, by_clap = page.split("\nBy ")
+    tables = common + (by_pres if method == "pres" else by_clap)
+    fields = re.findall(r"^\| `(\w+)` \|", tables, re.MULTILINE)
+    assert sorted(json.loads(done.stdout)) == sorted(fields)
 
 
 @pytest.mark.parametrize("how", [("--level", "access"), ("--level", "funcloop")])
@@ -154,6 +176,104 @@ def test_damaged_records_are_told(tmp_path, how):
                        "--", word)  # fmt: skip
         assert done.returncode in (1, 2, 3, 4), (done.returncode, done.stderr)
         assert "Traceback" not in done.stderr, done.stderr
+
+
+def follow(folder, word):
+    """The record, and a run of each thread alone along its branches."""
+    campaign, _, number = word.partition("/")
+    store = Store.open(folder / ".unsnarl" / campaign)
+    record_ = read_run(store.run_file(int(number))).record
+    with again(store, branches=True) as process:
+        follower = Follower(record_, process.trials, process.codes.parent, 1)
+        along = next(follower.along([ALONE]), None)
+    store.close()
+    assert along is not None, follower.left
+    passed = {path: thread.branches for path, thread in along.story.threads.items()}
+    assert passed == {one.path: len(one.branches) for one in record_.threads if one.path in passed}
+    assert sum(passed.values()) == sum(len(one.branches) for one in record_.threads)
+    return record_, along
+
+
+ODD = {
+    "empty objects": """
+        class Box:
+            def __init__(self): self.asked = 0
+            def __bool__(self): self.asked += 1; return False
+            def __len__(self): raise TypeError("not asked")
+        box = Box()
+        chosen = box or state
+        assert chosen is state and box.asked == 1
+        """,
+    "numbers of many digits": """
+        huge = state["n"] + 10**6000
+        state["huge"] = huge
+        if state["huge"] > state["n"] and huge % 7 != 9:
+            state["n"] = state["n"] % 10**5000
+        """,
+    "sums of sums": """
+        total = state["n"]
+        for _ in range(200):
+            total = total + total
+        if total > state["n"] or total == 0:
+            state["n"] = total
+        """,
+    "exceptions": """
+        try:
+            if 1 // state["n"] or state["none"]:
+                state["n"] += 1
+        except (ZeroDivisionError, KeyError):
+            state["n"] -= 1
+        finally:
+            if state["n"] != 5: state["n"] = 5
+        """,
+    "generators": """
+        def numbers():
+            for each in range(3):
+                if each < state["n"]: yield each
+        if any(each > 0 for each in numbers()) and [x for x in numbers() if x]:
+            state["n"] += sum(numbers())
+        """,
+    "truths": """
+        flag = state["flag"]
+        if str(flag) == "True" and f"{flag}" == "True" and not (flag ^ True):
+            state["flag"] = not flag
+        if 0 <= state["n"] < 9 < 10:
+            state["n"] **= 2
+        state["n"] //= -2; state["n"] <<= 1; state["n"] |= 1; state["n"] -= 1
+        """,
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_programs_are_followed_to_their_ends(tmp_path, name):
+    (tmp_path / "odd.py").write_text(
+        HEAD + textwrap.indent(textwrap.dedent(ODD[name]), "    ") + TAIL
+    )
+    command = [sys.executable, "odd.py"]
+    word = record(tmp_path, command, *BRANCHES, fails=False)
+    _, along = follow(tmp_path, word)
+    assert along.trial.label == "pass", along.trial.signature
+
+
+HEAD = """\
+import threading
+state = {"n": 2, "flag": True}
+lock = threading.Lock()
+
+def work():
+    with lock:
+        step()
+
+def step():
+"""
+TAIL = """
+threads = [threading.Thread(target=work) for _ in range(2)]
+threads.append(threading.Thread(target=int))  # does nothing
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+"""
 
 
 def program(seed):
@@ -187,20 +307,10 @@ def test_conditions_of_followed_threads_hold_for_recorded_values(tmp_path, seed)
     (tmp_path / "program.py").write_text(program(seed))
     word = record(tmp_path, [sys.executable, "program.py"], *VALUES, "--branches", "--noise",
                   fails=False)  # fmt: skip
-    campaign, _, number = word.partition("/")
-    store = Store.open(tmp_path / ".unsnarl" / campaign)
-    run = store.run_file(int(number))
-    record_ = read_run(run).record
-    with again(store, branches=True) as process:
-        follower = Follower(record_, process.trials, process.codes.parent, 1)
-        along = next(follower.along([ALONE]), None)
-    store.close()
-    assert along is not None, follower.left
+    record_, along = follow(tmp_path, word)
     values = read_values(record_)
     checked = 0
     for path, thread in along.story.threads.items():
-        recorded_branches = next(one for one in record_.threads if one.path == path).branches
-        assert thread.branches == len(recorded_branches)
         for _, condition in thread.conditions:
             assert evaluate(condition, values[path]), condition
             checked += 1

@@ -494,3 +494,51 @@ def test_values_of_c(program):
         if row["point"] & 15 == Op.WRITE and table.site(int(row["point"]) >> 4).function == "add"
     )
     assert written == list(range(1, 2 * ROUNDS + 1))
+
+
+OWN_HOOKS = """\
+import sys, threading
+total = 0
+
+def work():
+    global total
+    total += 1
+
+def hook(*event):
+    return None
+
+exec(sys.argv[1])
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+work()
+"""
+
+
+@pytest.mark.core
+@pytest.mark.parametrize(
+    ("level", "does", "replaced"),
+    [
+        ("func", "pass", ""),
+        ("func", "sys.setprofile(hook)", "sys.setprofile"),
+        ("func", "sys.setprofile(None)", "sys.setprofile"),
+        ("func", "threading.setprofile(hook)", "sys.setprofile"),
+        ("func", "sys.settrace(hook)", ""),
+        ("funcloop", "sys.setprofile(hook)", "sys.setprofile"),
+        ("loop", "sys.setprofile(hook); sys.settrace(hook)", ""),
+        ("block", "pass", ""),
+        ("block", "sys.settrace(hook)", "sys.settrace"),
+        ("block", "threading.settrace(hook)", "sys.settrace"),
+        ("block", "sys.setprofile(hook)", ""),
+        ("access", "sys.setprofile(hook); sys.settrace(hook)", ""),
+    ],
+)
+def test_hooks_of_the_programs_own_are_told(tmp_path, level, does, replaced):
+    """There is but one profile function: where the program sets its own, ours is gone."""
+    (tmp_path / "own.py").write_text(OWN_HOOKS)
+    command = ["--level", level, "--", sys.executable, "own.py", does]
+    answer = json.loads(record(tmp_path, "--json", *command).stdout)
+    assert answer["record"]["replaced"] == replaced
+    told = record(tmp_path, *command).stdout
+    assert (f"the program called {replaced}: " in told) == bool(replaced)
+    assert ("[hooks-replaced]" in told) == bool(replaced)

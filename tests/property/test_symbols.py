@@ -3,25 +3,30 @@
 
 from __future__ import annotations
 
+import math
 import operator
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.smt_text import evaluate
 
-from unsnarl.probes.python.following.symbols import Deciding, Symbolic, text_of
+from unsnarl.probes.python.following.symbols import (
+    MOST_BITS,
+    MOST_TEXT,
+    Deciding,
+    Symbolic,
+    is_number,
+    text_of,
+)
 
 NAMES = ("r0_0", "r1_0", "r2_0_1")
 NUMBERS = st.integers(-50, 50)
+CONSTANTS = st.integers(-9, 9).filter(bool)
 BINARY = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-    "//": lambda a, b: a // (abs(int(b)) % 7 + 1),
-    "%": lambda a, b: a % (abs(int(b)) % 7 + 1),
-    "&": lambda a, b: a & 7,
-    "<<": lambda a, b: a << 2,
-    ">>": lambda a, b: a >> 1,
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -29,17 +34,39 @@ BINARY = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-# Divisors are this run's numbers, which are no part of the expression.
-EXACT = tuple(word for word in BINARY if word not in ("//", "%"))
+# With a constant on the right: the number of a symbol there would be no part of the expression.
+BY_CONSTANT = {
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "divmod": lambda a, b: sum(divmod(a, b)),
+    "**": lambda a, b: a ** (abs(b) % 3),
+    "& ones": lambda a, b: a & ((1 << abs(b)) - 1),
+    "ones &": lambda a, b: ((1 << abs(b)) - 1) & a,
+    "<<": lambda a, b: a << abs(b),
+    ">>": lambda a, b: a >> abs(b),
+}
+UNARY = {
+    "neg": operator.neg,
+    "pos": operator.pos,
+    "abs": abs,
+    "~": operator.invert,
+    "round": round,
+    "round 2": lambda a: round(a, 2),
+    "floor": math.floor,
+}
+LOGICAL = {"&": operator.and_, "|": operator.or_, "^": operator.xor}
 LEAVES = st.sampled_from(NAMES) | NUMBERS
 TERMS = st.recursive(
     LEAVES,
     lambda inner: (
-        st.tuples(st.sampled_from(EXACT), inner, inner)
-        | st.tuples(st.sampled_from(("neg", "abs")), inner)
+        st.tuples(st.sampled_from(sorted(BINARY)), inner, inner)
+        | st.tuples(st.sampled_from(sorted(BY_CONSTANT)), inner, CONSTANTS)
+        | st.tuples(st.sampled_from(sorted(UNARY)), inner)
+        | st.tuples(st.sampled_from(sorted(LOGICAL)), inner, inner)
     ),
-    max_leaves=12,
+    max_leaves=8,
 )
+OPERATORS = BINARY | BY_CONSTANT | UNARY
 
 
 def computed(term, values):
@@ -49,9 +76,11 @@ def computed(term, values):
         return term
     word, *parts = term
     found = [computed(part, values) for part in parts]
-    if word in ("neg", "abs"):
-        return -found[0] if word == "neg" else abs(found[0])
-    result = BINARY[word](*found)
+    if word in LOGICAL:
+        # Of truths: of numbers it is beyond us. The symbol first: bool's own `&` knows none.
+        result = LOGICAL[word](found[0] > values[NAMES[0]], found[1] < values[NAMES[1]])
+    else:
+        result = OPERATORS[word](*found)
     # True + symbol is beyond us: bool's own addition comes first, and knows no symbols.
     return int(result) if isinstance(result, bool) else result
 
@@ -65,11 +94,90 @@ def test_a_text_says_what_was_computed(term, shown, true):
     assert evaluate(text_of(found), truth) == int(computed(term, truth))
 
 
-@given(st.integers(-40, 40), st.integers(-40, 40), st.integers(1, 9))
+@given(st.integers(-40, 40), st.integers(-40, 40), CONSTANTS)
 def test_division_rounds_as_python_does(shown, true, divisor):
     symbol = Symbolic(shown, "r0_0")
     assert evaluate((symbol // divisor).text, {"r0_0": true}) == true // divisor
     assert evaluate((symbol % divisor).text, {"r0_0": true}) == true % divisor
+
+
+BEYOND = [
+    (lambda s: s // 0, ZeroDivisionError),
+    (lambda s: s % 0, ZeroDivisionError),
+    (lambda s: divmod(s, 0), ZeroDivisionError),
+    (lambda s: s << -1, ValueError),
+    (lambda s: s >> -1, ValueError),
+    (lambda s: s + "x", TypeError),
+    (lambda s: s < "x", TypeError),
+    (lambda s: divmod(s, "x"), TypeError),
+]
+
+
+@pytest.mark.parametrize("number", [-7, 0, 1250])
+@pytest.mark.parametrize(("work", "error"), BEYOND)
+def test_what_python_refuses_symbols_refuse(work, error, number):
+    for value in (number, Symbolic(number, "r0_0")):
+        with pytest.raises(error):
+            work(value)
+
+
+PLAIN = [
+    lambda s: round(s, -2),
+    lambda s: s**-1 if s else 0,
+    lambda s: 2**s if s >= 0 else 0,
+    lambda s: pow(s, 3, 7),
+    lambda s: s / 4,
+    lambda s: s | 5,
+    lambda s: 100 // s if s else 0,
+    lambda s: s + 0.5,
+    lambda s: s << 70,
+    lambda s: f"{s} {s:05d} {s!r} {s % 3 == 1}",
+    lambda s: [s == 2, s > 1],
+    lambda s: (s > 0) + 1,
+    lambda s: {s: 1}[s],
+    lambda s: list(range(abs(s) % 5)),
+    lambda s: s == "x",
+    lambda s: s is None,
+]
+
+
+@pytest.mark.parametrize("number", [-7, 0, 12, 1250])
+@pytest.mark.parametrize("work", PLAIN)
+def test_all_else_goes_on_with_this_runs_number(work, number):
+    assert repr(work(Symbolic(number, "r0_0"))) == repr(work(number))
+
+
+@given(st.integers(-3, 3), st.lists(st.integers(0, 1), min_size=40, max_size=80))
+def test_long_texts_get_names_and_say_the_same(true, steps):
+    """`x = x + x` doubles what it stands for each time."""
+    names = {}
+
+    def name(text):
+        names[f"n{len(names)}_0"] = text
+        return f"n{len(names) - 1}_0"
+
+    before, Deciding.name = Deciding.name, staticmethod(name)
+    try:
+        symbol, number = Symbolic(0, "r0_0"), true
+        for doubles in steps:
+            symbol = symbol + symbol if doubles else symbol * 3 - 1
+            number = number + number if doubles else number * 3 - 1
+    finally:
+        Deciding.name = staticmethod(before)
+    values = {"r0_0": true}
+    for short, text in names.items():
+        assert len(text) < 3 * MOST_TEXT
+        values[short] = evaluate(text, values)
+    assert evaluate(symbol.text, values) == number
+
+
+@pytest.mark.parametrize("bits", [1000, 10_000, 100_000])
+def test_numbers_that_cannot_be_written_out_are_plain(bits):
+    huge, symbol = 1 << bits, Symbolic(5, "r0_0")
+    assert symbol + huge == huge + 5
+    assert bool(symbol < huge) and symbol != -huge
+    assert is_number(huge) == (bits < MOST_BITS)
+    assert symbol // huge == 0 and -symbol // huge == -1
 
 
 STATEMENTS = st.lists(

@@ -196,7 +196,7 @@ def lost_update(final):
         seen={events[0, 0]: FIRST, events[1, 0]: events[0, 1], events[2, 2]: events[1, 1]},
         conditions=[final.replace("r", "r0_0_3")],
     )
-    return Chooser(encoded, seen, strict=True)
+    return Chooser(encoded, seen, "strictly")
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ from unsnarl.model.record import LOG, VALUE, Record, Recorded, ThreadLog
 from unsnarl.model.site import Op
 from unsnarl.reproduce.clocks.ranges import ClockRange, Clocks
 from unsnarl.reproduce.pres.base import ContradictionError, Times
+from unsnarl.reproduce.pres.candidates import _without
 from unsnarl.reproduce.pres.flips import chance
-from unsnarl.reproduce.pres.search import _without
 from unsnarl.reproduce.pres.sketch import EVENT, HEADER, NEED, THREAD, Sketch
 from unsnarl.reproduce.pres.traced import Window
 

@@ -34,6 +34,7 @@ class Kept(msgspec.Struct, frozen=True):
     events: dict[str, int]  # by thread path
     bytes: int
     dropped: int
+    replaced: str = ""  # the target's own function that ended the telling of functions or lines
 
 
 class Recording:
@@ -164,4 +165,4 @@ class Recording:
 def _kept(record: RunRecord, run: RunFile, size: int) -> Kept:
     logged = run.record.threads if run.record else ()
     events = {thread.path: len(thread.events) for thread in logged}
-    return Kept(record, events, size, run.counters["log_dropped"])
+    return Kept(record, events, size, run.counters["log_dropped"], run.notes.replaced)

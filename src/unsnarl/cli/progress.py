@@ -101,6 +101,7 @@ def counting(most: int, quiet: bool = False) -> Iterator[Callable[[int], None]]:
         if shown:
             print(f"\rtry {number} of {most}", end="", file=sys.stderr, flush=True)
 
+    show(0)  # the first may take a while: an order is solved before it
     try:
         yield show
     finally:

@@ -19,7 +19,7 @@ from unsnarl.campaigns.engine import Engine
 from unsnarl.campaigns.recording import Kept, Recording
 from unsnarl.campaigns.store import Store
 from unsnarl.cli.progress import showing
-from unsnarl.cli.shared import write_json
+from unsnarl.cli.shared import hooks_replaced, write_json
 from unsnarl.errors import (
     EXIT_FAILURE_FOUND,
     EXIT_INCONCLUSIVE,
@@ -166,6 +166,10 @@ class RecordSession:
         ]
         if kept.dropped:
             lines.append(f"{kept.dropped} events had no room [log-dropped]")
+        if kept.replaced:
+            lines.append(hooks_replaced(kept.replaced))
+        if kept.record.label == "pass":
+            return lines
         return [*lines, f"  next: unsnarl reproduce {name}"]
 
 
@@ -194,6 +198,7 @@ def _facts(kept: Kept) -> dict[str, Any]:
         "events": kept.events,
         "bytes": kept.bytes,
         "dropped": kept.dropped,
+        "replaced": kept.replaced,
     }
 
 

@@ -15,8 +15,13 @@ from unsnarl.campaigns.replays import Replays
 from unsnarl.campaigns.store import Store
 from unsnarl.cli import analysis
 from unsnarl.cli.progress import counting
-from unsnarl.cli.shared import code_changed, write_json
-from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE
+from unsnarl.cli.shared import code_changed, hooks_replaced, write_json
+from unsnarl.errors import (
+    EXIT_FAILURE_FOUND,
+    EXIT_INCONCLUSIVE,
+    EXIT_INTERRUPTED,
+    UnsnarlError,
+)
 from unsnarl.experiments.constraints import Constraint
 from unsnarl.experiments.prove import Prover
 from unsnarl.model.run import RunRecord
@@ -42,26 +47,50 @@ class Reproduction:
 
     def run(self, tries: int, json_file: str | None) -> int:
         """Search, print; gives the exit code."""
-        store, case = self._store, self._case
-        run: RunRecord | None = None
+        store = self._store
         report: DetailedReport | None = None
+        interrupted: UnsnarlError | None = None
         try:
-            how = case.record.how
+            how = self._case.record.how
             with again(store, branches=how.branches, loops=how.loops) as process:
                 if not process.is_unchanged:
                     raise code_changed(store.name)
-                with counting(tries, quiet=json_file == "-") as count:
-                    outcome = method(self._name)(case, process, tries, count)
-                if outcome.trial is not None:
-                    run = keeping.keep_reproduced(store, process, case, outcome.trial)
+                outcome, run = self._search(process, tries, quiet=json_file == "-")
                 if run is not None and self._explains:
-                    report = self._explained(process, run.signature)
+                    try:
+                        report = self._explained(process, run.signature)
+                    except KeyboardInterrupt:
+                        interrupted = _interrupted("while its cause was looked for")
             if run is not None:
                 keep_schedules(store, self._constraints)
         finally:
             store.close()
         self._tell(outcome, run, report, json_file)
+        if interrupted is not None:
+            raise interrupted
         return EXIT_INCONCLUSIVE if run is None else EXIT_FAILURE_FOUND
+
+    def _search(
+        self, process: Again, tries: int, *, quiet: bool
+    ) -> tuple[Outcome, RunRecord | None]:
+        """What the method finds, and the run that is kept of it."""
+        case, made = self._case, 0
+
+        def progress(number: int) -> None:
+            nonlocal made
+            made = number
+            count(number)
+
+        try:
+            with counting(tries, quiet=quiet) as count:
+                outcome = method(self._name)(case, process, tries, progress)
+            if outcome.trial is None:
+                return outcome, None
+            run = keeping.keep_reproduced(self._store, process, case, outcome.trial)
+        except KeyboardInterrupt:
+            raise _interrupted(f"after {plural_tries(made)}; not reproduced so far") from None
+        # One more replay than all that failed did not: then it does not always fail.
+        return (outcome, run) if run is not None else (outcome.flaked(), None)
 
     def _explained(self, process: Again, signature: str) -> DetailedReport:
         """What a hunt would say of it: the run beside others, and the experiments."""
@@ -113,21 +142,25 @@ class Reproduction:
             "record": {"run": case.run.number, "signature": case.run.signature, **how},
             "method": self._name,
             "reproduced": run is not None,
+            "ending": "not-reproduced" if run is None else "reproduced",
             "tries": outcome.tries,
             "run": None if run is None else run.number,
             "replays": {"failed": outcome.replayed, "runs": REPLAYS if outcome.trial else 0},
             "flaky": outcome.flaky,
             "dropped": case.dropped,
+            "replaced": case.replaced,
             **outcome.facts,
             "report": None if report is None else msgspec.Raw(json.encode(report)),
         }
 
     def _lines(self, outcome: Outcome, run: RunRecord | None) -> list[str]:
-        case, tries = self._case, f"{outcome.tries} tr{'y' if outcome.tries == 1 else 'ies'}"
+        case, tries = self._case, plural_tries(outcome.tries)
         how = case.record.how
         lines = [f"recorded (level {how.level}, order {how.order}): {case.run.signature}"]
         if case.dropped:
             lines.append(f"{case.dropped} events had no room in the record [log-dropped]")
+        if case.replaced:
+            lines.append(hooks_replaced(case.replaced))
         if outcome.flaky:
             lines.append(f"{outcome.flaky} of the schedules found failed sometimes, not always")
         if run is None:
@@ -139,3 +172,12 @@ class Reproduction:
         name = self._store.name
         further = f" · unsnarl show 1 {name}" if report is not None and numbered(report) else ""
         return f"  next: unsnarl replay {name}/{run.number}{further}"
+
+
+def plural_tries(number: int) -> str:
+    """`1 try`, `2 tries`."""
+    return f"{number} tr{'y' if number == 1 else 'ies'}"
+
+
+def _interrupted(when: str) -> UnsnarlError:
+    return UnsnarlError("interrupted", f"interrupted {when}", "", EXIT_INTERRUPTED)

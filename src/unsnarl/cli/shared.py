@@ -46,6 +46,12 @@ def check_json_file(name: str | None) -> None:
         raise UsageError("bad-argument", f"--json {name}: there is no directory {path.parent}")
 
 
+def hooks_replaced(word: str) -> str:
+    """That a record lacks functions or lines, and why."""
+    what = "functions" if word == "sys.setprofile" else "lines"
+    return f"the program called {word}: its {what} are not told from there on [hooks-replaced]"
+
+
 def finding_of(number: int, campaign: str) -> tuple[Report, Finding]:
     """A stored report and its finding of this number."""
     from unsnarl.cli.analysis import stored_report  # noqa: PLC0415  heavy; not for --help

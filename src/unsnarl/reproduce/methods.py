@@ -7,7 +7,7 @@ Such a module has a function `reproduce(case, process, tries, progress)`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
@@ -43,6 +43,11 @@ class Outcome:
     flaky: int = 0
     facts: Mapping[str, Any] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
+
+    def flaked(self) -> Outcome:
+        """The same, if what was found does not always fail after all."""
+        facts = {name: fact for name, fact in self.facts.items() if name != "ending"}
+        return replace(self, trial=None, replayed=0, flaky=self.flaky + 1, facts=facts)
 
 
 def method(name: str) -> Method:

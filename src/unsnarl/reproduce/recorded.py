@@ -28,12 +28,14 @@ class Case:
         record: What its threads logged.
         clocks: What is known of the clocks that stamped it; None if nothing.
         dropped: Events for which there was no room.
+        replaced: By what the program ended the telling of its functions or lines; "" if it did not.
     """
 
     run: RunRecord
     record: Record
     clocks: Clocks | None
     dropped: int
+    replaced: str = ""
 
     @property
     def failing(self) -> str:
@@ -71,7 +73,8 @@ def load(store: Store, number: int) -> Case:
         clocks = _clocks(path, found.logs)
     except msgspec.MsgspecError as error:
         raise damaged(path, f"what it says of the clocks makes no sense: {error}") from None
-    return Case(found.record, found.logs, clocks, found.run.counters["log_dropped"])
+    run = found.run
+    return Case(found.record, found.logs, clocks, run.counters["log_dropped"], run.notes.replaced)
 
 
 def damaged(path: Path, why: str) -> UsageError:

@@ -26,6 +26,7 @@ class Notes(msgspec.Struct, frozen=True):
     captured: tuple[Any, ...] = ()  # by a C program: values that still lack names
     unlisted: tuple[str, ...] = ()  # instrumented libraries whose sites are not known
     record: Recorded | None = None
+    replaced: str = ""  # what the target set in place of our own (native/binding/replaced.c)
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -40,6 +41,7 @@ class _Line(msgspec.Struct, frozen=True):
     captured: tuple[Any, ...] = ()
     unlisted: str = ""
     record: Recorded | None = None
+    replaced: str = ""
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -56,6 +58,7 @@ def parse_notes(text: bytes) -> Notes:
     captured: list[Any] = []
     unlisted: list[str] = []
     record: Recorded | None = None
+    replaced = ""
     for line in _lines(text):
         plan.update(line.run or {})
         failures.extend([line.failure] if line.failure else [])
@@ -66,8 +69,9 @@ def parse_notes(text: bytes) -> Notes:
         captured.extend(line.captured)
         unlisted.extend([line.unlisted] if line.unlisted else [])
         record = line.record or record
-    lists = tuple(codes), tuple(values), places, tuple(captured), tuple(unlisted), record
-    return Notes(plan, tuple(failures), variables, *lists)
+        replaced = line.replaced or replaced
+    lists = tuple(codes), tuple(values), places, tuple(captured), tuple(unlisted)
+    return Notes(plan, tuple(failures), variables, *lists, record, replaced)
 
 
 def _lines(text: bytes) -> Iterator[_Line]:

@@ -15,17 +15,18 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from unsnarl.reproduce.clap.encode import Encoded
 from unsnarl.reproduce.clap.pairs import Pairs
 from unsnarl.reproduce.clap.sightings import FIRST, Sightings, is_number, symbols_in
 from unsnarl.reproduce.orders import Answer, Kind, OrderProblem, Solved, TimedOut, Unsatisfiable
 from unsnarl.reproduce.orders.known import Known
-from unsnarl.reproduce.orders.smt import load_z3
+from unsnarl.reproduce.orders.smt import checked, load_z3
 from unsnarl.reproduce.orders.solver import OrderSolver, solve_order
 
 Choice = dict[int, int]  # read -> write, or FIRST
+How = Literal["exactly", "strictly", "loosely"]
 
 
 @dataclass
@@ -51,11 +52,13 @@ class Chooser:
     """Solves one followed run.
 
     Args:
-        strict: What was no integer must be seen as the followed run saw it. An order that keeps to
-            this does what was recorded for certain; without it, the replay has to show it.
+        how: What must be seen as the followed run saw it. Strictly, all that is no integer: an
+            order that keeps to this does what was recorded for certain; loosely, nothing, and the
+            replay has to show it. Exactly, integers on which no condition depends, too: they may
+            be what a run failed of that was no branch (an index out of range).
     """
 
-    def __init__(self, encoded: Encoded, seen: Sightings, strict: bool) -> None:
+    def __init__(self, encoded: Encoded, seen: Sightings, how: How) -> None:
         self.effort = Effort()
         self.order: OrderProblem | None = None  # the one that was solved
         self._seen = seen
@@ -65,8 +68,13 @@ class Chooser:
         self._writes: dict[int, list[int]] = defaultdict(list)
         for event in encoded.problem.of(Kind.WRITE).tolist():
             self._writes[self._cells[event]].append(event)
-        self._base = self._marked(strict)
+        self._base = self._marked(how != "loosely")
+        self._names: set[str] = set()  # of the symbols on which conditions depend
         self._reads = self._relevant() if self._known else {}
+        if how == "exactly":
+            self._base = self.with_choice(
+                {read: write for read, write in seen.seen.items() if read not in self._reads}
+            )
         self.effort.reads = len(self._reads)
         self.effort.choices = sum(map(len, self._reads.values()))
 
@@ -102,14 +110,13 @@ class Chooser:
     def _relevant(self) -> dict[int, list[int]]:
         """The reads on whose symbols conditions depend, with their candidates."""
         by_symbol = {name: read for read, name in self._seen.symbols.items()}
-        facts = {symbol: text for text in self._seen.facts for symbol in symbols_in([text])}
         waiting = symbols_in(self._seen.conditions)
-        done: set[str] = set()
+        done = self._names
         found: dict[int, list[int]] = {}
         while waiting:
             name = waiting.pop()
             done.add(name)
-            texts = [facts[name]] if name in facts else []
+            texts = [self._seen.facts[name]] if name in self._seen.facts else []
             if name in by_symbol:
                 read = by_symbol[name]
                 found[read] = self._candidates(read)
@@ -119,21 +126,18 @@ class Chooser:
 
     def formula(self) -> str:
         """Conditions, facts and what each choice means, as SMT-LIB text."""
-        asserted = [*self._seen.conditions, *self._seen.facts]
-        names = symbols_in(asserted)
-        lines = []
+        facts = [(name, text) for name, text in self._seen.facts.items() if name in self._names]
+        asserted = [*self._seen.conditions, *(f"(= {name} {text})" for name, text in facts)]
+        declared = [f"(declare-const {name} Int)" for name in sorted(self._names)]
         for read, writes in self._reads.items():
-            names |= symbols_in([self._seen.symbols[read]])
+            symbol = self._seen.symbols[read]
             for write in writes:
-                text = self.text_of(read, write)
-                names |= symbols_in([text])
-                lines.append(f"(declare-const {choice_name(read, write)} Bool)")
-                symbol = self._seen.symbols[read]
-                asserted.append(f"(=> {choice_name(read, write)} (= {symbol} {text}))")
+                name, text = choice_name(read, write), self.text_of(read, write)
+                declared.append(f"(declare-const {name} Bool)")
+                asserted.append(f"(=> {name} (= {symbol} {text}))")
             any_of = " ".join(choice_name(read, write) for write in writes)
             asserted.append(f"(or {any_of} false)")
-        declared = [f"(declare-const {name} Int)" for name in sorted(names)]
-        return "\n".join([*declared, *lines, *(f"(assert {text})" for text in asserted)])
+        return "\n".join([*declared, *(f"(assert {text})" for text in asserted)])
 
     def _marked(self, strict: bool) -> OrderProblem:
         """The problem with numbers for what was no integer; nothing is known of the integers."""
@@ -236,7 +240,7 @@ class _Loop:
     def _round(self) -> Answer | None:
         kept = {str(name): read for read, name in self._assumed()}
         self._solver.set("timeout", int(1000 * self._left) + 1)
-        status = self._solver.check([name for _, name in self._assumed()])
+        status = checked(self._solver, [name for _, name in self._assumed()])
         if status == self._z3.unsat:
             core = [kept[str(name)] for name in self._solver.unsat_core()]
             if not core:

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import msgspec
+
 from unsnarl.errors import UsageError
-from unsnarl.experiments.trials import Trial, replaying
-from unsnarl.model.record import Recorded
+from unsnarl.experiments.trials import Plan, Trial, replaying
+from unsnarl.model.record import Record, Recorded
 from unsnarl.model.run import Switch
 from unsnarl.reproduce.again import Again
 from unsnarl.reproduce.clap import schedule, solving
@@ -16,11 +18,16 @@ from unsnarl.reproduce.clap.following import Follower, Left
 from unsnarl.reproduce.clap.solving import Attempt, Form
 from unsnarl.reproduce.methods import REPLAYS, Outcome
 from unsnarl.reproduce.orders import Solved, TimedOut
-from unsnarl.reproduce.pres.sketch import Sketch
+from unsnarl.reproduce.pres.candidates import Candidates
+from unsnarl.reproduce.pres.sketch import Sketch, sketch_of
 from unsnarl.reproduce.recorded import Case
 from unsnarl.runfile import SiteTable
 
 SECONDS = 60.0  # of solving, all together
+HINTS: dict[Form, str] = {
+    "values": "--with pres searches instead, and needs no values",
+    "branches": "branches tell integers only; for all else record with --level access --values",
+}
 
 
 def reproduce(case: Case, process: Again, tries: int, progress: Callable[[int], None]) -> Outcome:
@@ -70,6 +77,7 @@ class Clap:
         self._file = self._folder / "sketch"
         self._tries = 0
         self._flaky = 0
+        self._late = False  # whether the time was over before all was asked
         self._follower: Follower | None = None
 
     def run(self, most: int) -> Outcome:
@@ -77,12 +85,10 @@ class Clap:
         attempts: list[Attempt] = []
         for attempt in self._attempts():
             attempts.append(attempt)
-            if not isinstance(attempt.answer, Solved):
-                continue
-            for switch in self._switches():
+            for plan in self._plans(attempt):
                 if self._tries >= most:
-                    break
-                trial = self._try(attempt, switch)
+                    return self._outcome(attempts, None)
+                trial = self._try(plan)
                 if trial is not None:
                     return self._outcome(attempts, trial)
         return self._outcome(attempts, None)
@@ -101,35 +107,42 @@ class Clap:
             return
         case, trials = self._case, self._process.trials
         self._follower = Follower(case.record, trials, self._folder, case.run.seed)
-        yield from solving.by_branches(
-            case, self._follower, self._bases(), SECONDS, with_clocks=self._with_clocks
+        alone = {"strategy": "replay", "anchors": []}  # each thread alone, to its end
+        sketch = (
+            sketch_of(case) if self._with_clocks else Sketch(_without_events(case.record), None)
+        )
+        # ... else as the stamps of locks and threads say
+        bases = [alone, self._by_time(sketch)] if self._with_clocks else [alone]
+        self._late = yield from solving.by_branches(
+            case,
+            self._follower,
+            bases,
+            Candidates(sketch, case),
+            SECONDS,
+            with_clocks=self._with_clocks,
         )
 
-    def _bases(self) -> list[dict[str, Any]]:
-        """Each thread alone, to its end; else as the stamps of locks and threads say."""
-        alone = {"strategy": "replay", "anchors": []}
-        if not self._with_clocks:
-            return [alone]
-        sketch = self._folder / "followed.sketch"
-        Sketch(self._case.record, self._case.clocks).write(sketch, [self._case.failing])
-        by_time = {
-            "strategy": "sketch",
-            "sketch": str(sketch),
-            "level": self._case.record.how.level,
-        }
-        return [alone, by_time]
+    def _by_time(self, sketch: Sketch) -> dict[str, Any]:
+        file = self._folder / "followed.sketch"
+        sketch.write(file, [self._case.failing])
+        return {"strategy": "sketch", "sketch": str(file), "level": sketch.level}
 
-    def _try(self, attempt: Attempt, switch: Switch) -> Trial | None:
-        assert isinstance(attempt.answer, Solved)
-        order = attempt.answer.order.tolist()
-        schedule.write(self._file, attempt.histories, attempt.encoded, order, self._case.failing)
-        plan = {
-            "strategy": "sketch",
-            "sketch": str(self._file),
-            "level": "access",
-            "seed": self._case.run.seed,
-            "switch": switch,
-        }
+    def _plans(self, attempt: Attempt) -> Iterator[Plan]:
+        """What to try: the order; and what the followed run did, if it failed by itself."""
+        seed = self._case.run.seed
+        plans: list[dict[str, Any]] = []
+        if isinstance(attempt.answer, Solved):
+            order = attempt.answer.order.tolist()
+            failing = self._case.failing
+            schedule.write(self._file, attempt.histories, attempt.encoded, order, failing)
+            plans.append({"strategy": "sketch", "sketch": str(self._file), "level": "access"})
+        if attempt.run is not None:
+            plans.append(replaying(attempt.run, seed))
+        for plan in plans:
+            for switch in self._switches():
+                yield {**plan, "seed": seed, "switch": switch}
+
+    def _try(self, plan: Plan) -> Trial | None:
         (trial,) = self._process.trials.run([plan])
         self._tries += 1
         self._progress(self._tries)
@@ -146,16 +159,24 @@ class Clap:
         plan = {**replaying(trial.run, self._case.run.seed), "switch": switch}
         return sum(map(self._case.is_met_by, self._process.trials.run([plan] * REPLAYS)))
 
-    def _outcome(self, attempts: list[Attempt], trial: Trial | None) -> Outcome:
-        solved = [one for one in attempts if isinstance(one.answer, Solved)]
-        last = next(reversed(solved or attempts), None)
-        left = self._follower.left if self._follower and not attempts else None
+    def _outcome(self, attempts: Sequence[Attempt], trial: Trial | None) -> Outcome:
+        last = next((one for one in reversed(attempts) if one.is_solved), None)
+        last = last or (attempts[-1] if attempts else None)
+        followed = self._follower
+        left = followed.left if followed and not attempts else None
+        facts = {
+            "form": self._form,
+            "ending": ending(attempts, trial is not None, tries=self._tries, late=self._late),
+            "solver": last.cost if last else None,
+            "followed": followed.runs if followed else 0,
+            "left": left,
+        }
         return Outcome(
             tries=self._tries,
             trial=trial,
             replayed=REPLAYS if trial else 0,
             flaky=self._flaky,
-            facts=_facts(self._form, attempts, trial) | ({"left": left} if left else {}),
+            facts=facts,
             lines=tuple(self._lines(last, trial, left)),
         )
 
@@ -163,12 +184,17 @@ class Clap:
         if left is not None:
             yield self._where(left)
         elif last is None:
-            yield (
-                "the program could not be run along the recorded branches; "
-                "record with --level access --values"
-            )
-        if last is not None:
-            yield from _solver_lines(self._form, last)
+            yield "the program could not be run along the recorded branches"
+        else:
+            yield from _solver_lines(self._form, last, found=trial is not None)
+        if self._follower is not None:
+            runs = self._follower.runs
+            was = "run was" if runs == 1 else "runs were"
+            yield f"{runs} {was} made along the recorded branches, to learn what was read"
+        if trial is None and self._late:
+            yield f"the time for it, {SECONDS:.0f} s, was over [solver-time-out]"
+        if trial is None:
+            yield HINTS[self._form]
         if trial is not None and trial.plan["switch"] != self._case.run.switch:
             yield "it switches threads where this interpreter would not: free-threaded ones can"
 
@@ -177,42 +203,45 @@ class Clap:
         site = SiteTable.load(self._process.codes, root).site(left.site)
         return (
             f"thread {left.path} cannot be followed beyond {site.file}:{site.line} "
-            f"({site.function}): what decides there is no shared integer ({left.reason}); "
-            "record with --level access --values"
+            f"({site.function}): what decides there is no shared integer ({left.reason})"
         )
 
 
-def _facts(form: Form, attempts: list[Attempt], trial: Trial | None) -> dict[str, Any]:
-    last = attempts[-1] if attempts else None
-    if last is None:
-        return {"form": form, "ending": "not-followed"}
-    ending = "not-reproduced"
-    if trial is not None:
-        ending = "reproduced"
-    elif not any(isinstance(one.answer, Solved) for one in attempts):
-        timed_out = any(isinstance(one.answer, TimedOut) for one in attempts)
-        ending = "time-out" if timed_out else "unsatisfiable"
-    return {"form": form, "ending": ending, "solver": last.cost}
+def _without_events(record: Record) -> Record:
+    """Without all that is stamped: nothing is known of the order of its threads."""
+    threads = [msgspec.structs.replace(one, events=one.events[:0]) for one in record.threads]
+    return msgspec.structs.replace(record, threads=tuple(threads))
 
 
-def _solver_lines(form: Form, last: Attempt) -> Iterator[str]:
+def ending(attempts: Sequence[Attempt], found: bool, *, tries: int, late: bool) -> str:
+    """In a word, for machines. That there is no order is said only if no question is open."""
+    if found:
+        return "reproduced"
+    if tries or any(one.is_solved for one in attempts):
+        return "not-reproduced"
+    if late or any(isinstance(one.answer, TimedOut) for one in attempts):
+        return "time-out"
+    return "unsatisfiable" if attempts else "not-followed"
+
+
+def _solver_lines(form: Form, last: Attempt, *, found: bool) -> Iterator[str]:
     cost = last.cost
     seconds = f"{cost.seconds:.2f} s"
     what = f"{cost.accesses} shared accesses of {len(last.histories)} threads, from {form} alone"
     if isinstance(last.answer, TimedOut):
         yield f"the solver was not done with {what} after {seconds} [solver-time-out]"
-    elif not isinstance(last.answer, Solved):
+    elif not last.is_solved:
         yield f"there is no order of {what} [order-unsatisfiable]"
-        if form == "branches":
-            yield "what is no integer was seen otherwise; record with --level access --values"
-        else:
+        if form == "values":
             yield "the log, or what the clocks are taken for, is wrong"
     else:
-        yield f"order of {what}: {seconds}"
+        yield f"solved: an order of {what}, in {seconds}"
+        if not found:
+            yield "but no run in an order that was found fails as recorded"
     if cost.choices:
         yield (
-            f"{cost.reads} reads decide; program order and clocks removed {cost.pruned} of "
-            f"{cost.pruned + cost.choices} writes that they may have seen"
+            f"{cost.reads} reads decide; of {cost.pruned + cost.choices} writes that they may have "
+            f"seen, program order and clocks exclude {cost.pruned}"
         )
     if cost.set_aside:
         yield f"{cost.set_aside} reads were set aside: nothing that was logged explains them"

@@ -60,8 +60,11 @@ class Pairs:
         there = self._reaches(self._after[mine], self._before)
         back = self._reaches(self._after, self._before[mine]).T
         ones, others = np.nonzero(there & back & (self._read != read))
-        pairs = np.unique(np.stack([self._owner[mine[ones]], self._owner[others]]), axis=1)
-        return {(self._chosen[one], self._chosen[other]) for one, other in pairs.T.tolist()}
+        # One number for each pair: to sort columns takes a hundred times as long.
+        count = len(self._chosen)
+        codes = np.unique(self._owner[mine[ones]] * count + self._owner[others])
+        pairs = zip((codes // count).tolist(), (codes % count).tolist(), strict=True)
+        return {(self._chosen[one], self._chosen[other]) for one, other in pairs}
 
     def _reaches(self, sources: NDArray[np.int64], sinks: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each source is each sink, or known to be before it."""

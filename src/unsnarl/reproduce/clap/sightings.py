@@ -14,7 +14,7 @@ from unsnarl.reproduce.clap.following import Along
 from unsnarl.reproduce.clap.histories import History
 
 FIRST = -1  # stands for the write that left a cell's first value
-SYMBOL = re.compile(r"\br\d+(?:_\d+)+")
+SYMBOL = re.compile(r"\b[rn]\d+(?:_\d+)+")  # what a read got, or the name of a long text
 # How values that are no integers begin (probes/python/following/hooks.py).
 MARKS = ("#", "=", "@", "missing")
 
@@ -31,7 +31,8 @@ class Sightings:
         written: What writes left.
         firsts: Cells' first values, by the problem's number of the cell.
         seen: The write that each read with a symbol saw in the followed run, or FIRST.
-        facts: What is known for certain: symbols that no other thread could have touched.
+        facts: What is known for certain of symbols: no other thread could have touched what they
+            were read from, or they are names of longer texts.
         conditions: What must hold for the threads to go their recorded ways.
     """
 
@@ -40,7 +41,7 @@ class Sightings:
     written: dict[int, str] = field(default_factory=dict)
     firsts: dict[int, str] = field(default_factory=dict)
     seen: dict[int, int] = field(default_factory=dict)
-    facts: list[str] = field(default_factory=list)
+    facts: dict[str, str] = field(default_factory=dict)
     conditions: list[str] = field(default_factory=list)
 
 
@@ -59,44 +60,63 @@ def sightings(encoded: Encoded, histories: Sequence[History], along: Along) -> S
     found = Sightings()
     events = _events(encoded, histories)
     objects = encoded.problem.object.tolist()
-    last: dict[int, tuple[int, str | None]] = {}  # by cell: the event, what it left
+    cells: dict[int, _Cell] = {}
     for access, op, cell in _in_time(along):
         thread = along.story.threads.get(access[0])
         if thread is None or access[1] >= len(thread.accesses):
             continue
         symbol, before, after = thread.accesses[access[1]]
         event = events.get(access)
-        if cell not in last:
-            last[cell] = (FIRST, before)
+        if cell not in cells:
+            cells[cell] = _Cell(before)
             if event is not None and before is not None:
                 found.firsts[objects[event]] = before
         if op == Op.WRITE:
-            last[cell] = (FIRST if event is None else event, after)
+            cells[cell] = _Cell(after, FIRST if event is None else event)
             if event is not None:
                 found.written[event] = after or "missing"
         elif op == Op.READ:
-            _read(found, event, symbol, before, last[cell])
+            _read(found, event, symbol, before, cells[cell])
     for thread in along.story.threads.values():
         found.conditions += [text for _, text in thread.conditions]
+        found.facts.update(thread.names)
     return found
 
 
+@dataclass
+class _Cell:
+    """What is in a cell while the followed run goes on.
+
+    Attributes:
+        left: What was written last, or was there first.
+        write: By which event.
+        now: What is there: a symbol, once it was read.
+    """
+
+    left: str | None
+    write: int = FIRST
+    now: str | None = None
+
+    def __post_init__(self) -> None:
+        self.now = self.left
+
+
 def _read(
-    found: Sightings,
-    event: int | None,
-    symbol: str,
-    before: str | None,
-    last: tuple[int, str | None],
+    found: Sightings, event: int | None, symbol: str, before: str | None, cell: _Cell
 ) -> None:
-    write, left = last
-    if event is None:
-        if symbol and left is not None and is_number(left):
-            found.facts.append(f"(= {symbol} {left})")
-    elif symbol:
+    if not symbol:
+        if event is not None and before is not None:
+            found.marks[event] = before
+        return
+    if before != cell.now and is_number(before):
+        # Somebody whom no probe sees has written, a library say: that is all that is known.
+        found.facts[symbol] = before or ""
+    elif event is not None:
         found.symbols[event] = symbol
-        found.seen[event] = write
-    elif before is not None:
-        found.marks[event] = before
+        found.seen[event] = cell.write
+    elif is_number(cell.left):
+        found.facts[symbol] = cell.left or ""
+    cell.now = symbol
 
 
 def _events(encoded: Encoded, histories: Sequence[History]) -> dict[Access, int]:

@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Literal
 
 import msgspec
 
 from unsnarl.experiments.trials import Plan
-from unsnarl.reproduce.clap.conditions import Chooser
+from unsnarl.reproduce.clap.conditions import Chooser, How
 from unsnarl.reproduce.clap.encode import Encoded, encode, ticks
 from unsnarl.reproduce.clap.following import Along, Follower
 from unsnarl.reproduce.clap.histories import History, of_record, of_run
@@ -25,10 +26,14 @@ from unsnarl.reproduce.orders import (
     solve_order,
 )
 from unsnarl.reproduce.orders.native import NativeSolver
+from unsnarl.reproduce.pres.candidates import Candidates
 from unsnarl.reproduce.recorded import Case
+from unsnarl.runfile import RunFile
 
 Form = Literal["values", "branches"]
 MOST_ASIDE = 20
+MOST_OTHERS = 8  # runs that did not fail, and are asked all the same
+HOWS: tuple[How, ...] = ("exactly", "strictly", "loosely")
 
 
 class Cost(msgspec.Struct, frozen=True):
@@ -60,12 +65,23 @@ class Cost(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """One question and its answer."""
+    """One question and its answer.
+
+    Attributes:
+        run: The followed run that it was about, if that failed as recorded by itself, and this is
+            the first question about it.
+    """
 
     histories: list[History]
     encoded: Encoded
     answer: Answer
     cost: Cost
+    run: RunFile | None = None
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether there is an order."""
+        return isinstance(self.answer, Solved)
 
 
 def by_values(
@@ -102,29 +118,55 @@ def by_branches(
     case: Case,
     follower: Follower,
     bases: Sequence[Plan],
+    candidates: Candidates,
     seconds: float,
     *,
     with_clocks: bool = True,
-) -> Iterator[Attempt]:
-    """Orders from branches: each run along them is a question, asked strictly and then less so."""
-    end = time.monotonic() + seconds
-    for along in follower.along(bases):
-        for strict in (True, False):
+) -> Generator[Attempt, None, bool]:
+    """Orders from branches: each run along them is a question, asked ever less strictly.
+
+    Args:
+        candidates: What may be turned round in further runs.
+
+    Returns:
+        Whether the time was over before all was asked.
+    """
+    follower.until = end = time.monotonic() + seconds
+    for along in _followed(case, follower, bases, candidates):
+        hows = HOWS if case.is_met_by(along.trial) else HOWS[1:]
+        for how in hows:
             left = end - time.monotonic()
             if left <= 0:
-                return
-            yield from_branches(case, along, left, strict=strict, with_clocks=with_clocks)
+                return True
+            yield from_branches(case, along, left, how, with_clocks=with_clocks)
+    return time.monotonic() > end
+
+
+def _followed(
+    case: Case, follower: Follower, bases: Sequence[Plan], candidates: Candidates
+) -> Iterator[Along]:
+    """Runs along the branches, first those that fail as recorded: if what decides is no integer, it
+    does so in the run itself. Of a failure that is no way to end (a hang) this cannot be told."""
+    hangs = case.run.label == "hang" or (case.run.failure and case.run.failure.kind == "deadlock")
+    others: list[Along] = []
+    turned = follower.turned(bases[-1], candidates)
+    for along in chain(follower.along(bases), turned):
+        if hangs or case.is_met_by(along.trial):
+            yield along
+        elif len(others) < MOST_OTHERS:
+            others.append(along)
+    yield from others
 
 
 def from_branches(
-    case: Case, along: Along, seconds: float, *, strict: bool, with_clocks: bool = True
+    case: Case, along: Along, seconds: float, how: How, *, with_clocks: bool = True
 ) -> Attempt:
     """The order from one run along the branches."""
     began = time.monotonic()
     histories = of_run(along.run, case.record)
     clocks = ticks(histories, case.record.how, case.clocks) if with_clocks else None
-    encoded = encode(histories, clocks, in_turn=strict)
-    chooser = Chooser(encoded, sightings(encoded, histories, along), strict)
+    encoded = encode(histories, clocks, in_turn=how != "loosely")
+    chooser = Chooser(encoded, sightings(encoded, histories, along), how)
     answer = chooser.solve(NativeSolver(), seconds)
     effort = chooser.effort
     cost = Cost(
@@ -139,7 +181,7 @@ def from_branches(
     )
     if chooser.order is not None:
         encoded = replace(encoded, problem=chooser.order)
-    return Attempt(histories, encoded, answer, cost)
+    return Attempt(histories, encoded, answer, cost, along.run if how == "exactly" else None)
 
 
 def _stage(answer: Answer) -> str:

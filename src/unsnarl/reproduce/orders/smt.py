@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,7 +56,7 @@ class SmtSolver:
         if left <= 0:
             return None
         solver.set("timeout", max(1, int(1000 * left)))
-        status = self._timed("solve", solver.check)
+        status = self._timed("solve", lambda: checked(solver))
         if status == z3.unsat:
             return Unsatisfiable(by="z3")
         return Solved(_order(problem, solver.model()), by="z3") if status == z3.sat else None
@@ -80,6 +80,14 @@ def load_z3() -> Any:
             "install it with: pip install 'unsnarl[solve]', or use unsnarl's own solver",
         ) from missing
     return z3
+
+
+def checked(solver: Any, assumptions: Sequence[Any] = ()) -> Any:
+    """What z3 says; Ctrl-C, which it keeps to itself, is Ctrl-C."""
+    status = solver.check(*assumptions)
+    if str(status) == "unknown" and "interrupted" in solver.reason_unknown():
+        raise KeyboardInterrupt
+    return status
 
 
 def _order(problem: OrderProblem, model: Any) -> Any:

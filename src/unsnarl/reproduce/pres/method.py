@@ -6,25 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unsnarl.errors import UsageError
 from unsnarl.reproduce.again import Again
 from unsnarl.reproduce.methods import Outcome
-from unsnarl.reproduce.pres.base import ContradictionError
 from unsnarl.reproduce.pres.search import Found, Search
-from unsnarl.reproduce.pres.sketch import Sketch
+from unsnarl.reproduce.pres.sketch import Sketch, sketch_of
 from unsnarl.reproduce.recorded import Case
 
 
 def reproduce(case: Case, process: Again, tries: int, progress: Callable[[int], None]) -> Outcome:
     """Search along the sketch of a record."""
-    try:
-        sketch = Sketch(case.record, case.clocks)
-    except ContradictionError:
-        raise UsageError(
-            "damaged-run-file",
-            f"the stamps of run {case.run.number} contradict each other",
-            "measure the clocks and record the failure anew: unsnarl clocks --again",
-        ) from None
+    sketch = sketch_of(case)
     search = Search(sketch, case, process.trials, process.codes.parent, progress)
     found = search.run(tries)
     last = found.reproduced

@@ -14,9 +14,11 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from unsnarl.errors import UsageError
 from unsnarl.model.record import Level, Record
 from unsnarl.reproduce.clocks.ranges import Clocks
-from unsnarl.reproduce.pres.base import Counts, Times, merged
+from unsnarl.reproduce.pres.base import ContradictionError, Counts, Times, merged
+from unsnarl.reproduce.recorded import Case
 
 # By native/gate/sketch.h.
 MAGIC, VERSION = b"UNSKETCH", 1
@@ -71,6 +73,22 @@ class Sketch:
         """For the gate: threads whose events are over go on in the order of `last`."""
         points = [one.tolist() for one in self.points]
         write_sketch(path, dict(zip(self.paths, points, strict=True)), self.order, self.needs, last)
+
+
+def sketch_of(case: Case) -> Sketch:
+    """The sketch of a recorded failure.
+
+    Raises:
+        UsageError: What its clocks say cannot all be true.
+    """
+    try:
+        return Sketch(case.record, case.clocks)
+    except ContradictionError:
+        raise UsageError(
+            "damaged-run-file",
+            f"the stamps of run {case.run.number} contradict each other",
+            "measure the clocks and record the failure anew: unsnarl clocks --again",
+        ) from None
 
 
 def write_sketch(

@@ -29,13 +29,16 @@ class Window(NamedTuple):
 class Traced:
     """The events of one try, without the gate's marks.
 
+    Args:
+        left: The thread that is known to have left the recorded path with its last event.
+
     Attributes:
         timeline: Its events.
         passed: By event, how many events of the sketch its thread had passed before it.
         left: The event from which on the try was certainly another run than the recorded one.
     """
 
-    def __init__(self, run: RunFile, sketch: Sketch) -> None:
+    def __init__(self, run: RunFile, sketch: Sketch, left: str = "") -> None:
         self._sketch = sketch
         trace, also = _parted(run.trace)
         marks = trace["point"] == MARK
@@ -49,12 +52,18 @@ class Traced:
         stamps = [own for own in sketch.times if len(own)]
         self._begin = min((float(own[0]) for own in stamps), default=0.0)
         self._end = max((float(own[-1]) for own in stamps), default=0.0)
-        self._left = self._departure(trace, marks, [one.path for one in run.threads])
+        paths = [one.path for one in run.threads]
+        self._left = self._last_of(left) or self._departure(trace, marks, paths)
         self.left = self._left[2] if self._left else len(self.passed)
 
     def _place(self, event: Event) -> tuple[int, int] | None:
         thread = self._number.get(event.path)
         return None if thread is None else (thread, self.passed[event.at])
+
+    def _last_of(self, path: str) -> tuple[str, int, int] | None:
+        """That a thread left the sketch with the last of its events."""
+        own = [event.at for event in self.timeline.events if event.path == path]
+        return (path, self.passed[own[-1]], len(self.passed)) if own else None
 
     def _departure(
         self, trace: npt.NDArray[np.void], marks: npt.NDArray[np.bool_], paths: list[str]

@@ -12,14 +12,13 @@ from __future__ import annotations
 import contextlib
 import json
 import opcode
-import os
 import sys
 import types
 from typing import Any
 
 from unsnarl import _core
 from unsnarl.probes.python import failures
-from unsnarl.probes.python.following.symbols import Deciding, Symbolic, text_of
+from unsnarl.probes.python.following.symbols import Deciding, Symbolic, is_number, text_of
 from unsnarl.probes.python.naming import MISSING, SEQUENCES, find_attribute, is_a
 
 _READ, _WRITE = 0, 1  # format.h, enum uns_op
@@ -31,8 +30,8 @@ _TESTS = frozenset(
 _COMPARE = opcode.opmap["COMPARE_OP"]
 _MAKES_BOOL = 16  # 3.13: bit of COMPARE_OP's argument
 _KEEPS = frozenset(n for name, n in opcode.opmap.items() if name.endswith("_OR_POP"))
-
-_real_exit = os._exit
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+_SIZED: tuple[type, ...] = (dict, set, frozenset, *SEQUENCES)
 
 
 class _Thread:
@@ -43,6 +42,7 @@ class _Thread:
             symbol's name, "" if it is none. Values: text of integers, marks of all else.
         conditions: [how many accesses came before, text].
         guesses: Outcomes that no branch tells, as they were taken.
+        names: Long texts that got names.
     """
 
     def __init__(self, path: str, outcomes: list[int], guesses: list[int]) -> None:
@@ -53,6 +53,7 @@ class _Thread:
         self.guesses: list[int] = []
         self.accesses: list[list[Any]] = []
         self.conditions: list[list[Any]] = []
+        self.names: dict[str, str] = {}
         self.kept: tuple[Symbolic | None, bool] = (None, False)
 
 
@@ -65,6 +66,7 @@ class _Following:
         self.guesses: dict[str, list[int]] = {}
         self.threads: dict[str, _Thread] = {}
         self.written: tuple[list[Any], object, object] | None = None
+        self.left: dict[str, Any] | None = None
 
     def thread(self, path: str) -> _Thread:
         if path not in self.threads:
@@ -80,12 +82,12 @@ def install(plan: dict[str, Any]) -> None:
     """In the child, before the run begins: `plan` has the branches, guesses and a file."""
     _run.file = plan["file"]
     _run.outcomes, _run.guesses = plan["branches"], plan["guesses"]
-    Deciding.decide = staticmethod(_decide)
+    Deciding.decide, Deciding.name = staticmethod(_decide), staticmethod(_name)
     _core.set_capture_hook(_access)
     _core.set_branch_hook(_branch)
 
 
-def write(left: dict[str, Any] | None = None) -> None:
+def write() -> None:
     """At the end of the run: what it found, and where it left the recorded path."""
     if not _run.file:
         return
@@ -95,19 +97,13 @@ def write(left: dict[str, Any] | None = None) -> None:
             "accesses": one.accesses,
             "conditions": one.conditions,
             "guesses": one.guesses,
+            "names": one.names,
             "branches": one.at,
         }
         for path, one in _run.threads.items()
     }
     with open(_run.file, "w", encoding="utf-8") as stream:  # noqa: PTH123
-        json.dump({"threads": threads, "left": left}, stream)
-
-
-def _leave(thread: _Thread, site: int, reason: str) -> None:
-    """The recorded path cannot be followed: tell, and end the run."""
-    with contextlib.suppress(BaseException):
-        write({"path": thread.path, "site": site, "branch": thread.at, "reason": reason})
-    _real_exit(0)
+        json.dump({"threads": threads, "left": _run.left}, stream)
 
 
 def _access(  # noqa: PLR0917  called from C
@@ -124,10 +120,11 @@ def _access(  # noqa: PLR0917  called from C
         row[1] = _mark(value, key)
         if is_write:
             _run.written = row, obj, key
-        elif key is not None and type(value) in (int, bool, Symbolic):
+        elif key is not None and is_number(value):
             name = f"r{len(thread.accesses) - 1}_{path.replace('.', '_')}"
-            if _put(obj, key, Symbolic(int(value), name)):
-                row[0] = name
+            is_bool = value.is_bool if type(value) is Symbolic else type(value) is bool
+            _put(obj, key, Symbolic(int(value), name, is_bool=is_bool))
+            row[0] = name
 
 
 def _settle() -> None:
@@ -141,12 +138,15 @@ def _settle() -> None:
 
 def _mark(value: object, key: object) -> str:
     """Integers as text; of a container its size; of all else what or which object it is."""
-    if key is None and is_a(value, dict, set, frozenset, *SEQUENCES):
-        return f"#{len(value)}"  # type: ignore[arg-type]
-    if type(value) in (int, bool, Symbolic):
+    kind: Any = next((one for one in _SIZED if is_a(value, one)), None) if key is None else None
+    if kind is not None:
+        return f"#{kind.__len__(value)}"  # not by a `__len__` of the target's own
+    if is_number(value):
         return text_of(value)  # type: ignore[arg-type]
     if value is MISSING:
         return "missing"
+    if type(value) is int:
+        return f"={value:#x}"  # too long to be written otherwise
     if type(value) in (str, bytes, float, type(None)):
         return "=" + repr(value)
     return f"@{id(value)}"
@@ -169,8 +169,8 @@ def _contents(obj: Any, key: Any) -> object:
     return MISSING
 
 
-def _put(obj: Any, key: Any, value: Symbolic) -> bool:
-    """Put a symbol where a number is; whether that could be done."""
+def _put(obj: Any, key: Any, value: Symbolic) -> None:
+    """Put a symbol where a number is; raises what an object says that cannot be changed."""
     if type(obj) is types.CellType:
         obj.cell_contents = value
     elif is_a(obj, dict):
@@ -183,11 +183,14 @@ def _put(obj: Any, key: Any, value: Symbolic) -> bool:
         holder, _ = find_attribute(obj, key)
         change: Any = type.__setattr__ if is_a(holder, type) else object.__setattr__
         change(holder, key, value)
-    return True
 
 
 def _branch(site: int, path: str, asked: object, is_none: int) -> bool:
-    """Before a branch of the target: whether the thread's recorded path is at its end."""
+    """Before a branch of the target: whether the thread is to stay here for good.
+
+    Its recorded path is at its end, or cannot be followed: what the others do then tells what it
+    should have seen.
+    """
     thread = _run.thread(path)
     if thread.at >= len(thread.outcomes):
         return True
@@ -196,11 +199,31 @@ def _branch(site: int, path: str, asked: object, is_none: int) -> bool:
         _assume(thread, asked, recorded)
         thread.kept = asked, recorded
     else:
-        taken = asked is None if is_none else bool(asked)
+        taken = asked is None if is_none else _truth(asked)
         if taken != recorded:
-            _leave(thread, site, f"{type(asked).__name__}")
+            left = {"path": path, "site": site, "branch": thread.at, "reason": _reason(asked)}
+            _run.left = _run.left or left
+            return True
     thread.at += 1
     return False
+
+
+def _reason(asked: object) -> str:
+    return "int" if isinstance(asked, Symbolic) else type(asked).__name__
+
+
+def _truth(asked: object) -> bool:
+    """As it was recorded (native/binding/values.c): a target's own `__bool__` is not asked."""
+    return bool(type(asked).__flags__ & _HEAP_TYPE) or bool(asked)
+
+
+def _name(text: str) -> str:
+    """A name for a text that has grown long."""
+    path = _core.current_path()
+    names = _run.thread(path).names
+    name = f"n{len(names)}_{path.replace('.', '_')}"
+    names[name] = text
+    return name
 
 
 def _decide(symbolic: Symbolic) -> bool:

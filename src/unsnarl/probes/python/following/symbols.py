@@ -6,22 +6,31 @@ an int all the same: code that is not ours (indexing, formatting, hashing) gets 
 run has in its place. What is computed from symbols in the target's own code is an expression of
 them, kept as SMT-LIB text: no solver is loaded into the target's process.
 
-One thing gets lost: `True + symbol` is a plain number, because bool's addition is asked first.
+Some things get lost, and go on as plain numbers: `True + symbol`, because bool's addition is asked
+first; floats; `|`, `^` and `&` of numbers; a symbol as divisor or exponent; numbers of a thousand
+digits.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, SupportsIndex
 
 # Decides a test: (condition, what it is with this run's numbers) -> what it was when recorded.
 Decide = Callable[["Symbolic"], bool]
+# A text that is longer gets a name: `x = x + x`, said often, would double it each time.
+MOST_TEXT = 500
+# The interpreter refuses to write out numbers that are much longer (sys.set_int_max_str_digits).
+MOST_BITS = 2000
+MOST_POWER = 8
 
 
 class Deciding:
-    """Who is asked for the outcomes of tests; set by the hooks of a run."""
+    """Who is asked for the outcomes of tests and for names of texts; set by the hooks of a run."""
 
     decide: Decide = staticmethod(lambda symbolic: symbolic.number != 0)
+    name: Callable[[str], str] = staticmethod(lambda text: text)
 
 
 class Symbolic(int):
@@ -29,17 +38,24 @@ class Symbolic(int):
 
     Attributes:
         text: The expression, an integer.
-        condition: The same as a condition, if it is the outcome of a comparison.
+        condition: The same as a condition.
+        is_bool: Whether the program takes it for True or False.
     """
 
     text: str
     condition: str
+    is_bool: bool
 
-    def __new__(cls, number: int, text: str, condition: str = "") -> Symbolic:
+    def __new__(
+        cls, number: int, text: str, condition: str = "", *, is_bool: bool = False
+    ) -> Symbolic:
         """Not by int's own: the number alone would lose its text."""
         made = int.__new__(cls, number)
-        made.text = text
-        made.condition = condition or f"(not (= {text} 0))"
+        made.text = text if len(text) <= MOST_TEXT else Deciding.name(text)
+        if len(condition) > MOST_TEXT:
+            condition = ""
+        made.condition = condition or f"(not (= {made.text} 0))"
+        made.is_bool = is_bool
         return made
 
     @property
@@ -69,24 +85,44 @@ class Symbolic(int):
         return _joined("*", int.__mul__, other, self)
 
     def __floordiv__(self, other: Any) -> Any:
-        # SMT-LIB rounds as Python does only where the divisor is positive.
-        return (
-            _joined("div", int.__floordiv__, self, other)
-            if _is_positive(other)
-            else (int.__floordiv__(self, other))
-        )
+        return self._divided("div", int.__floordiv__, other)
 
     def __mod__(self, other: Any) -> Any:
-        return (
-            _joined("mod", int.__mod__, self, other)
-            if _is_positive(other)
-            else (int.__mod__(self, other))
-        )
+        return self._divided("mod", int.__mod__, other)
+
+    def __divmod__(self, other: Any) -> Any:
+        return (self // other, self % other) if isinstance(other, int) else NotImplemented
+
+    def _divided(self, word: str, plain: Callable[[Any, Any], Any], other: Any) -> Any:
+        """SMT-LIB rounds as Python does only where the divisor is positive."""
+        if type(other) is not int or not other or not _has_text(other):
+            return plain(self, other)
+        number, sign = plain(self, other), 1 if other > 0 else -1
+        if sign < 0:  # a // -b is -a // b, and a % -b is -(-a % b)
+            divided = f"({word} (- {self.text}) {-other})"
+            return Symbolic(number, divided if word == "div" else f"(- {divided})")
+        return Symbolic(number, f"({word} {self.text} {other})")
+
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
+        if type(other) is not int or not 0 <= other <= MOST_POWER or modulus is not None:
+            return int.__pow__(self, other, modulus)
+        found: Any = 1
+        for _ in range(other):
+            found = found * self
+        return found
 
     def __and__(self, other: Any) -> Any:
-        if type(other) is int and other >= 0 and not other & (other + 1):  # the lowest bits
-            return Symbolic(int.__and__(self, other), f"(mod {self.text} {other + 1})")
-        return int.__and__(self, other)
+        if type(other) is int and other >= 0 and not other & (other + 1) and _has_text(other):
+            return Symbolic(int.__and__(self, other), f"(mod {self.text} {other + 1})")  # low bits
+        return _logical("and", int.__and__, self, other)
+
+    def __or__(self, other: Any) -> Any:
+        return _logical("or", int.__or__, self, other)
+
+    def __xor__(self, other: Any) -> Any:
+        return _logical("xor", int.__xor__, self, other)
+
+    __rand__, __ror__, __rxor__ = __and__, __or__, __xor__
 
     def __lshift__(self, other: Any) -> Any:
         return self * (1 << other) if _is_shift(other) else int.__lshift__(self, other)
@@ -94,17 +130,31 @@ class Symbolic(int):
     def __rshift__(self, other: Any) -> Any:
         return self // (1 << other) if _is_shift(other) else int.__rshift__(self, other)
 
+    def __invert__(self) -> Symbolic:
+        return Symbolic(int.__invert__(self), f"(- (- {self.text}) 1)")
+
     def __neg__(self) -> Symbolic:
         return Symbolic(int.__neg__(self), f"(- {self.text})")
 
     def __pos__(self) -> Symbolic:
-        return self
+        # Of True it is 1.
+        return Symbolic(self.number, self.text, self.condition)
 
     def __abs__(self) -> Symbolic:
         return Symbolic(int.__abs__(self), f"(abs {self.text})")
 
-    def __round__(self, digits: SupportsIndex = 0, /) -> Symbolic:
-        return self
+    def __round__(self, digits: SupportsIndex | None = None, /) -> Any:
+        if digits is not None and operator.index(digits) < 0:
+            return int.__round__(self, digits)
+        return +self
+
+    __floor__ = __ceil__ = __trunc__ = __pos__
+
+    def __repr__(self) -> str:
+        return repr(self.number != 0) if self.is_bool else int.__repr__(self)
+
+    def __format__(self, how: str) -> str:
+        return int.__format__(self, how) if how else repr(self)
 
     def __eq__(self, other: object) -> Any:
         return _compared("=", int.__eq__, self, other)
@@ -127,6 +177,11 @@ class Symbolic(int):
     __hash__ = int.__hash__
 
 
+def is_number(value: object) -> bool:
+    """Whether it has a text: an integer that is not too long."""
+    return type(value) is Symbolic or (type(value) in (int, bool) and _has_text(value))
+
+
 def text_of(value: int) -> str:
     """A number or a symbol as SMT-LIB text."""
     if isinstance(value, Symbolic):
@@ -135,8 +190,8 @@ def text_of(value: int) -> str:
     return str(number) if number >= 0 else f"(- {-number})"
 
 
-def _is_positive(value: object) -> bool:
-    return type(value) is int and value > 0
+def _has_text(value: Any) -> bool:
+    return isinstance(value, Symbolic) or value.bit_length() <= MOST_BITS
 
 
 def _is_shift(value: object) -> bool:
@@ -145,14 +200,27 @@ def _is_shift(value: object) -> bool:
 
 def _joined(word: str, plain: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     number = plain(one, other) if isinstance(one, int) else NotImplemented
-    if number is NotImplemented:
+    if number is NotImplemented or not (_has_text(one) and _has_text(other)):
         return number  # a float, or what else: with this run's number
     return Symbolic(number, f"({word} {text_of(one)} {text_of(other)})")
 
 
 def _compared(word: str, plain: Callable[[Any, Any], Any], one: Symbolic, other: Any) -> Any:
     outcome = plain(one, other)
-    if outcome is NotImplemented:
+    if outcome is NotImplemented or not _has_text(other):
         return outcome
-    condition = f"({word} {text_of(one)} {text_of(other)})"
-    return Symbolic(outcome, f"(ite {condition} 1 0)", condition)
+    return _truth(outcome, f"({word} {text_of(one)} {text_of(other)})")
+
+
+def _logical(word: str, plain: Callable[[Any, Any], Any], one: Symbolic, other: Any) -> Any:
+    """`&`, `|` and `^`: of truths only."""
+    outcome = plain(one, other)
+    are_truths = other.is_bool if isinstance(other, Symbolic) else type(other) is bool
+    if not (one.is_bool and are_truths):
+        return outcome
+    right = other.condition if isinstance(other, Symbolic) else str(other).lower()
+    return _truth(outcome, f"({word} {one.condition} {right})")
+
+
+def _truth(outcome: int, condition: str) -> Symbolic:
+    return Symbolic(outcome, f"(ite {condition} 1 0)", condition, is_bool=True)
