@@ -28,7 +28,7 @@ test: build lint
 	$(MAKE) --no-print-directory test-others
 
 test-others:
-	@for python in $(OTHERS); do tools/test-on $$python || exit 1; done
+	@printf '%s\n' $(OTHERS) | xargs -r -n 1 -P 2 tools/test-on
 
 bench: build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks

@@ -73,12 +73,17 @@ def check_replays(folder, answer):
     assert (told["failed"], told["signature"]) == (5, answer["record"]["signature"])
 
 
-@pytest.mark.parametrize("level", ["func", "loop", "funcloop", "access"])
+BUGS = [(c_bug, "bank"), (c_bug, "jsstrlen"), (c_bug, "multiorder"),
+        (python_bug, "weblech"), (python_bug, "dictiter"), (python_bug, "abba")]  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    ("make", "name"),
-    [(c_bug, "bank"), (c_bug, "jsstrlen"), (c_bug, "multiorder"),
-     (python_bug, "weblech"), (python_bug, "dictiter"), (python_bug, "abba")],
-)  # fmt: skip
+    ("make", "name", "level"),
+    [
+        *((*bug, level) for bug in BUGS for level in ("func", "access")),
+        *((*bug, level) for bug in (BUGS[0], BUGS[-1]) for level in ("loop", "funcloop")),
+    ],
+)
 def test_recorded_failures_come_back(tmp_path, make, name, level):
     command = make(tmp_path, name)
     word = record(tmp_path, command, "--level", level)

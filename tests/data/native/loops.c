@@ -65,7 +65,7 @@ APART static void deep(int depth) {
     if (depth)
         deep(depth - 1);
 }
-static jmp_buf place;
+static __thread jmp_buf place;
 APART static void thrown(int depth) {
     if (depth)
         thrown(depth - 1);
