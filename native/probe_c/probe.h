@@ -250,6 +250,8 @@ void uns_c_note_status(int status);
 void uns_c_take_value(struct uns_thread *t, uint32_t point, const volatile void *address,
                       uint64_t size);
 void uns_c_settle_value(struct uns_thread *t);
+void uns_c_know_value(uint64_t value);
+void uns_c_know_both(uint64_t found, uint64_t left);
 uintptr_t uns_c_peeks(uintptr_t pc);
 uint64_t uns_c_cell(uintptr_t address);
 

@@ -2,7 +2,8 @@
  *
  * Values of accesses in recorded runs. The compiler tells of an access before it is done, and other
  * threads do not wait: what is read is looked at before and after (at the thread's next event), and
- * is known if it is the same; what is written only after. Memory may be gone by then.
+ * is known if it is the same; what is written only after. Memory may be gone by then. Atomic
+ * accesses are done by the probe itself, and known for certain.
  */
 #include "probe.h"
 
@@ -76,6 +77,31 @@ void uns_c_settle_value(struct uns_thread *t) {
     if (there && (write || (latest.seen && after == latest.record.value)))
         latest.record.flags |= UNS_VALUE_KNOWN;
     uns_log_value(t, &latest.record);
+}
+
+static void log_latest(struct uns_thread *t, uint64_t value, uint32_t flags) {
+    latest.record.value = value;
+    latest.record.flags |= (uint16_t)(UNS_VALUE_NUMBER | UNS_VALUE_KNOWN | flags);
+    uns_log_value(t, &latest.record);
+}
+
+void uns_c_know_value(uint64_t value) {
+    if (!latest.address)
+        return;
+    latest.address = NULL;
+    log_latest(uns_current(), value, 0);
+}
+
+/* As of a container's method in Python: one access that reads and writes. */
+void uns_c_know_both(uint64_t found, uint64_t left) {
+    uint32_t site = UNS_POINT_SITE(latest.record.point);
+    if (!latest.address)
+        return;
+    latest.address = NULL;
+    latest.record.point = UNS_POINT(site, UNS_READ);
+    log_latest(uns_current(), found, 0);
+    latest.record.point = UNS_POINT(site, UNS_WRITE);
+    log_latest(uns_current(), left, UNS_VALUE_MORE);
 }
 
 static void take_word(struct uns_thread *t, uint32_t point, const volatile char *address,

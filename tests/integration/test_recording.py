@@ -496,6 +496,58 @@ def test_values_of_c(program):
     assert written == list(range(1, 2 * ROUNDS + 1))
 
 
+ATOMICS = """\
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_long sum;
+static atomic_uchar small;
+static void *work(void *unused) {
+    for (int i = 0; i < 500; i++) {
+        atomic_fetch_add(&sum, 1);
+        unsigned char seen = atomic_load(&small);
+        while (!atomic_compare_exchange_weak(&small, &seen, (unsigned char)(seen - 1)))
+            ;
+    }
+    return unused;
+}
+int main(void) {
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, work, NULL);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    atomic_store(&sum, 7);
+    return atomic_exchange(&sum, 9) != 7;
+}
+"""
+KNOWN, MORE = 1, 4
+
+
+def test_values_of_atomic_accesses_are_certain(tmp_path):
+    (tmp_path / "atomics.c").write_text(ATOMICS)
+    made = build(tmp_path, str(tmp_path / "atomics.c"))
+    _, run = recorded(tmp_path, "--values", "--level", "access", "--", made)
+    table = SiteTable.load(run.path.parents[1] / "codes.json", "/")
+    added, counted = [], []
+    for thread in run.record.threads[1:]:
+        rows = thread.values[np.isin(thread.values["point"] & 15, (Op.READ, Op.WRITE))]
+        for found, left in itertools.pairwise(rows):
+            if not left["flags"] & MORE:
+                continue
+            assert found["flags"] & left["flags"] & KNOWN
+            text = table.site(int(left["point"]) >> 4).line
+            (added if text == ADDS else counted).append((int(found["value"]), int(left["value"])))
+    assert sorted(added) == [(n, n + 1) for n in range(1000)]
+    done = [(found, left) for found, left in counted if found != left]  # others came between
+    assert len(done) == 1000
+    assert all(left == (found - 1) % 256 for found, left in done)
+    ended = [int(row["value"]) for row in run.record.threads[0].values[-3:]]
+    assert ended == [7, 7, 9]
+
+
+ADDS = ATOMICS.split("\n").index("        atomic_fetch_add(&sum, 1);") + 1
+
+
 OWN_HOOKS = """\
 import sys, threading
 total = 0

@@ -119,6 +119,19 @@ def test_times_stand_in_for_values_that_are_not_known():
     assert order_of(*threads, by_time=True) == [(1, 0), (0, 0), (1, 1)]
 
 
+def test_times_tell_whether_a_value_was_there_from_the_beginning():
+    def found(first, then):
+        return order_of([writes(1, time=first)], [reads(1, time=then)], by_time=True)
+
+    assert found(1.0, 2.0) == [(0, 0), (1, 0)]
+    assert found(2.0, 1.0) == [(1, 0), (0, 0)]
+
+
+def test_a_value_that_nobody_wrote_was_there_from_the_beginning_whatever_the_times_say():
+    threads = [writes(1, time=1.0)], [reads(0, time=2.0), reads(1, time=3.0)]
+    assert order_of(*threads, by_time=True) == [(1, 0), (0, 0), (1, 1)]
+
+
 def test_a_read_that_contradicts_all_else_is_set_aside():
     encoded = encode(histories([writes(1), reads(5)], [writes(2), reads(1)]), None)
     problem, answer, aside = explained(encoded.problem, 5.0)

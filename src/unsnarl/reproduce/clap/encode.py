@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from operator import itemgetter
 
 import msgspec
 
@@ -191,9 +192,11 @@ def encode(
     Args:
         in_turn: Calls of libraries on one object, of which nothing else is known, keep the order of
             their times: a guess.
-        by_time: The same for cells some of whose values are not known (atomic ones of C, say).
+        by_time: The same for cells some of whose values are not known, and for what was there at
+            the beginning.
     """
-    encoder = _Encoder(_versioned(histories) if by_time else histories, clocks, in_turn)
+    histories = _versioned(histories) if by_time else histories
+    encoder = _Encoder(histories, clocks, in_turn)
     threads: list[list[Event]] = []
     places: list[Place] = []
     for at in range(len(histories)):
@@ -202,6 +205,8 @@ def encode(
         places += [(at, place) for _, place in rows]
     threads = _without_riddles(threads)
     known = {number: 0 for cell, number in encoder.cells.items() if cell < 0}
+    if by_time:
+        known |= _first_values(histories, encoder.cells)
     problem = problem_of(threads, known, clocks.ahead if clocks and clocks.ahead else [[0]])
     return Encoded(problem, places, len(problem.of(Kind.READ, Kind.WRITE)))
 
@@ -273,6 +278,32 @@ def _versioned(histories: Sequence[History]) -> list[History]:
 def _version(one: Touched, version: dict[int, int]) -> Touched:
     version[one.cell] += one.op == Op.WRITE
     return msgspec.structs.replace(one, value=version[one.cell])
+
+
+def _first_values(histories: Sequence[History], cells: Mapping[int, int]) -> dict[int, int]:
+    """What the cells probably held at the beginning, of those from which only written values are
+    read: what the first access found, or, if that was a write, a value that nobody reads."""
+    accesses = sorted(
+        (
+            (did.time, one)
+            for history in histories
+            for did in history.events
+            for one in (did.touched if did.is_access else ())
+            if one.cell in cells
+        ),
+        key=itemgetter(0),
+    )
+    values: dict[tuple[int, Op], set[int | None]] = defaultdict(set)
+    for _, one in accesses:
+        values[one.cell, one.op].add(one.value)
+    first = {one.cell: one for _, one in reversed(accesses)}
+    used = set().union(*values.values())
+    fresh = next(number for number in count(1 << 61) if number not in used)
+    return {
+        cells[cell]: one.value if one.op == Op.READ and one.value is not None else fresh
+        for cell, one in first.items()
+        if values[cell, Op.READ] <= values[cell, Op.WRITE]
+    }
 
 
 def _shared(histories: Sequence[History]) -> set[int]:
