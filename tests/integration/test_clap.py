@@ -6,14 +6,11 @@ from __future__ import annotations
 import json
 import random
 import re
-import shutil
-import subprocess
 import sys
 import textwrap
-from pathlib import Path
 
 import pytest
-from tests.integration.native_programs import build
+from tests.integration.recorded_bugs import ZOO, c_bug, python_bug, record, unsnarl
 from tests.smt_text import evaluate
 
 from unsnarl.campaigns.store import Store
@@ -23,7 +20,6 @@ from unsnarl.reproduce.clap.following import Follower
 from unsnarl.reproduce.clap.histories import of_record
 from unsnarl.runfile import read_run
 
-ZOO = Path(__file__).parents[2] / "zoo"
 VALUES = ("--level", "access", "--values")
 FUNCLOOP = ("--level", "funcloop", "--values")
 LOOP = ("--level", "loop", "--values")
@@ -31,34 +27,11 @@ BRANCHES = ("--level", "sync", "--branches")
 ALONE = {"strategy": "replay", "anchors": []}
 
 
-def unsnarl(folder, *words):
-    command = [sys.executable, "-m", "unsnarl", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-
-
-def record(folder, command, *options, fails=True):
-    """Record until it fails, or once; gives how RECORD is called."""
-    often = ["--noise", "--until-fail", "500"] if fails else []
-    done = unsnarl(folder, "record", *often, "--json", *options, "--", *command)
-    assert done.returncode == (1 if fails else 0), done.stdout + done.stderr
-    answer = json.loads(done.stdout)
-    return f"{answer['campaign']}/{answer['record']['run']}"
-
-
 def solve(folder, word, *options):
     """The answer, and the exit code."""
     done = unsnarl(folder, "reproduce", "--with", "clap", "--json", *options, "--", word)
     assert done.stdout, done.stderr
     return json.loads(done.stdout), done.returncode
-
-
-def c_bug(folder, name):
-    return [str(build(folder, str(ZOO / "c" / name / f"{name}.c"), "--loops"))]
-
-
-def python_bug(folder, name):
-    shutil.copy(ZOO / "python" / name / f"{name}.py", folder)
-    return [sys.executable, f"{name}.py"]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import threading
 import time
 
 import pytest
-from tests.integration.test_reproduce import ZOO, record
+from tests.integration.recorded_bugs import ZOO, record
 
 from unsnarl.cli.reproducing import Reproduction
 from unsnarl.errors import UnsnarlError

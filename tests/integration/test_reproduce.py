@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import json
 import random
-import shutil
-import subprocess
 import sys
-from pathlib import Path
 
 import msgspec
 import numpy as np
@@ -16,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.integration.native_programs import build, run
+from tests.integration.recorded_bugs import c_bug, python_bug, record, unsnarl
 
 from unsnarl.campaigns import store as stores
 from unsnarl.model.record import Record
@@ -27,42 +25,12 @@ from unsnarl.runfile.amend import read_sections, write_sections
 from unsnarl.runfile.layout import Section
 from unsnarl.runfile.reader import parse_run
 
-ZOO = Path(__file__).parents[2] / "zoo"
-
-
-def unsnarl(folder, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "unsnarl", *words],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def record(folder, command, *options):
-    """Record until it fails; gives how RECORD is called."""
-    done = unsnarl(folder, "record", "--noise", "--until-fail", "500", "--json", *options, "--",
-                   *command)  # fmt: skip
-    assert done.returncode == 1, done.stdout + done.stderr
-    answer = json.loads(done.stdout)
-    return f"{answer['campaign']}/{answer['record']['run']}"
-
 
 def reproduce(folder, word, *options):
     """The answer, and the exit code."""
     done = unsnarl(folder, "reproduce", "--json", *options, "--", word)
     assert done.stdout, done.stderr
     return json.loads(done.stdout), done.returncode
-
-
-def c_bug(folder, name):
-    return [str(build(folder, str(ZOO / "c" / name / f"{name}.c"), "--loops"))]
-
-
-def python_bug(folder, name):
-    shutil.copy(ZOO / "python" / name / f"{name}.py", folder)
-    return [sys.executable, f"{name}.py"]
 
 
 def check_replays(folder, answer):

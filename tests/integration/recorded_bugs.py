@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bugs of the zoo, recorded by `unsnarl record`, for the tests of `unsnarl reproduce`."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.integration.native_programs import build
+
+ZOO = Path(__file__).parents[2] / "zoo"
+
+
+def unsnarl(folder, *words):
+    command = [sys.executable, "-m", "unsnarl", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def record(folder, command, *options, fails=True):
+    """Record until it fails, or once; gives how RECORD is called."""
+    often = ["--noise", "--until-fail", "500"] if fails else []
+    done = unsnarl(folder, "record", *often, "--json", *options, "--", *command)
+    assert done.returncode == (1 if fails else 0), done.stdout + done.stderr
+    answer = json.loads(done.stdout)
+    return f"{answer['campaign']}/{answer['record']['run']}"
+
+
+def c_bug(folder, name):
+    return [str(build(folder, str(ZOO / "c" / name / f"{name}.c"), "--loops"))]
+
+
+def python_bug(folder, name):
+    shutil.copy(ZOO / "python" / name / f"{name}.py", folder)
+    return [sys.executable, f"{name}.py"]
