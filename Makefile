@@ -3,32 +3,60 @@
 # make test   the whole suite, here and (its core) on every other supported Python found
 # make evaluation  the papers' tables redone, docs/evaluation.md
 # make bench  the benchmark table: ratios in one run
-# make lint   ruff, mypy --strict, clang-format, sizes
+# make lint   ruff, mypy --strict, vulture (dead code), clang-format, sizes
+# make sanitize  the C unit tests under ThreadSanitizer and valgrind
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
-NATIVE := $(wildcard native/*/*.c native/*/*.h native/*/*.s native/include/unsnarl/*.h native/packages/*) CMakeLists.txt pyproject.toml
+NATIVE_TESTS := $(wildcard native/tests/*.[ch])
+NATIVE := $(filter-out $(NATIVE_TESTS),$(wildcard \
+            $(foreach kind,c h s inc def,native/*/*.$(kind) native/*/*/*.$(kind)) native/packages/*)) \
+          CMakeLists.txt pyproject.toml
 KERNELS := $(wildcard benchmarks/native_kernels/*.[ch])
 OTHERS := $(shell tools/other-pythons)
+OTHER_VENVS := $(patsubst %,.venv-others/%/built,$(notdir $(OTHERS)))
 
-.PHONY: demo test bench lint build clean format test-others evaluation
+.PHONY: demo test bench lint build clean format build-others test-main test-others test-native sanitize evaluation
 
-build: $(VENV)/built
+build: $(VENV)/built $(VENV)/real/built
 
 $(VENV)/built: $(NATIVE) tools/make-venv
 	tools/make-venv $(PYTHON) $(VENV) build test lint
 	touch $@
 
+# Environments of the real bugs that the tests hunt: nothing is installed while they run.
+$(VENV)/real/built: evaluation/real_environments.py evaluation/real_cases.py | $(VENV)/built
+	$(BIN)/python -m evaluation.real_environments
+	touch $@
+
+build-others: $(OTHER_VENVS)
+
+.venv-others/%/built: $(NATIVE) tools/make-venv
+	tools/make-venv $(filter %/$*,$(OTHERS)) $(@D) build test
+	touch $@
+
 demo: build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/unsnarl demo
 
-test: build lint
-	$(BIN)/python -m pytest
-	$(MAKE) --no-print-directory test-others
+test: build
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint test-native build-others
+	$(MAKE) --no-print-directory --jobs 2 test-main test-others
+	$(BIN)/python -m pytest -m alone
 
-test-others:
-	@printf '%s\n' $(OTHERS) | xargs -r -n 1 -P 2 tools/test-on
+# Hunts wait for their targets now and then: the other Pythons use the time that two workers leave.
+test-main: build
+	$(BIN)/python -m pytest -n auto -m "not alone"
+
+# Plain, and under AddressSanitizer and UndefinedBehaviorSanitizer.
+test-native: build
+	PATH="$(CURDIR)/$(BIN):$$PATH" tools/native-tests plain address
+
+sanitize: build
+	PATH="$(CURDIR)/$(BIN):$$PATH" tools/native-tests thread valgrind
+
+test-others: build-others
+	@printf '%s\n' $(OTHER_VENVS:/built=) | xargs -r -n 1 tools/test-on
 
 bench: build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks
@@ -41,12 +69,13 @@ lint: build
 	$(BIN)/ruff check src tests benchmarks evaluation tools
 	$(BIN)/ruff format --check src tests benchmarks evaluation tools
 	$(BIN)/mypy
-	$(BIN)/clang-format --dry-run --Werror $(filter %.c %.h,$(NATIVE)) $(KERNELS)
+	$(BIN)/vulture --min-confidence 80 src
+	$(BIN)/clang-format --dry-run --Werror $(filter %.c %.h,$(NATIVE)) $(NATIVE_TESTS) $(KERNELS)
 	$(BIN)/python tools/check_sizes.py
 
 format:
 	$(BIN)/ruff format src tests benchmarks evaluation tools
-	$(BIN)/clang-format -i $(filter %.c %.h,$(NATIVE)) $(KERNELS)
+	$(BIN)/clang-format -i $(filter %.c %.h,$(NATIVE)) $(NATIVE_TESTS) $(KERNELS)
 
 clean:
 	rm -rf .venv .venv-others build

@@ -3,8 +3,8 @@
 
 The runs are made up. `usual`: 60 % of the edges are in every run, the others are the same pairs of
 points in contexts of their own. Harder: `equal`, all runs have the same edges, so that nothing
-tells them apart; `distinct`, no edge is in two runs. Times between source and sink are spread over
-all orders of magnitude, so that some bodies are as long as the run.
+distinguishes them; `distinct`, no edge is in two runs. Times between source and sink are spread
+over all orders of magnitude, so that some bodies are as long as the run.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy.typing as npt
 from benchmarks.figures import Figure, median
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.recon.answers import answers
-from unsnarl.model.evidence import Comparison, Evidence, Places
+from unsnarl.model.evidence import Comparison, Evidence, PointTable
 from unsnarl.model.graph import EDGE, Graph
 
 EDGES = 100_000
@@ -70,7 +70,7 @@ def _alone(shape: str, runs: int, rounds: int) -> Measured:
 
 
 def measure(shape: str, runs: int, rounds: int, edges: int = EDGES) -> Measured:
-    """Analyses such runs some times; the memory is what it takes beside the runs themselves."""
+    """Analyses such runs some times; the memory is what it takes in addition to the runs."""
     compared = comparison(shape, runs, edges)
     before = _peak()
     seconds, cpu = [], []
@@ -97,7 +97,7 @@ def comparison(shape: str, runs: int, edges: int = EDGES) -> Comparison:
     points = np.arange(POINTS)
     sync = rng.random(POINTS) < LOCKS
     sync[list(BUG[:2])] = False
-    where = Places(sync, points, points, points, points.astype(np.uint32))
+    where = PointTable(sync, points, points, points, points.astype(np.uint32))
     return Comparison(tuple(made[: runs // 2]), tuple(made[runs // 2 :]), where)
 
 
@@ -117,7 +117,7 @@ def _run(rng: np.random.Generator, shape: str, common: Columns, *, failing: bool
         if failing:
             columns[:, -1] = BUG
     _, first = np.unique(_packed(columns), return_index=True)
-    return Evidence.of_graph(_graph(rng, columns[:, rng.permutation(first)]))
+    return Evidence(_graph(rng, columns[:, rng.permutation(first)]))
 
 
 def _packed(columns: Columns) -> Columns:
@@ -156,7 +156,7 @@ def _seconds(what: str, measured: Measured, bar: float | None) -> Figure:
 
 def _memory(runs: int, measured: Measured) -> Figure:
     per_edge = measured.memory / (runs * EDGES)
-    name = f"analysis: {runs} runs, memory beside them, per edge"
+    name = f"analysis: {runs} runs, further memory, per edge"
     return Figure(name, per_edge, per_edge, per_edge, unit="bytes")
 
 

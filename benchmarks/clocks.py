@@ -19,11 +19,11 @@ import numpy as np
 
 from benchmarks.figures import Figure, median, ratios
 from unsnarl import _core
-from unsnarl.reproduce.clocks import Clocks, machine
-from unsnarl.reproduce.clocks.measure import How, measure
-from unsnarl.reproduce.clocks.observed import Reading, Test, observe, ping_pong
+from unsnarl.recording.clocks import Clocks, machine
+from unsnarl.recording.clocks.measure import How, measure
+from unsnarl.recording.clocks.observed import Reading, Test, observe, ping_pong
 
-WIDTH = 300  # cycles: the bar of issue 6
+WIDTH = 300  # cycles: the bar
 MESSAGES = 10_000_000
 UNSEEN = 4_000_000
 CHUNK = 500_000  # rounds; of two messages each
@@ -102,7 +102,7 @@ def unseen_writes(known: Clocks, wanted: int, reading: Reading, bar: float | Non
 
 
 def costs(rounds: int) -> Iterator[Figure]:
-    """One read of each kind, in nanoseconds and beside the kernel's clock."""
+    """One read of each kind, in nanoseconds and relative to the kernel's clock."""
     count = 20_000
     spent = {
         reading: [_core.clock_cost(reading, count) / count for _ in range(rounds)]
@@ -111,4 +111,4 @@ def costs(rounds: int) -> Iterator[Figure]:
     for reading, name in READS.items():
         yield median(f"clocks: one read, {name}", spent[reading], unit="ns")
         against = ratios(spent[reading], spent[Reading.KERNEL])
-        yield median(f"clocks: one read, {name}, beside clock_gettime", against)
+        yield median(f"clocks: one read, {name}, relative to clock_gettime", against)

@@ -13,10 +13,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from msgspec.structs import replace as with_fields
+
 from benchmarks.figures import Figure, median, ratios
 from benchmarks.subject import Pair, SubjectError, pair
+from unsnarl.campaigns.narrowing import RUNS_BEFORE_NARROWING
 from unsnarl.campaigns.profile import profile_of
-from unsnarl.campaigns.rotation import RUNS_BEFORE_NARROWING, Rotation
+from unsnarl.campaigns.rotation import Rotation
+from unsnarl.model.plan import as_message
 from unsnarl.runfile import read_run
 
 
@@ -67,7 +71,8 @@ def _measure(both: Pair, case: Case, size: int, runs: int) -> Figure:
         other = both.run_probed(case.kernel, size, case.threads, plan)
         if one["result"] != other["result"]:
             raise SubjectError(f"{case.kernel}: {one['result']} plain, {other['result']} gated")
-        rotation.learn(profile_of(read_run(both.run_file)), passed=True)
+        wide = plan.get("sites") is None
+        rotation.learn(profile_of(read_run(both.run_file)), passed=True, wide=wide)
         if number > RUNS_BEFORE_NARROWING:
             plain.append(one["cpu"])
             gated.append(other["cpu"] + other["finish"])
@@ -76,10 +81,12 @@ def _measure(both: Pair, case: Case, size: int, runs: int) -> Figure:
 
 
 def _plan(case: Case, rotation: Rotation, number: int, length: int) -> dict[str, Any]:
-    plan = rotation.plan(number) | {"switch": case.switch}
+    plan = rotation.plan(number, switch=case.switch)
     if case.plan != "rotation":
-        plan |= {"strategy": case.plan, "length": length, "depth": 3, "interest": None}
-    return plan
+        plan = with_fields(
+            plan, strategy=case.plan, length=length, depth=3, interest=None, rules=()
+        )
+    return as_message(plan)
 
 
 def _figure(case: Case, plain: list[float], gated: list[float], strategies: list[str]) -> Figure:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fast path of native programs: what a call of the probe costs that has nothing to tell.
+"""The fast path of native programs: what a call of the probe costs that finds nothing new.
 
 The bar is in nanoseconds, and a processor may need more than that for a call of an empty function:
-so the ratio to an empty probe stands beside it.
+so the ratio to an empty probe is given as well.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ import numpy as np
 from benchmarks.figures import Figure
 from benchmarks.hunting import bugs, copy_of, hunt
 from unsnarl.analyses.recon import rank
-from unsnarl.cli.analysis import ranked
 from unsnarl.model.graph import EDGE, Graph
+from unsnarl.workflows.campaign_report import rank_anew
 
 BUG = "weblech"
 EDGES = 600
@@ -37,9 +37,9 @@ def _campaigns(few: int, many: int, rounds: int) -> Figure:
     with copy_of(bug) as folder:
         campaigns = {runs: _collect(folder, bug.command, runs) for runs in (few, many)}
         with chdir(folder):
-            ranked(campaigns[few])  # loads what is loaded late
+            rank_anew(campaigns[few])  # loads what is loaded late
             times = {
-                runs: [_cpu(lambda name=name: ranked(name)) / runs for _ in range(rounds)]
+                runs: [_cpu(lambda name=name: rank_anew(name)) / runs for _ in range(rounds)]
                 for runs, name in campaigns.items()
             }
     return _growth(f"growth: analysis, {many} runs against {few}, per run", times, 2.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Native programs: free tracked runs beside the plain program and ThreadSanitizer.
+"""Native programs: free tracked runs compared with the plain program and ThreadSanitizer.
 
 CPU time inside main, all builds in turn. A cell is a kernel with a number of threads; its factor is
 the median of one build against the median of the plain one of the same compiler.
@@ -150,20 +150,20 @@ def _mean(name: str, factors: dict[str, float], **more: Any) -> Figure:
 
 
 def _kernel(samples: Samples, kernel: str) -> Figure:
-    """One kernel, with the other builds' factors beside its name."""
+    """One kernel, with the other builds' factors after its name."""
     cells = samples.cells([kernel])
-    beside = {}
+    factors = {}
     for way in samples.found[cells[0]]:
         plain = "plain clang" if "clang" in way else "plain gcc"
         if not way.startswith("plain"):
-            beside[way] = samples.factors(cells, way, plain)
+            factors[way] = samples.factors(cells, way, plain)
     others = ", ".join(
         f"{way} {_geomean(found.values()):.1f}"
-        for way, found in beside.items()
+        for way, found in factors.items()
         if way not in ("tracked gcc", "idle gcc")
     )
-    figure = _mean(f"{kernel} ({others})", beside["tracked gcc"])
-    return Figure(**{**vars(figure), "details": beside})
+    figure = _mean(f"{kernel} ({others})", factors["tracked gcc"])
+    return Figure(**{**vars(figure), "details": factors})
 
 
 def _means(samples: Samples) -> Iterator[Figure]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Order problems: our solver beside z3 on the same problems, and how its time grows."""
+"""Order problems: our solver and z3 on the same problems, and how its time grows."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from evaluation.synthetic_orders import FUNC, Machine, simulate
+
 from benchmarks.figures import Figure, median
 from unsnarl.reproduce.orders import OrderProblem, OrderSolver, Solved, TimedOut, violation
 from unsnarl.reproduce.orders.native import NativeSolver
 from unsnarl.reproduce.orders.smt import SmtSolver
-from unsnarl.reproduce.orders.synthetic import FUNC, Machine, simulate
 
 LIMIT = 60.0  # seconds for one problem
 CUT_LIMIT = 20.0  # of z3 without clocks; what takes longer counts as this long
@@ -30,7 +31,7 @@ class Sample:
 
 
 def figures(quick: bool) -> Iterator[Figure]:
-    """The fourth bar of issue 6: ratios first, then seconds, then growth."""
+    """The bars: ratios first, then seconds, then growth."""
     seeds = range(1, 3 if quick else 6)
     yield from _beside_z3(5000, seeds)
     yield from (_cut(accesses, seeds) for accesses in ((500,) if quick else (500, 1000)))

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.subject import SubjectError
-from unsnarl.probes.native import sites
+from unsnarl.probes.binaries import sites
 from unsnarl.probes.native.program import PLAN, store_plan
 
 SOURCES = Path(__file__).resolve().parent / "native_kernels"

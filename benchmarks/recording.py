@@ -95,10 +95,10 @@ def _event_ns(program: Program, plan: dict[str, Any] | None, rounds: int) -> lis
     """Of some runs in which the threads overlapped often enough."""
     found: list[float] = []
     for _ in range(8 * rounds):
-        told = program.measure(CALLS, 2, plan=plan)
+        measured = program.measure(CALLS, 2, plan=plan)
         pieces.discard(program.run_file)
-        if told["rounds"] >= FEWEST_ROUNDS:
-            found.append(told["ns"])
+        if measured["rounds"] >= FEWEST_ROUNDS:
+            found.append(measured["ns"])
         if len(found) == rounds:
             break
     if not found:
@@ -143,8 +143,8 @@ def _ways(
     paths = sorted(path for path in SOURCES.glob("*.c") if path.name not in _APART)
     yield PLAIN, Way(shop.program(Build("plain", "gcc"), "plainly", paths, *words))
     loops = not {"loop", "funcloop"}.isdisjoint(levels)
-    name, told = ("looped", ("--loops",)) if loops else ("recorded", ("--functions", "--blocks"))
-    tracked = shop.program(Build("tracked", "gcc"), name, paths, *words, *told)
+    name, flags = ("looped", ("--loops",)) if loops else ("recorded", ("--functions", "--blocks"))
+    tracked = shop.program(Build("tracked", "gcc"), name, paths, *words, *flags)
     yield IDLE, Way(tracked)
     for level in levels:
         for order in orders:
@@ -159,8 +159,8 @@ def _best(ways: dict[str, Way], rounds: int, *arguments: object) -> dict[str, fl
     best = dict.fromkeys(ways, float("inf"))
     for _ in range(rounds):
         for name, way in ways.items():
-            told = way.program.measure(*arguments, plan=way.plan)
-            best[name] = min(best[name], told["wall"])
+            measured = way.program.measure(*arguments, plan=way.plan)
+            best[name] = min(best[name], measured["wall"])
             if way.plan is not None:
                 pieces.discard(way.program.run_file)
     return best

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs per second of a hunt on a small program, beside forks that do nothing but the program."""
+"""Runs per second of a hunt on a small program, compared with forks that do nothing else."""
 
 from __future__ import annotations
 

@@ -2,8 +2,9 @@
 """The gate in a native program: hand-overs per second, four threads, every access a switch point.
 
 Only one thread runs at a time, so CPU time is the run's time on a machine that does nothing else;
-the figures by wall time are beside. Threads with numbers of their own show what the gate costs, and
-have the bar; with one number for all, every access makes edges and some twenty patterns as well.
+the figures by wall time are given as well. Threads with numbers of their own show what the gate
+costs, and have the bar; with one number for all, every access makes edges and some twenty patterns
+as well.
 """
 
 from __future__ import annotations

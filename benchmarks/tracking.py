@@ -28,6 +28,8 @@ CASES = (
     Case("attributes", "attribute loop", 1_000_000, 1, 2.0),
     Case("containers", "container loop", 600_000, 1, 2.0),
     Case("variables", "global and closure counters", 1_800_000, 1, 2.0),
+    Case("handlers", "handlers without exceptions", 600_000, 1, 1.15),
+    Case("exceptions", "exceptions all the time", 40_000, 1, 1.6),
     Case("operating_system", "operating system (richards-like), 4 threads", 9_000, 4, 1.6),
     Case("constraints", "constraint solver (deltablue-like), 4 threads", 20, 4, 1.9),
     Case("large_heap", "constraint solver, 20 times as large, 4 threads", 2_000, 4),

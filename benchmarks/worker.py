@@ -79,9 +79,11 @@ def _timed(work: Callable[[], object]) -> Answer:
 
 
 def _timed_run(plan: dict[str, Any], work: Callable[[], object]) -> Answer:
-    """One run of a hunt; the time to write the run file is told apart."""
+    """One run of a hunt; the time to write the run file is measured separately."""
     from unsnarl import _core  # noqa: PLC0415
+    from unsnarl.probes.python import caught  # noqa: PLC0415
 
+    caught.install()
     _core.begin_run(plan)
     answer = _timed(work)
     counters = _core.counters()

@@ -87,14 +87,14 @@ def section(results: Results, found: Sequence[Row]) -> str:
     ]
     return markdown.sections(
         "## The joined ranking",
-        "A draw counts only if *every* cause of its bug is told by the strict criterion: one "
+        "A draw counts only if *every* cause of its bug is found by the strict criterion: one "
         "finding with all true points, in order, in matching threads, with at most twice as many "
         "points as are needed. With fewer failing runs, a seeded sample of the same 25 is ranked "
         "against the same passing runs.",
         markdown.table(
             ("bar", "wanted", "reached", "met"), [bar.cells() for bar in bars(results, found)]
         ),
-        "Bug by bug; one figure per draw, a dash where no finding tells the cause. *points* are "
+        "Bug by bug; one figure per draw, a dash where no finding matches the cause. *points* are "
         "those of the finding against those needed, *runs* and *seconds* (of the hunt, its report "
         "included, one run at a time) are medians.",
         markdown.table(
@@ -198,23 +198,23 @@ def most_frequent(texts: Iterable[str]) -> str:
 
 
 def variables_section(found: Sequence[Row]) -> str:
-    """What the first telling findings call the variables of multi-variable bugs."""
+    """What the first matching findings call the variables of multi-variable bugs."""
     lines = []
     for row in found:
         for method in ("joined", "recon") if row.bug.type == MULTI else ():
             every = [draw.variables.get(method) if draw else None for draw in row.draws]
-            told = [", ".join(one.headline) for one in every if one and one.headline]
+            headlines = [", ".join(one.headline) for one in every if one and one.headline]
             at_headline = markdown.ranks(one.headline_at if one else None for one in every)
             at_points = markdown.ranks(one.points_at if one else None for one in every)
-            headline = most_frequent(told) if told else None
+            headline = most_frequent(headlines) if headlines else None
             lines.append((row.label, method, headline, at_headline, at_points))
     if not lines:
         return ""
-    head = ("bug", "method", "headline of the telling finding", "all in a headline", "at points")
+    head = ("bug", "method", "headline of the matching finding", "all in a headline", "at points")
     return markdown.sections(
         "## Multi-variable bugs: which variables are named",
-        "What the first finding that tells the cause is said to be about (a dash: none tells it); "
-        "draw by draw, the rank of the first finding whose headline names all variables of the "
+        "The headline of the first finding that matches the cause (a dash: none does); draw by "
+        "draw, the rank of the first finding whose headline names all variables of the "
         "cause, and of the first one whose points do.",
         markdown.table(head, lines),
     )

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Sequence
 from evaluation import markdown
 from evaluation.cases import Case
 from evaluation.draws import sample
+from evaluation.inspections import inspections
 from evaluation.papers import BUGABOO_2, BUGABOO_4
 from evaluation.results import BugabooDraw, CauseDraw, Inspected, ObjectDraw, Row
-from unsnarl.analyses.bugaboo import Options, inspections, ranking
+from unsnarl.analyses.bugaboo import BugabooOptions, ranking
 from unsnarl.model.evidence import Comparison, Evidence
 
 SIZES = (0, 1, 2, 3, 4, 5)
@@ -45,7 +46,7 @@ def measure(case: Case) -> BugabooDraw:
         labelled={size: _inspected(case, case.comparison, True, size) for size in SIZES},
         unlabelled={size: _inspected(case, trial, False, size) for size in (0, DEFAULT)},
         failing_of_unlabelled=len(trial.failing),
-        code_points=len(ranking(case.comparison, Options(labelled=False))),
+        code_points=len(ranking(case.comparison, BugabooOptions(labelled=False))),
         added=_convergence(runs, case) if case.bug.name in CONVERGING else {},
     )
 
@@ -68,12 +69,12 @@ def unlabelled_trial(case: Case) -> Comparison:
     return Comparison(
         tuple(whole.failing[at] for at in bad),
         tuple(whole.passing[at] for at in good),
-        whole.places,
+        whole.points,
     )
 
 
 def _inspected(case: Case, runs: Comparison, labelled: bool, size: int) -> Inspected | None:
-    ranked = ranking(runs, Options(labelled=labelled, context_size=size))
+    ranked = ranking(runs, BugabooOptions(labelled=labelled, context_size=size))
     found = inspections(ranked, case.is_bug_site)
     return Inspected(found.points, found.functions) if found else None
 

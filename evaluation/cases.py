@@ -17,9 +17,10 @@ from evaluation.results import Placed
 from evaluation.truth import Bug, Cause, Verdict, judge, matching
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.methods import rank_with
+from unsnarl.analyses.stuck import Stuck, stuck_answer
 from unsnarl.campaigns.comparisons import Compared
 from unsnarl.model.evidence import Comparison
-from unsnarl.model.finding import (
+from unsnarl.model.report import (
     FailureReport,
     Finding,
     FindingPoint,
@@ -61,7 +62,7 @@ class Case:
         if (method, failing) not in self._findings:
             whole = self.comparison
             chosen = sample(failing, len(whole.failing), self.bug.name, self.seed, failing)
-            few = Comparison(tuple(whole.failing[at] for at in chosen), whole.passing, whole.places)
+            few = Comparison(tuple(whole.failing[at] for at in chosen), whole.passing, whole.points)
             found = self._reported(method, rank_with(method, few), chosen)
             self._findings[method, failing] = found
         return self._findings[method, failing]
@@ -86,7 +87,7 @@ class Case:
 
     @cached_property
     def _bug_sites(self) -> frozenset[int]:
-        sites = self.comparison.places.site.tolist()
+        sites = self.comparison.points.site.tolist()
         return frozenset(site for point, site in enumerate(sites) if self.true(point))
 
     def point(
@@ -108,7 +109,7 @@ class Case:
             time=time,
         )
 
-    def told(self, answer: Answer) -> Points:
+    def points_of(self, answer: Answer) -> Points:
         """The points of a single method's answer."""
         return tuple(
             self.point(line.point, line.region, line.role, line.time) for line in answer.lines
@@ -119,7 +120,7 @@ class Case:
         return matching(self.cause, point, self.bug.folder)
 
     def judge(self, points: Sequence[FindingPoint], part: Sequence[int] | None = None) -> Verdict:
-        """How well points tell the cause, or a part of it given by indexes."""
+        """How well points match the cause, or a part of it given by indexes."""
         wanted = self.cause.points if part is None else [self.cause.points[at] for at in part]
         return judge(Cause(self.cause.signature, tuple(wanted)), points, self.bug.folder)
 
@@ -128,6 +129,8 @@ class Case:
     ) -> tuple[Finding, ...]:
         """As the command line does it: with names, and with the cycle of a deadlock first."""
         runs = [self.compared.runs[at] for at in chosen]
+        failing = [FailingRun.of(run, self.interner) for run in runs]
+        answers = [*self._stuck(method, failing), *answers]
         best = answers[0].runs if answers else range(len(runs))
         facts = SignatureFacts(
             signature=self.compared.signature,
@@ -136,7 +139,7 @@ class Case:
             latent=False,
             count=len(runs),
             rate=self.shown.rate,
-            failing=[FailingRun.of(run, self.interner) for run in runs],
+            failing=failing,
             passing=len(self.comparison.passing),
             findings=answers,
             method=method,
@@ -146,12 +149,18 @@ class Case:
         campaign = CampaignFacts("", (), 0.0, nothing, Instrumented(0, 0, 0, 0), (), [facts])
         return build_report(campaign, self.interner, self.root).failures[0].findings
 
+    def _stuck(self, method: str, failing: Sequence[FailingRun]) -> list[Answer]:
+        ends = [Stuck(run.graph, run.waits) for run in failing]
+        passing = len(self.comparison.passing), self.compared.stood_still
+        found = stuck_answer(ends, self.interner.point, method, *passing)
+        return [found] if found else []
 
-def place(case: Case, told: Iterable[Sequence[FindingPoint]]) -> Placed | None:
-    """The first of some lists of points that tells the cause, by the strict criterion."""
-    for rank, points in enumerate(told, 1):
+
+def place(case: Case, lists: Iterable[Sequence[FindingPoint]]) -> Placed | None:
+    """The first of some lists of points that matches the cause, by the strict criterion."""
+    for rank, points in enumerate(lists, 1):
         verdict = case.judge(points)
-        if verdict.tells and verdict.concise:
+        if verdict.matches and verdict.concise:
             return Placed(rank, verdict.points, verdict.needed)
     return None
 

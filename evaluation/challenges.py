@@ -24,16 +24,17 @@ from unsnarl.analyses.answer import Answer, Line
 from unsnarl.analyses.methods import rank_with
 from unsnarl.analyses.stuck import Stuck, stuck_answer
 from unsnarl.campaigns import store as stores
-from unsnarl.campaigns import target
 from unsnarl.campaigns.comparisons import Compared
-from unsnarl.campaigns.engine import Engine
-from unsnarl.campaigns.judging import Judge
 from unsnarl.campaigns.store import Store
+from unsnarl.execution import target
+from unsnarl.execution.runner import started
+from unsnarl.execution.trials import Trials
 from unsnarl.experiments.confirm import Experimenter
-from unsnarl.experiments.fix import Fix, Fixer
-from unsnarl.experiments.ground import NOWHERE, Ground, Step
-from unsnarl.experiments.rules import Rule
-from unsnarl.experiments.trials import Trials
+from unsnarl.experiments.fix import Fixer, TriedFix
+from unsnarl.model.event import Event
+from unsnarl.model.plan import Match, Rule
+from unsnarl.placement.code_context import CodeContext
+from unsnarl.placement.line_points import NOWHERE
 from unsnarl.reports.facts import FailingRun
 from unsnarl.runfile import Interner
 
@@ -45,7 +46,7 @@ class Challenged(NamedTuple):
     """What experiments say of the decoys, and how many wrong regions were told apart, of all."""
 
     decoys: tuple[str, ...] = ()
-    told_apart: int = 0
+    rejected: int = 0
     planted: int = 0
 
 
@@ -57,12 +58,11 @@ def challenge(bug: Bug, cause: Cause, folder: Path) -> Challenged:
     try:
         with (
             kept(folder) as comparisons,
-            Engine(found, store.folder, settings.jobs, settings.include) as engine,
+            started(found, store.folder, settings) as runner,
         ):
-            judge = Judge(found.root, store.folder / "codes.json", settings.fail_if)
             for one in comparisons.all():
                 if bug.cause_of(one.signature) == cause:
-                    trials = Trials(engine, judge, store.folder, one.switch, settings.timeout)
+                    trials = Trials(runner, store.folder, one.switch, settings.timeout)
                     return _challenged(trials, one, comparisons.interner, cause)
     finally:
         store.close()
@@ -90,51 +90,55 @@ def _first(compared: Compared, interner: Interner) -> Answer | None:
     return next(iter(ranked), None)
 
 
-def wrong_regions(fix: Fix) -> Iterator[Rule]:
-    """Regions that do not have the first access of the story in them."""
-    story, ground = fix.story, fix.story.ground
-    about = {ground.code(part.step.point) for part in story.parts}
+def wrong_regions(fix: TriedFix) -> Iterator[Rule]:
+    """Regions that do not have the first access of the placement in them."""
+    placement, context = fix.placement, fix.placement.context
+    about = {context.code(line.event.point) for line in placement.lines}
     if fix.candidate.span is not None:
         about.add(fix.candidate.span.code)
     pairs = [
         (one, other)
-        for one, other in _neighbours(ground.steps)
-        if ground.code(one.point) == ground.code(other.point) not in {*about, NOWHERE}
+        for one, other in _neighbours(context.events)
+        if context.code(one.point) == context.code(other.point) not in {*about, NOWHERE}
     ]
-    regions = (_region(ground, one.point, other.point) for one, other in pairs)
+    regions = (_region(context, one.point, other.point) for one, other in pairs)
     yield from islice(filter(None, regions), MOST)
-    mine = story.of(story.returning) if story.returning is not None else []
+    mine = placement.of(placement.returning) if placement.returning is not None else []
     if mine:
-        yield from _late(mine[0].step, mine[-1].step, ground)
+        yield from _late(mine[0].event, mine[-1].event, context)
 
 
-def _neighbours(steps: Sequence[Step]) -> Iterator[tuple[Step, Step]]:
+def _neighbours(events: Sequence[Event]) -> Iterator[tuple[Event, Event]]:
     """What a started thread did, and what it did next: nothing else is in a region of these."""
-    last: dict[str, Step] = {}
-    for step in steps:
-        if step.path in last and step.path != "0":
-            yield last[step.path], step
-        last[step.path] = step
+    last: dict[str, Event] = {}
+    for event in events:
+        if event.path in last and event.path != "0":
+            yield last[event.path], event
+        last[event.path] = event
 
 
-def _late(first: Step, last: Step, ground: Ground) -> Iterator[Rule]:
+def _late(first: Event, last: Event, context: CodeContext) -> Iterator[Rule]:
     """From where the last access begins: only if somebody can come between the first and that."""
-    heads = ground.heads(last.point)
-    between = [step for step in ground.steps[first.at + 1 : last.at] if step.path == first.path]
-    starts = [step.point for step in between if step.point in heads]
-    region = _region(ground, starts[-1], last.point) if starts else None
+    heads = context.stops_before(last.point)
+    between = [one for one in context.events[first.at + 1 : last.at] if one.path == first.path]
+    starts = [event.point for event in between if event.point in heads]
+    region = _region(context, starts[-1], last.point) if starts else None
     if region is not None:
         yield region
 
 
-def _region(ground: Ground, begin: int, end: int) -> Rule | None:
+def _region(context: CodeContext, begin: int, end: int) -> Rule | None:
     """None if it would be entered where it ends: then it would last until the next time."""
-    entries = ground.entries((begin,), lifted=False)
+    entries = context.entries((begin,), lifted=False)
     if end in entries:
         return None
-    rule: Rule = {"when": {"points": list(entries)}, "until": {"points": [end]}, "exclusive": 0}
-    code = ground.code(begin)
-    return {**rule, "leave": list(code)} if code == ground.code(end) else rule
+    code = context.code(begin)
+    return Rule(
+        when=Match(entries),
+        until=Match((end,)),
+        exclusive=0,
+        leave=code if code == context.code(end) else None,
+    )
 
 
 def decoys(compared: Compared, interner: Interner, cause: Cause) -> list[Answer]:

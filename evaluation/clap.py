@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which recorded failures are solved back, and how fast: `python -m evaluation.clap`.
+"""Which recorded failures are solved, and how fast: `python -m evaluation.clap`.
 
 Every bug of the zoo is recorded until it fails, with values and (Python) with branches; each record
 is then solved and replayed. ReCBuLC's figure 11 is redone on four of the programs, each with five
@@ -27,15 +27,15 @@ from evaluation.orders import by_ours, by_z3, near_optimal
 from evaluation.pres import TIMEOUT, Subject, subject
 from evaluation.truth import Bug as Known
 from evaluation.truth import load_zoo
-from unsnarl.experiments.trials import Trials
+from unsnarl.execution.trials import Trials
+from unsnarl.model.event import Op
 from unsnarl.model.record import Record, Recorded, ThreadLog
-from unsnarl.model.site import Op
-from unsnarl.reproduce.again import Again
+from unsnarl.replay.target_process import TargetProcess
 from unsnarl.reproduce.clap.encode import encode, ticks
 from unsnarl.reproduce.clap.following import Follower
 from unsnarl.reproduce.clap.histories import of_record
 from unsnarl.reproduce.clap.method import Clap
-from unsnarl.reproduce.clap.solving import explained, from_branches
+from unsnarl.reproduce.clap.solving import from_branches, solve_all_but_few
 from unsnarl.reproduce.orders import OrderProblem, Solved
 from unsnarl.reproduce.recorded import Case
 
@@ -43,7 +43,7 @@ PAGE = REPOSITORY / "docs" / "clap.md"
 VALUES = Recorded("access", values=True)
 # As ReCBuLC has it: one record for all levels, and every stamp is fenced (figure 2c).
 FUNCLOOP = Recorded("funcloop", values=True, fenced=True)
-# What is stamped at each level beside locks and threads.
+# What is stamped at each level in addition to locks and threads.
 STAMPED = {
     "FUNC": (Op.ENTER, Op.EXIT),
     "LOOP": (Op.BLOCK,),
@@ -73,7 +73,7 @@ SIZES = {
 }
 
 
-Told = TypeVar("Told", Bug, Size, Proper)
+Printed = TypeVar("Printed", Bug, Size, Proper)
 
 
 class Solver:
@@ -87,18 +87,18 @@ class Solver:
         found = self._one.record(how, 1000, True)
         return found[0] if found else None
 
-    def process(self, case: Case) -> Again:
+    def process(self, case: Case) -> TargetProcess:
         """What can run it again."""
         one = self._one
-        trials = Trials(one.engine, one.judge, one.store.folder, case.run.switch, TIMEOUT)
-        return Again(one.store, trials, one.store.folder / "codes.json")
+        trials = Trials(one.runner, one.store.folder, case.run.switch, TIMEOUT)
+        return TargetProcess(one.store, trials, one.store.codes)
 
     def row(self, case: Case, with_clocks: bool = True) -> Row:
         """One record, solved and replayed."""
         began = time.monotonic()
         outcome = Clap(case, self.process(case), with_clocks=with_clocks).run(TRIES)
         cost = outcome.facts.get("solver")
-        switch = outcome.trial.plan["switch"] if outcome.trial else ""
+        switch = outcome.trial.plan.switch if outcome.trial else ""
         return Row(
             outcome.facts["ending"],
             outcome.tries,
@@ -167,7 +167,7 @@ def _size(name: str, case: Case) -> Size:
 def _problem(record: Record, case: Case, with_clocks: bool) -> OrderProblem:
     histories = of_record(record, case.clocks)
     clocks = ticks(histories, record.how, case.clocks) if with_clocks else None
-    problem, _, _ = explained(encode(histories, clocks).problem, SECONDS)
+    problem, _, _ = solve_all_but_few(encode(histories, clocks).problem, SECONDS)
     return problem
 
 
@@ -209,7 +209,7 @@ def proper(bug: Known) -> Iterator[Proper]:
                 found[0].cost.reads,
                 found[0].cost.seconds,
                 found[1].cost.seconds,
-                all(isinstance(one.answer, Solved) for one in found),
+                all(isinstance(one.solution, Solved) for one in found),
             )
 
 
@@ -227,9 +227,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     scaled = [
         bug for bug in wanted if bug.name in SIZES and (bug.sources or bug.name == "raytracer")
     ]
-    rows = [_told(row) for bug in scaled for row in sizes(bug)]
-    along = [_told(row) for bug in scaled if not bug.sources for row in proper(bug)]
-    bugs = [_told(measure(bug)) for bug in wanted]
+    rows = [_printed(row) for bug in scaled for row in sizes(bug)]
+    along = [_printed(row) for bug in scaled if not bug.sources for row in proper(bug)]
+    bugs = [_printed(measure(bug)) for bug in wanted]
     page = options.page or (None if options.bugs else str(PAGE))
     if page:
         command = " ".join(["python -m evaluation.clap", *(arguments or sys.argv[1:])])
@@ -238,7 +238,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _told(row: Told) -> Told:
+def _printed(row: Printed) -> Printed:
     print(row, flush=True)
     return row
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/clap.md: what evaluation.clap measured, ours beside the paper's."""
+"""docs/clap.md: what evaluation.clap measured, ours and the paper's."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ def page(
 ) -> str:
     """The whole page."""
     return markdown.sections(
-        "# Solving recorded failures back: CLAP",
+        "# CLAP: recorded failures solved",
         f"Figures of {time.strftime('%Y-%m-%d')}, made by `{command}` on Python "
         f"{platform.python_version()} in {took / 60:.0f} minutes. Every bug of the "
         "[zoo](../zoo/README.md) is recorded with noise until it fails; the record is solved, the "
-        "order replayed under the gate, and what fails as recorded is replayed 20 times more. Only "
-        "20 of 20 count as reproduced.",
+        "order replayed under the gate, and an order that fails as recorded is replayed 20 more "
+        "times. Only 20 of 20 count as reproduced.",
         "## Which failures are reproduced",
         _counts(bugs),
         markdown.table(
@@ -86,17 +86,16 @@ def page(
             map(_cells, bugs),
         ),
         "*1 try* is one run under the gate along a solved order; *runs along them* are those "
-        "along the recorded branches, which tell what there was to be read, and in which what is "
-        "no integer is searched for. *free*: the schedule switches threads where the "
+        "along the recorded branches, which show what there was to read; non-integer values are "
+        "searched for in them. *free*: the schedule switches threads where the "
         "interpreter that made the record would not. *Reads that decide* are those on which a path "
-        "condition depends; where there are none, what was recorded of locks, and values that "
-        "are no integers, decide. *Without stamps* nothing but each thread's own branches and "
-        "locks is used, as in CLAP itself.",
+        "condition depends; where there are none, recorded locks and non-integer values decide. "
+        "*Without stamps*: only each thread's own branches and locks are used, as in CLAP itself.",
         "## Solving times by size (figure 11)",
-        f"Orders from values. As in the paper, in parts of NOST; z3 had {LIMIT:.0f} s. Each size "
+        f"Orders from values. As in the paper, relative to NOST; z3 had {LIMIT:.0f} s. Each size "
         "is recorded once with `--level funcloop --values --fenced`: FUNC uses the stamps of locks "
-        "and of the entries and exits of functions, LOOP those of locks and of loops that go back "
-        "(the paper's also of their entries and exits), FUNCLOOP all. *Saved* is what the clocks "
+        "and of the entries and exits of functions, LOOP those of locks and of loop turns (the "
+        "paper's also of loop entries and exits), FUNCLOOP all. *Saved* is what the clocks "
         "save of CLAP-impl's time, at the slowest and at the fastest level.",
         _figure(sizes),
         "CLAP proper, from branches: seconds of z3 and our own solver together.",
@@ -106,8 +105,8 @@ def page(
         ),
         "ReCBuLC says of its own programs (figure 11, section V.B):",
         markdown.table(("", "paper"), PAPER),
-        "docs/orders.md has the figure for longer, synthetic runs; docs/adr/0023 says how it works "
-        "and where it departs from CLAP.",
+        "docs/orders.md has the figure for longer, synthetic runs; docs/internals/reproduce.md "
+        "says how it works and where it departs from CLAP.",
     )  # fmt: skip
 
 
@@ -131,7 +130,7 @@ def _counts(bugs: Sequence[Bug]) -> str:
 
 
 def _cells(bug: Bug) -> tuple[object, ...]:
-    def told(row: Row | None) -> str | None:
+    def tries_of(row: Row | None) -> str | None:
         if row is None:
             return None
         if not row.is_reproduced:
@@ -148,14 +147,14 @@ def _cells(bug: Bug) -> tuple[object, ...]:
     return (
         bug.name,
         bug.language,
-        told(bug.values),
+        tries_of(bug.values),
         of(bug.values, lambda row: row.accesses),
         of(bug.values, seconds),
-        told(bug.branches),
+        tries_of(bug.branches),
         of(bug.branches, lambda row: row.followed),
         of(bug.branches, lambda row: row.reads),
         of(bug.branches, seconds),
-        told(bug.alone),
+        tries_of(bug.alone),
     )
 
 

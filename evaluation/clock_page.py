@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/clocks.md: ReCBuLC's tables IV and V and figure 13, ours beside the paper's."""
+"""docs/clocks.md: ReCBuLC's tables IV and V and figure 13, ours and the paper's."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from benchmarks.clocks import WIDTH
 from evaluation import markdown
 from evaluation.bars import Bar
 from evaluation.papers import RECBULC_4, RECBULC_13
-from unsnarl.reproduce.clocks import ClockRange, Clocks
-from unsnarl.reproduce.clocks.statistics import CONFIDENCES, Interval
+from unsnarl.recording.clocks import ClockRange, Clocks
+from unsnarl.recording.clocks.statistics import CONFIDENCES, Interval
 
 COLUMNS = 61  # of the chart
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def bars(found: Results) -> list[Bar]:
-    """The first bar of issue 6."""
+    """The bars that the page shows."""
     narrow = found.known.widest <= WIDTH
     return [
         Bar(f"skew range at most {WIDTH} cycles wide", 1.0, int(narrow), 1),
@@ -42,7 +42,7 @@ def page(found: Results) -> str:
     return markdown.sections(
         "# Clocks",
         f"Figures of {found.date}, made by `{found.command}` on {found.machine}. Numbers are "
-        "cycles of the processor's counter unless something else is said. The paper: ReCBuLC, "
+        "cycles of the processor's counter unless another unit is given. The paper: ReCBuLC, "
         "ICSE 2015, section V.C, on real hardware.",
         markdown.table(("bar", "wanted", "measured", "met"), [bar.cells() for bar in bars(found)]),
         *_hard(found),
@@ -66,11 +66,11 @@ def _hard(found: Results) -> Sequence[str]:
         f"Measured in {known.windows} windows; widened by {known.margin} on either side, as the "
         f"counter moves in steps of {known.grain}. The middles of the windows' ranges were up to "
         f"{known.wobble} apart. (The host of a virtual machine moves its cores, and counters of "
-        "different cores step at different moments: [adr 0019](adr/0019-clock-ranges.md).)",
+        "different cores step at different times: [how it works](internals/clocks.md).)",
         f"{found.sent:,} messages were then sent between two cores, stamped before sending and "
         f"after receiving: {found.wrong} were ordered wrongly, {found.right:,} "
         f"({100 * found.right / found.sent:.2f} %) were proved to be in the right order, the rest "
-        "were left open. Such a test sees errors only that are larger than the time of a message.",
+        "were left open. Such a test sees only errors larger than the time of a message.",
     )
 
 
@@ -105,8 +105,8 @@ def _table_iv(found: Results) -> Sequence[str]:
     return (
         "## Table IV: program testing",
         "Two tests of one window each, 10,000 runs of every program, as in the paper; without a "
-        "margin. Figure 5(b) is done 500 times in a virtual machine: its CPUID leaves the machine "
-        "every time, and its range is of no use there. The ping-pong is ours.",
+        "margin. Figure 5(b) is done 500 times in a virtual machine: its CPUID leaves the "
+        "virtual machine every time, so its range is useless there. The ping-pong is ours.",
         markdown.table((*head, *paper), [_padded(row, 9) for row in rows]),
     )
 
@@ -130,7 +130,7 @@ def _table_v(found: Results) -> Sequence[str]:
     return (
         "## Table V: confidence intervals",
         "Each cell is the interval of equation 9 and its width; N runs are behind a sample, M "
-        "samples behind an interval. Of the paper's table the text tells one width: about 100 "
+        "samples behind an interval. The paper's text gives one width of its table: about 100 "
         "with confidence 0.99999, N = 20 and M = 5.",
         "Figure 6 needs three cores. On simulated clocks, whose true skew is 37:",
         _intervals(found.simulated),
@@ -174,12 +174,13 @@ def _figure_13(found: Results) -> Sequence[str]:
                 ("paper", *RECBULC_13),
             ],
         ),
-        "The simulated skew is constant: its row shows what equation 7 does by itself. What this "
-        "machine's row has beyond that is movement: of the skew, or of ways that are not equally "
-        "long there and back while other work runs. The two cannot be told apart here. "
-        f"{_inside(found)} of {len(rows)} windows are inside of the hard range.",
+        "The simulated skew is constant: its row shows what equation 7 does by itself. What "
+        "this machine's row has beyond that is movement: of the skew, or of messages that take "
+        "longer one way than the other while other work runs. The two cannot be distinguished "
+        "here. "
+        f"{_inside(found)} of {len(rows)} windows are inside the hard range.",
         "The figure itself, from one end of the hard range to the other: `o` is the skew of a "
-        "window, `+` that of all windows until then, `*` both.",
+        "window, `+` that of all windows so far, `*` both.",
         chart(found.windows, found.known.ranges[0]),
         markdown.table(head, rows),
     )

@@ -24,15 +24,15 @@ from benchmarks.clocks import MESSAGES, READS, message_tests, unseen_writes
 from evaluation import clock_page
 from evaluation.draws import REPOSITORY
 from evaluation.simulated_clocks import Trigger
-from unsnarl.reproduce.clocks import Clocks, machine, statistics
-from unsnarl.reproduce.clocks.estimates import figure_6
-from unsnarl.reproduce.clocks.machine import Machine
-from unsnarl.reproduce.clocks.measure import How, measure
-from unsnarl.reproduce.clocks.observed import Reading, differences, ping_pong
-from unsnarl.reproduce.clocks.statistics import Interval
+from unsnarl.recording.clocks import Clocks, machine, statistics
+from unsnarl.recording.clocks.estimates import figure_6
+from unsnarl.recording.clocks.machine import Machine
+from unsnarl.recording.clocks.measure import How, measure
+from unsnarl.recording.clocks.observed import Reading, differences, ping_pong
+from unsnarl.recording.clocks.statistics import Interval
 
 if TYPE_CHECKING:
-    from unsnarl.reproduce.clocks.statistics import Numbers
+    from unsnarl.recording.clocks.statistics import Numbers
 
 PAGE = REPOSITORY / "docs" / "clocks.md"
 SKEW = 37.0  # of the simulated clocks

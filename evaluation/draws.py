@@ -22,7 +22,7 @@ from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.comparisons import Comparisons
 from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.tally import Tally
-from unsnarl.model.finding import Report
+from unsnarl.model.report import Report
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 ZOO = REPOSITORY / "zoo" / "python"
@@ -52,7 +52,7 @@ def hunted(
         done = subprocess.run(
             [sys.executable, "-m", "unsnarl", *arguments],
             cwd=folder,
-            env=_environment(),
+            env=environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -112,7 +112,7 @@ def _build(bug: Bug) -> None:
             subprocess.run([*compiler, *arguments], cwd=bug.folder, check=True)
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """`python` and `pytest` in the bugs' commands mean those of this interpreter."""
     folder = str(Path(sys.executable).parent)
     return os.environ | {"PATH": os.pathsep.join((folder, os.environ.get("PATH", "")))}

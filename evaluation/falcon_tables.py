@@ -36,14 +36,14 @@ HEAD_4 = (
 
 
 def measure(case: Case) -> FalconDraw:
-    """All figures of Falcon on one case, CCI's beside them."""
+    """All figures of Falcon on one case, and CCI's."""
     counted = table(case.comparison)
     rows = _of_type(case, counted)
     failed, passed = counted.failed[rows], counted.passed[rows]
     scores = suspiciousness(failed, passed, counted.failing, counted.passing)
     answers = rank_with("falcon", case.comparison)
-    told = [case.told(answer) for answer in answers]
-    rank, part = rank_of(place(case, told)), rank_of_part(case, told)
+    lists = [case.points_of(answer) for answer in answers]
+    rank, part = rank_of(place(case, lists)), rank_of_part(case, lists)
     chosen = rank or part
     return FalconDraw(
         highest=float(scores.max(initial=0.0)),
@@ -52,7 +52,7 @@ def measure(case: Case) -> FalconDraw:
         only_failing=int(((failed > 0) & (passed == 0)).sum()),
         rank=rank,
         part=part,
-        pattern=notation(told[chosen - 1]) if chosen else "",
+        pattern=notation(lists[chosen - 1]) if chosen else "",
         cci=_cci_ranks(case, answers[chosen - 1]) if chosen else (),
     )
 
@@ -63,12 +63,12 @@ def _of_type(case: Case, counted: Table) -> np.ndarray:
     return np.flatnonzero(~triple if case.bug.type == "order" else triple)
 
 
-def rank_of_part(case: Case, told: Sequence[Points]) -> int | None:
+def rank_of_part(case: Case, lists: Sequence[Points]) -> int | None:
     """The first pattern made of true accesses alone, in the order and the threads of the cause."""
-    for rank, points in enumerate(told, 1):
+    for rank, points in enumerate(lists, 1):
         true = [case.true_points(point) for point in points]
         present = sorted({at for found in true for at in found})
-        if all(true) and len(present) == len(points) and case.judge(points, present).tells:
+        if all(true) and len(present) == len(points) and case.judge(points, present).matches:
             return rank
     return None
 
@@ -84,7 +84,7 @@ def _letter(op: str) -> str:
 
 def _cci_ranks(case: Case, pattern: Answer) -> tuple[int | None, ...]:
     """CCI's rank of each access of a pattern."""
-    sites = case.comparison.places.site
+    sites = case.comparison.points.site
     answers = rank_with("cci", case.comparison)
     scores = [answer.score for answer in answers]
     at = [int(sites[answer.lines[0].point]) for answer in answers]
@@ -161,10 +161,10 @@ def _table_4(found: Sequence[Row]) -> str:
             (
                 row.label,
                 paper and paper.program,
-                *_beside(paper and paper.highest, draws, lambda one: one.highest),
-                *_beside(paper and paper.patterns, draws, lambda one: one.patterns),
-                *_beside(paper and paper.in_failing, draws, lambda one: one.in_failing),
-                *_beside(paper and paper.only_failing, draws, lambda one: one.only_failing),
+                *_with_paper(paper and paper.highest, draws, lambda one: one.highest),
+                *_with_paper(paper and paper.patterns, draws, lambda one: one.patterns),
+                *_with_paper(paper and paper.in_failing, draws, lambda one: one.in_failing),
+                *_with_paper(paper and paper.only_failing, draws, lambda one: one.only_failing),
                 paper and paper.rank,
                 markdown.ranks(draw.falcon.rank if draw else None for draw in row.draws),
                 markdown.ranks(draw.falcon.part if draw else None for draw in row.draws),
@@ -173,7 +173,7 @@ def _table_4(found: Sequence[Row]) -> str:
     return markdown.table(HEAD_4, lines)
 
 
-def _beside(
+def _with_paper(
     paper: float | None, draws: Sequence[FalconDraw], which: Callable[[FalconDraw], float]
 ) -> tuple[float | None, float | None]:
     return paper, statistics.median(map(which, draws)) if draws else None

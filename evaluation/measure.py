@@ -14,10 +14,10 @@ from evaluation.results import ALL, CauseDraw, Draw, Named, ObjectDraw, Placed, 
 from evaluation.singles import singles
 from evaluation.truth import Bug
 from unsnarl.analyses.methods import DEFAULT
-from unsnarl.model.finding import Finding, RunCounts
+from unsnarl.model.report import Finding, RunCounts
 
 FEW = (5, 15)
-# A hunt repeats exactly only if its runs come one after the other.
+# Several draws are made at once.
 ONE_BY_ONE = ("--jobs", "1")
 
 
@@ -87,13 +87,13 @@ def _with_few(case: Case, failing: int) -> Placed | None:
 def _variables(case: Case) -> dict[str, Named]:
     """Where the joined ranking and Recon name the variables of the cause."""
     lists = {DEFAULT: case.shown.findings, "recon": case.findings("recon", ALL)}
-    telling = {method: _telling(case, findings) for method, findings in lists.items()}
-    told = next((finding for finding in telling.values() if finding), None)
-    points = told.points if told else ()
+    matching = {method: _matching(case, findings) for method, findings in lists.items()}
+    first_match = next((finding for finding in matching.values() if finding), None)
+    points = first_match.points if first_match else ()
     true = set(_whole(point.variable for point in points if case.true_points(point)))
     found = {}
     for method, findings in lists.items():
-        first = telling[method]
+        first = matching[method]
         headlines = [_whole(finding.variables) for finding in findings]
         at_points = [_whole(point.variable for point in one.points) for one in findings]
         found[method] = Named(
@@ -104,7 +104,7 @@ def _variables(case: Case) -> dict[str, Named]:
     return found
 
 
-def _telling(case: Case, findings: Sequence[Finding]) -> Finding | None:
+def _matching(case: Case, findings: Sequence[Finding]) -> Finding | None:
     placed = place(case, [finding.points for finding in findings])
     return findings[placed.rank - 1] if placed else None
 

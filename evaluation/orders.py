@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 from evaluation import markdown
 from evaluation.draws import REPOSITORY
-from unsnarl.reproduce.orders import Answer, OrderProblem, Solved, solve_order, violation
+from evaluation.synthetic_orders import FUNC, FUNCLOOP, LOOP, Machine, simulate
+from unsnarl.reproduce.orders import OrderProblem, Solution, Solved, solve_order, violation
 from unsnarl.reproduce.orders.native import NativeSolver
 from unsnarl.reproduce.orders.smt import SmtSolver, encode
-from unsnarl.reproduce.orders.synthetic import FUNC, FUNCLOOP, LOOP, Machine, simulate
 
 PAGE = REPOSITORY / "docs" / "orders.md"
 SIZES = (50, 100, 200, 500, 1000)
@@ -95,7 +95,7 @@ def by_ours(problem: OrderProblem) -> Spent:
     return Spent(not _is_right(problem, found), seconds)
 
 
-def _is_right(problem: OrderProblem, found: Answer | None) -> bool:
+def _is_right(problem: OrderProblem, found: Solution | None) -> bool:
     """Whether there is an order; a wrong one is no figure."""
     if not isinstance(found, Solved):
         return False
@@ -125,9 +125,10 @@ def page(rows: Sequence[Row], seeds: int, command: str) -> str:
     return markdown.sections(
         "# Solving order problems",
         f"Figures of {time.strftime('%Y-%m-%d')}, made by `{command}` on Python "
-        f"{platform.python_version()}: synthetic runs of {THREADS} threads (docs/adr/0020), "
-        f"medians of {seeds} seeds, processor time. As in ReCBuLC's figure 11, times are in "
-        "parts of NOST, the time that z3 takes when it is given the answer with the question. "
+        f"{platform.python_version()}: synthetic runs of {THREADS} threads "
+        f"(docs/internals/order-solver.md), medians of {seeds} seeds, processor time. As in "
+        "ReCBuLC's figure 11, times are relative to NOST, the time that z3 takes when the "
+        "problem includes its answer. "
         "*Saved* is what the clocks save of CLAP-impl's time at the slowest of the three levels. "
         f"z3 had {LIMIT:.0f} s for each problem. Every order was validated.",
         markdown.table(head, map(_cells, rows)),
@@ -137,7 +138,7 @@ def page(rows: Sequence[Row], seeds: int, command: str) -> str:
         markdown.table(("", "paper"), PAPER),
         "The programs differ, so only the shape can be compared: what clocks save grows with the "
         "length of the run, in the paper's figures as in ours. For the shortest runs they save "
-        "nothing here. NOST is no lower bound: an answer adds constraints, clocks take some away.",
+        "nothing here. NOST is not a lower bound: an answer adds constraints, clocks remove some.",
         "`python -m benchmarks orders` has the bars: longer runs, more threads, hot cells.",
     )
 

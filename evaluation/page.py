@@ -12,7 +12,7 @@ from evaluation.truth import Bug
 
 
 def write(results: Results, zoo: Sequence[Bug], path: Path) -> None:
-    """Writes the page, and its figures into a folder beside it."""
+    """Writes the page, and its figures into a folder next to it."""
     found = rows(results, zoo)
     path.parent.mkdir(parents=True, exist_ok=True)
     drawn = figures.draw_all(results, found, path.parent / figures.FOLDER)
@@ -44,8 +44,9 @@ def _head(results: Results, found: Sequence[Row]) -> str:
         "[its README](../evaluation/README.md) says how to repeat them and what they mean.",
         f"{bugs} bugs of the [zoo](../zoo/README.md) were hunted in {_draws(each)}, with seeds of "
         "their own, until 25 failing and 25 passing runs were kept. All methods and all samples "
-        "of fewer runs work on these same runs. Figures of the papers stand beside ours where a "
-        f"paper has the program; ours is then a kernel of the same bug in {_language(found)}, not "
+        "of fewer runs work on these same runs. The papers' figures are shown next to ours "
+        "where a paper has the program; ours is then a kernel of the same bug in "
+        f"{_language(found)}, not "
         "the program itself, so ranks can be compared and sizes cannot.",
     ).rstrip()
 

@@ -29,20 +29,21 @@ from evaluation.pres_results import Bug, Measured, Reproduced, Unordered
 from evaluation.truth import Bug as Known
 from evaluation.truth import load_zoo
 from unsnarl import config
-from unsnarl.campaigns import target
-from unsnarl.campaigns.engine import Engine
-from unsnarl.campaigns.judging import Judge
-from unsnarl.campaigns.recording import Recording
 from unsnarl.campaigns.store import Store
-from unsnarl.cli.recording import SLACK_TICKS
-from unsnarl.experiments.trials import Trials
-from unsnarl.model.record import ORDERS, PRES_LEVELS, Level, Order, Record, Recorded, ThreadLog
+from unsnarl.execution import target
+from unsnarl.execution.engine import Engine
+from unsnarl.execution.runner import Runner
+from unsnarl.execution.trials import Trials
+from unsnarl.model.choices import ORDERS, Level, Order
+from unsnarl.model.record import PRES_LEVELS, Record, Recorded, ThreadLog
+from unsnarl.recording.clocks import machine, stored
+from unsnarl.recording.recorder import Recording
 from unsnarl.reproduce import recorded
-from unsnarl.reproduce.clocks import machine, stored
 from unsnarl.reproduce.pres.search import Search
 from unsnarl.reproduce.pres.sketch import Sketch
 from unsnarl.reproduce.pres.traced import Traced
 from unsnarl.runfile import RunFile
+from unsnarl.workflows.record import SLACK_TICKS
 
 PAGE = REPOSITORY / "docs" / "pres.md"
 TRIES = 100
@@ -56,13 +57,12 @@ PATIENCE = 3  # kinds of records that none failed for, before a bug is given up
 class Subject:
     """One bug, built, with a process of its own for all records and tries."""
 
-    def __init__(self, bug: Known, folder: Path, store: Store, engine: Engine) -> None:
+    def __init__(self, bug: Known, folder: Path, store: Store, runner: Runner) -> None:
         self._bug = bug
         self.store = store
-        self.engine = engine
+        self.runner = runner
         self._target = target.parse(tuple(bug.command), folder)
         self._clocks = stored.load(machine.read()) or {}
-        self.judge = Judge(self._target.root, store.folder / "codes.json")
 
     def measure(self, repeats: int) -> Bug:
         """All its records; those that the bars speak of several times."""
@@ -92,7 +92,7 @@ class Subject:
         recording = Recording(
             self.store, self._target, how, timeout=TIMEOUT, seed=seed, noise=noise
         )
-        kept = recording.until_failure(self.engine, *(NOISY if noise else ALONE))
+        kept = recording.until_failure(self.runner, *(NOISY if noise else ALONE))
         if kept is None:
             return None
         return recorded.load(self.store, kept.record.number), recording.tally.total
@@ -106,7 +106,7 @@ class Subject:
         case, runs = found
         start = time.monotonic()
         sketch = Sketch(case.record, case.clocks)
-        trials = Trials(self.engine, self.judge, self.store.folder, case.run.switch, TIMEOUT)
+        trials = Trials(self.runner, self.store.folder, case.run.switch, TIMEOUT)
         answer = Search(sketch, case, trials, self.store.folder).run(TRIES)
         last = answer.reproduced
         traced = answer.tries[-1].trial.run
@@ -172,11 +172,11 @@ def subject(
     loops: bool = False,
     change: Callable[[Path], None] = lambda folder: None,
 ) -> Iterator[Subject]:
-    """A bug in a copy of its folder, built to tell of functions and blocks.
+    """A bug in a copy of its folder, built to record functions and blocks.
 
     Args:
         branches: With probes at branches.
-        loops: Built to tell of loops, too.
+        loops: Built to record loops, too.
         change: What is done to the copy before it is built.
     """
     built = {"FUNCTIONS": True, "BLOCKS": True, "LOOPS": loops}
@@ -196,7 +196,7 @@ def subject(
         os.chdir(folder)
         try:
             with Engine(found, store.folder, 2, branches=branches, loops=loops) as engine:
-                yield Subject(bug, folder, store, engine)
+                yield Subject(bug, folder, store, Runner(engine))
         finally:
             os.chdir(before)
             store.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/pres.md: ReCBuLC's table III redone, ours beside the paper's."""
+"""docs/pres.md: ReCBuLC's table III redone, ours and the paper's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from evaluation import markdown
 from evaluation.bars import Bar
 from evaluation.pres_results import PAPER, PAPER_UNORDERED, Bug, Measured, Reproduced
-from unsnarl.model.record import PRES_LEVELS, Level, Order
+from unsnarl.model.choices import Level, Order
+from unsnarl.model.record import PRES_LEVELS
 
 NAMES = {"sync": "SYNC", "func": "FUNC", "block": "BB", "access": "RW"}
 NOT = "not"
@@ -19,7 +20,7 @@ def _rows(found: Measured, level: Level, order: Order) -> list[Reproduced]:
 
 
 def bars(found: Measured) -> list[Bar]:
-    """The bars of issue 6 that this shows."""
+    """The bars that the page shows."""
 
     def share(
         text: str, wanted: float, rows: Sequence[Reproduced], holds: Callable[[Reproduced], bool]
@@ -28,12 +29,12 @@ def bars(found: Measured) -> list[Bar]:
 
     func, access = _rows(found, "func", "clocks"), _rows(found, "access", "clocks")
     every = [row for bug in found.bugs for row in bug.records]
-    told = [row for row in every if row.tries]
+    reproduced = [row for row in every if row.tries]
     return [
         share("FUNC with clocks: reproduced", 1.0, func, lambda row: row.tries is not None),
         share("FUNC with clocks: within 10 tries", 0.95, func, lambda row: _within(row, 10)),
         share("access level with clocks: within 3 tries", 1.0, access, lambda row: _within(row, 3)),
-        share("reported schedules that fail in 20 of 20 replays", 1.0, told, _always),
+        share("reported schedules that fail in 20 of 20 replays", 1.0, reproduced, _always),
         share("all levels and orders: reproduced", 0.95, every, lambda row: row.tries is not None),
     ]
 
@@ -68,7 +69,7 @@ def page(found: Measured) -> str:
     noisy = [bug for bug in found.bugs if bug.records and not bug.alone]
     part = [_called(bug) for bug in found.bugs if 0 < len(_kinds(bug)) < 8]
     return markdown.sections(
-        "# PRES: recorded failures found back",
+        "# PRES: recorded failures reproduced",
         f"Written by `{found.command}` on {found.date}, Python {found.python}, in "
         f"{found.seconds:.0f} s on two cores that others used, too; clock ranges at most "
         f"{found.clocks} ticks wide.",
@@ -93,7 +94,7 @@ def page(found: Measured) -> str:
         "## Table III: additional unordered accesses",
         UNORDERED,
         _unordered_table(found),
-        "## Ours beside the paper's",
+        "## Ours and the paper's",
         PAPERS,
         _paper_table(found),
         "## What did not fail",
@@ -178,20 +179,20 @@ def _paper_table(found: Measured) -> str:
 INTRODUCTION = """\
 Every bug of the zoo was recorded in real parallel runs until one failed, at each level, with
 one order of all events under a lock (PRES-impl: `--order global`) and with each core's own
-clock (PRES-tc: `--order clocks`). Each record was then searched for by `unsnarl reproduce
---with pres`; every schedule that was found was replayed 20 times without its sketch. A *try* is
-one run along the sketch; the 20 replays are not counted."""
+clock (PRES-tc: `--order clocks`). Each record was then given to `unsnarl reproduce --with pres`;
+every schedule found was replayed 20 times without its sketch. A *try* is one run along the
+sketch; the 20 replays are not counted."""
 TRIES = """\
 Several numbers are several records. *not*: not within the budget. A dash: no run failed when it
 was recorded this way."""
 UNORDERED = """\
 Of the accesses to cells that two threads touch and one changes, in the last try of each record:
 the share that has a conflicting access whose order program order and sketch leave open. With
-one order: the same events, numbered in the order of their corrected stamps. What comes before a
-stamp without a fence may be seen 40,000 ticks later (docs/adr/0021): what clocks leave open
-beyond one order is mostly that, and not the skew. It would be more without the noise, which
-keeps events far apart: compare the levels of blocks and accesses, not the paper's figures,
-whose programs ran by themselves. The tries show that the base, which follows the corrected
+one order: the same events, numbered in the order of their corrected stamps. What comes before
+an unfenced stamp may be seen up to 40,000 ticks later (docs/internals/recorder.md): what clocks
+leave open beyond one order is mostly that, not the skew. It would be more without the noise,
+which keeps events far apart: compare the levels of blocks and accesses, not the paper's figures,
+whose programs ran without noise. The tries show that the base, which follows the corrected
 stamps, makes up for it."""
 PAPERS = """\
 Tries as impl/tc. The paper's programs are whole applications, ours are kernels of the same

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from unsnarl.model.record import Level, Order
+from unsnarl.model.choices import Level, Order
 
 # ReCBuLC, table III: tries of PRES-impl and of PRES-tc (both ways to know the skew) at SYNC, FUNC,
 # BB and RW; None: not within 1000.

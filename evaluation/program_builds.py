@@ -14,8 +14,8 @@ from pathlib import Path
 
 from evaluation.program_recipes import Build, Recipe
 from evaluation.program_sources import unpack
+from unsnarl.probes.binaries.sites import Program
 from unsnarl.probes.native.program import PLAN, store_plan
-from unsnarl.probes.native.sites import Program
 from unsnarl.runfile import RunFileError, read_run
 
 # In the name of a run file: the wrapper puts the process's number there.

@@ -18,7 +18,7 @@ class Build:
     name: str
     cc: str
     cxx: str
-    beside: str  # the plain build that it is compared with
+    plain: str  # the plain build that it is compared with
 
 
 PLAIN = Build("plain gcc", "gcc", "g++", "plain gcc")

@@ -106,8 +106,8 @@ def page(command: str, checks: dict[str, Checked | None], times: Sequence[Times]
         ),
         "## Slowdown",
         "Processor time over the plain build of the same compiler at the package's own level of "
-        "optimisation. *Not tracked* is what a program built with the wrapper costs when it is run "
-        "by itself. Of pigz, pbzip2 and pixz the compression itself is in a library of the system, "
+        "optimisation. *Not tracked* is what a program built with the wrapper costs when it "
+        "runs on its own. The compression of pigz, pbzip2 and pixz is in a system library, "
         "which no build instruments.",
         markdown.table(
             (

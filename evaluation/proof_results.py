@@ -7,17 +7,19 @@ import msgspec
 
 
 class Proved(msgspec.Struct, frozen=True):
-    """One cause of one bug, as a hunt told it.
+    """One cause of one bug, as a hunt reported it.
 
     Attributes:
-        true: Whether the first finding or its explanation tells the cause.
+        true: Whether the first finding or its explanation matches the cause.
         lines: Of its explanation.
         explains: Whether that contains every true point, in order.
         orders: The minimised constraints; None if no few of them make the failure certain.
         searched: Trials that it took to find them.
         nearest: Orders in which the nearest passing run differs.
         fix: Whether the fix names the true region or order.
-        told_apart: Planted wrong regions under which something still failed.
+        rejected: Planted wrong regions under which something still failed.
+        patch: What the patch that the hunt or `fix` shows does; "" if none was found.
+        patched_fail: How many of `patched_runs` of a hunt of the patched files failed.
     """
 
     bug: str
@@ -37,8 +39,11 @@ class Proved(msgspec.Struct, frozen=True):
     fix_deadlocks: int
     fix_runs: int
     decoys: tuple[str, ...] = ()
-    told_apart: int = 0
+    rejected: int = 0
     planted: int = 0
+    patch: str = ""
+    patched_fail: int = 0
+    patched_runs: int = 0
     timings: dict[str, float] = msgspec.field(default_factory=dict)
 
     @property
@@ -52,7 +57,12 @@ class Proved(msgspec.Struct, frozen=True):
         return self.orders is not None and 0 < self.tries == self.reproduced
 
     @property
-    def mended(self) -> bool:
+    def is_patched(self) -> bool:
+        """Whether a patch is shown, and nothing fails with it."""
+        return bool(self.patch and self.patched_runs) and not self.patched_fail
+
+    @property
+    def is_fixed(self) -> bool:
         """Whether the fix is the true one and helps."""
         return self.fix and self.fix_runs >= 200 and not self.fix_fail + self.fix_deadlocks
 

@@ -19,10 +19,11 @@ import msgspec
 from evaluation import proof_page
 from evaluation.challenges import challenge
 from evaluation.draws import REPOSITORY, ZOO, ZOO_C, hunt, hunted
+from evaluation.patched import apply_and_hunt
 from evaluation.proof_results import Proved, ProvedZoo
 from evaluation.repairs import contains
 from evaluation.truth import Bug, judge, load_zoo
-from unsnarl.model.finding import FailureReport, Finding
+from unsnarl.model.report import FailureReport, Finding
 from unsnarl.reports.steps import brief_steps
 
 PAGE = REPOSITORY / "docs" / "proofs.md"
@@ -45,6 +46,10 @@ def measure(bug: Bug, seed: int) -> list[Proved]:
             challenged = challenge(bug, cause, done.folder)._asdict()
             row = _judged(bug, failure, seconds)
             rows.append(msgspec.structs.replace(row, timings=done.report.timings, **challenged))
+        if rows and bug.language == "python":
+            # Last: it changes the files.
+            applied = apply_and_hunt(done.folder, 1, bug.command, options)
+            rows[0] = msgspec.structs.replace(rows[0], **applied._asdict())
     return rows
 
 
@@ -59,10 +64,10 @@ def _judged(bug: Bug, failure: FailureReport, seconds: float) -> Proved:
         seconds=seconds,
         status=first.status,
         true=any(
-            judge(cause, told, bug.folder).tells for told in (first.points, first.explanation)
+            judge(cause, points, bug.folder).matches for points in (first.points, first.explanation)
         ),
         lines=len(brief_steps(first)),
-        explains=judge(cause, first.explanation, bug.folder).tells,
+        explains=judge(cause, first.explanation, bug.folder).matches,
         orders=replay.constraints if replay else None,
         searched=replay.searched if replay else 0,
         reproduced=replay.reproduced if replay else 0,

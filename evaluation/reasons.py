@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why a single method does not have a cause in its top three, told from the runs themselves."""
+"""Why a single method does not have a cause in its top three, found from the runs themselves."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evaluation.cases import Case, Points
 from evaluation.truth import TruePoint, Verdict
 from unsnarl.analyses import falcon
 from unsnarl.analyses.answer import Answer
-from unsnarl.model.finding import FindingPoint
+from unsnarl.model.report import FindingPoint
 
 Why = Callable[[int | None], str]
 Lazy = Callable[[], str]
@@ -19,13 +19,13 @@ EVERYTHING = 1_000_000
 SYNC = {"acquire", "wait", "release"}
 
 
-def of_list(case: Case, told: Sequence[Points], rank: int | None) -> str:
+def of_list(case: Case, lists: Sequence[Points], rank: int | None) -> str:
     """For lists of points: how far down, or what the closest one lacks."""
     if rank is not None:
-        return f"rank {rank}: the first {_closest(case, told[:1])}"
-    if not told:
+        return f"rank {rank}: the first {_closest(case, lists[:1])}"
+    if not lists:
         return "no answer"
-    return _closest(case, told[:LOOKED_AT])
+    return _closest(case, lists[:LOOKED_AT])
 
 
 def of_points(scores: Sequence[float], bugs: Sequence[bool], none: str) -> str:
@@ -53,7 +53,7 @@ def of_patterns(case: Case, method: str, answers: Sequence[Answer], rank: int | 
         or _left_out(case, method)
         or _unseen(case)
         or _nothing(method, answers)
-        or of_list(case, [case.told(answer) for answer in answers], None)
+        or of_list(case, [case.points_of(answer) for answer in answers], None)
     )
 
 
@@ -89,8 +89,8 @@ def _made_of_locks(case: Case) -> str:
 
 def _left_out(case: Case, method: str) -> str:
     """The true pattern occurred, but the method passes over it."""
-    for answer in falcon.answers(case.comparison, falcon.Options(fine=True, keep=EVERYTHING)):
-        if not case.judge(case.told(answer)).tells:
+    for answer in falcon.answers(case.comparison, falcon.FalconOptions(fine=True, keep=EVERYTHING)):
+        if not case.judge(case.points_of(answer)).matches:
             continue
         if method == "falcon":
             return "its pattern is one that Falcon's windows merge away"
@@ -99,7 +99,7 @@ def _left_out(case: Case, method: str) -> str:
         if answer.passing:
             passing = len(case.comparison.passing)
             return f"its pattern is in {answer.passing} of {passing} passing runs: thrown away"
-        return f"{_kind(case.told(answer))} is none of AVIO's triples"
+        return f"{_kind(case.points_of(answer))} is none of AVIO's triples"
     return ""
 
 
@@ -118,9 +118,9 @@ def _unseen(case: Case) -> str:
     return f"not seen: no pattern has {_words(missing)}" if missing else ""
 
 
-def _closest(case: Case, told: Sequence[Sequence[FindingPoint]]) -> str:
+def _closest(case: Case, lists: Sequence[Sequence[FindingPoint]]) -> str:
     """What is wrong with the answer that comes closest; of equals the first."""
-    verdict = min(map(case.judge, told), key=_distance)
+    verdict = min(map(case.judge, lists), key=_distance)
     if verdict.missing:
         return f"misses {_words(verdict.missing)}"
     if not verdict.ordered:

@@ -13,9 +13,9 @@ from evaluation import markdown, relieff
 from evaluation.cases import Case, Points, place, rank_of
 from evaluation.papers import RECON_1, RECON_3
 from evaluation.results import ALL, CauseDraw, ReconDraw, Reconstructed, Row
-from unsnarl.analyses.recon import Options, Reconstruction, rank
+from unsnarl.analyses.recon import ReconOptions, Reconstruction, rank
 from unsnarl.analyses.recon.reconstruction import REGIONS, time_of
-from unsnarl.model.finding import FindingPoint
+from unsnarl.model.report import FindingPoint
 from unsnarl.reports.patterns import FAIL
 
 FEW = (5, 15)  # table 3, columns 6 and 7
@@ -36,8 +36,8 @@ def measure(case: Case) -> ReconDraw:
     }
     weights, features = _features(case, reconstructions)
     return ReconDraw(
-        strict={number: rank_of(place(case, told)) for number, told in by_number.items()},
-        shown={number: first_shown(case, told) for number, told in by_number.items()},
+        strict={number: rank_of(place(case, lists)) for number, lists in by_number.items()},
+        shown={number: first_shown(case, lists) for number, lists in by_number.items()},
         whole=first_shown(case, whole),
         reconstructions=len(reconstructions),
         weights=weights,
@@ -48,11 +48,11 @@ def measure(case: Case) -> ReconDraw:
 def published(case: Case) -> list[Reconstruction]:
     """Reconstructions as the paper makes them: one size of contexts, nothing trimmed."""
     comparison = case.comparison
-    options = Options(
+    options = ReconOptions(
         edges=RECONSTRUCTIONS,
         keep=RECONSTRUCTIONS,
-        sync_points=comparison.places.sync,
-        site_order=comparison.places.order,
+        sync_points=comparison.points.sync,
+        site_order=comparison.points.order,
         context_sizes=(CONTEXT,),
     )
     failing = [run.graph for run in comparison.failing]
@@ -60,9 +60,9 @@ def published(case: Case) -> list[Reconstruction]:
     return rank(failing, passing, options)
 
 
-def first_shown(case: Case, told: Iterable[Points]) -> Reconstructed | None:
+def first_shown(case: Case, lists: Iterable[Points]) -> Reconstructed | None:
     """The first list of points that shows the bug: two true accesses of two threads, in order."""
-    for number, points in enumerate(told, 1):
+    for number, points in enumerate(lists, 1):
         accesses = [point for point in points if point.op != FAIL]
         true = {_identity(point): case.true_points(point) for point in accesses}
         if not _illustrates(case, points):
@@ -72,14 +72,14 @@ def first_shown(case: Case, told: Iterable[Points]) -> Reconstructed | None:
             rank=number,
             relevant=sum(map(bool, true.values())),
             irrelevant=sum(not found for found in true.values()),
-            ordered=case.judge(points, present).tells,
+            ordered=case.judge(points, present).matches,
             missing=len(case.cause.points) - len(present),
         )
     return None
 
 
 def _illustrates(case: Case, points: Points) -> bool:
-    return any(case.judge(points, pair).tells for pair in conflicts(case))
+    return any(case.judge(points, pair).matches for pair in conflicts(case))
 
 
 def conflicts(case: Case) -> list[tuple[int, int]]:

@@ -62,18 +62,18 @@ def page(events: Sequence[Sequence[str]], pres: Times, clap: Times, seconds: flo
         "# Recording",
         f"Figures of {day}, made by `python -m evaluation.recording` on {os.cpu_count()} cores in "
         f"{seconds / 60:.1f} minutes, with a load of {os.getloadavg()[0]:.1f} at the end (run it "
-        "with `chrt -f 5` where others use the machine). "
-        "What the kernels are and how they are timed is said in benchmarks/recording.py; their "
-        "programs are built with gcc -O2 -fno-inline, in the plain build as well.",
+        "with `chrt -f 5` if the machine has other work). benchmarks/recording.py says what the "
+        "kernels are and how they are timed; their programs are built with gcc -O2 -fno-inline, "
+        "in the plain build as well.",
         "## One event",
-        "What logging costs each of two threads that truly run at the same time, in rounds that "
-        "both had a core for: the median round. The first touch of a page of the log is in few of "
-        "them; the kernels below pay for it.",
+        "What logging costs each of two threads that truly run at the same time: the median of "
+        "the rounds in which both had a core. Few of these include the first touch of a page of "
+        "the log; the kernels below pay for it.",
         table(("", "ns an event"), events),
         "## Figure 9: execution time by level, 2 threads",
-        "In parts of the plain program's. *not recorded* is the program as `unsnarl cc` builds it, "
-        "run by itself: it calls the probe at every access. Means of the paper's eight programs "
-        "(section V.A) stand below ours where its text gives them.",
+        "Relative to the plain program's. *not recorded* is the program as `unsnarl cc` builds it, "
+        "run on its own: it calls the probe at every access. The paper's means over eight "
+        "programs (section V.A) are below ours where its text gives them.",
         table(_head(), _figure_9(pres)),
         *_shares(pres),
         "## Figure 10: by the number of threads",
@@ -81,10 +81,11 @@ def page(events: Sequence[Sequence[str]], pres: Times, clap: Times, seconds: flo
         "that orders PRES-impl's events: the paper's growth needs its 24 cores.",
         table(("kernel", "level", "system", *map(str, THREADS)), _figure_10(pres)),
         "## Figure 12: paths and clocks (CLAP)",
-        "CLAP-impl logs what a thread needs to be followed alone, CLAP-tc clocks as well, where "
-        "functions are entered and left (FUNC), where loops go back (LOOP; the paper's also where "
-        "they begin and end), or both. Here the values of accesses are logged (`--values`), for "
-        "CLAP-impl with locks and threads only; in parts of that, 2 threads. The paper's programs "
+        "CLAP-impl logs what is needed to follow a thread alone; CLAP-tc also logs clocks: at "
+        "entries and exits of functions (FUNC), at every loop turn (LOOP; the paper's also at "
+        "loop entries and exits), or both. Here the values of accesses are logged (`--values`), "
+        "for CLAP-impl with locks and threads only; figures are relative to that, 2 threads. "
+        "The paper's programs "
         f"need {PAPER_CLAP[0]} to {PAPER_CLAP[1]}, most less than 1.1. It logs branches, which "
         "cost less than values: clocks weigh more there.",
         table(_head_12(), _figure_12(clap)),
@@ -114,8 +115,8 @@ def _figure_9(times: Times) -> Iterator[Sequence[object]]:
 
 def _shares(times: Times) -> Iterator[str]:
     yield (
-        "PRES-tc's overhead in parts of PRES-impl's, 2 threads (the paper: 0.42 at FUNC, 0.40 at "
-        "BB, of its means; lowest 0.15):"
+        "PRES-tc's overhead relative to PRES-impl's, 2 threads (the paper's means: 0.42 at "
+        "FUNC, 0.40 at BB; lowest 0.15):"
     )
     rows = [
         (

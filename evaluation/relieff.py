@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ReliefF: how well single features tell two classes apart (Recon 4.2, table 1).
+"""ReliefF: how well single features separate two classes (Recon 4.2, table 1).
 
 A feature is worth something if the nearest neighbours of another class differ in it and the nearest
 ones of the own class do not. Kononenko: Estimating Attributes, ECML 1994, for two classes, with

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 
 from evaluation.truth import Bug, Cause, matching
-from unsnarl.model.finding import Finding, FindingPoint, Repair
+from unsnarl.model.report import Finding, FindingPoint, Fix
 
 
 def contains(bug: Bug, cause: Cause, finding: Finding) -> bool:
@@ -49,7 +49,7 @@ def _returning(cause: Cause) -> list[int]:
     return []
 
 
-def _is_order(fix: Repair, cause: Cause, true: Sequence[Sequence[FindingPoint]]) -> bool:
+def _is_order(fix: Fix, cause: Cause, true: Sequence[Sequence[FindingPoint]]) -> bool:
     """What came later should come first, and what came too early should wait."""
     early = [
         p
@@ -68,7 +68,7 @@ def _is_order(fix: Repair, cause: Cause, true: Sequence[Sequence[FindingPoint]])
     return waits and first
 
 
-def _has(fix: Repair, points: Sequence[FindingPoint]) -> bool:
+def _has(fix: Fix, points: Sequence[FindingPoint]) -> bool:
     return any(_is_inside(fix, place) for point in points for place in _places(point))
 
 
@@ -83,7 +83,7 @@ def _places(point: FindingPoint) -> list[tuple[str, str, int]]:
     return [own, *calls]
 
 
-def _is_inside(fix: Repair, place: tuple[str, str, int]) -> bool:
+def _is_inside(fix: Fix, place: tuple[str, str, int]) -> bool:
     file, function, line = place
     if file != PurePath(fix.begin.file).name:
         return False
@@ -92,7 +92,7 @@ def _is_inside(fix: Repair, place: tuple[str, str, int]) -> bool:
     return line in (fix.begin.line, fix.end.line)
 
 
-def _beside(fix: Repair, points: Sequence[FindingPoint]) -> bool:
+def _beside(fix: Fix, points: Sequence[FindingPoint]) -> bool:
     """Whether a point is where another thread must keep out."""
     for other in fix.others:
         file, _, lines = other.rpartition(":")

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from evaluation.truth import Bug
-from unsnarl.model.finding import RunCounts
+from unsnarl.model.report import RunCounts
 
 ALL = 25  # failing runs: as many as a hunt keeps
 TOP = 3
@@ -17,7 +17,7 @@ TOP_OF_FEW = 5  # with few failing runs
 
 
 class Placed(msgspec.Struct, frozen=True):
-    """Where the first finding that tells a cause stands, and how many points it has."""
+    """Where the first finding that matches a cause stands, and how many points it has."""
 
     rank: int
     points: int
@@ -40,7 +40,7 @@ class Named(msgspec.Struct, frozen=True):
     """Where a cause's variables are named.
 
     Attributes:
-        headline: What the first finding that tells the cause is said to be about; () if none does.
+        headline: That of the first finding that matches the cause; () if none does.
         headline_at: Rank of the first finding whose headline names all true variables.
         points_at: Rank of the first finding whose points do.
     """
@@ -66,7 +66,7 @@ class ReconDraw(msgspec.Struct, frozen=True):
     Attributes:
         strict: By number of failing runs: the rank by the strict criterion.
         shown: As our findings show it; `whole`: as the paper makes it, untrimmed.
-        weights: ReliefF of B, R, C; None if there is nothing to tell apart.
+        weights: ReliefF of B, R, C; None if there are not two classes.
         features: B, R, C (from 0 to 1) of reconstructions, and whether they show the bug.
     """
 
@@ -105,7 +105,7 @@ class FalconDraw(msgspec.Struct, frozen=True):
 
     Attributes:
         part: Rank of the first pattern all of whose accesses are true ones, in order.
-        pattern: That pattern, or the one that tells the cause; `cci` has CCI's rank of each access.
+        pattern: That one, or the one that matches the cause; `cci` has CCI's rank of each access.
     """
 
     highest: float
@@ -154,7 +154,7 @@ class Draw(msgspec.Struct, frozen=True):
         return tuple(place.rank if place else None for place in places)
 
     def within(self, top: int, failing: int = ALL) -> bool:
-        """Whether every cause is told in the first places."""
+        """Whether every cause is among the first ranks."""
         return all(rank is not None and rank <= top for rank in self.ranks(failing))
 
 

@@ -49,7 +49,7 @@ class Plan:
     @classmethod
     def short(cls, bugs: Sequence[Bug], seed: int) -> Plan:
         """One draw and few runs: everything happens once."""
-        return cls(bugs, (seed,), twin_runs=20, window_runs=5, threads=(4, 16))
+        return cls(bugs, (seed,), twin_runs=20, window_runs=10, threads=(4, 16))
 
 
 class _Parts:
@@ -77,7 +77,7 @@ class _Parts:
 
 
 def evaluate(plan: Plan, command: str, say: Callable[[Draw], None]) -> Results:
-    """Measures everything; `say` is told of every draw as it ends."""
+    """Measures everything; `say` is called with every draw as it ends."""
     begin = time.monotonic()
     cores = len(os.sched_getaffinity(0))
     draws = [(bug, seed) for bug in plan.bugs for seed in plan.seeds]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unsnarl.reproduce.clocks.observed import STAMPS
+from unsnarl.recording.clocks.observed import STAMPS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

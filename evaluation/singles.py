@@ -12,9 +12,10 @@ from collections.abc import Sequence
 
 from evaluation import reasons
 from evaluation.cases import Case, Points, place, rank_of
+from evaluation.inspections import inspections
 from evaluation.results import ALL, Single
 from unsnarl.analyses.answer import Answer
-from unsnarl.analyses.bugaboo import Options, Ranking, inspections, ranking
+from unsnarl.analyses.bugaboo import BugabooOptions, SiteRanking, ranking
 from unsnarl.analyses.methods import rank_with
 
 PATTERNS = ("falcon", "avio")
@@ -48,30 +49,30 @@ def looked_at(scores: Sequence[float], bugs: Sequence[bool]) -> float | None:
 
 
 def _recon(case: Case) -> Single:
-    told = [finding.points for finding in case.findings("recon", ALL)]
-    return _strict(case, told, lambda rank: reasons.of_list(case, told, rank))
+    lists = [finding.points for finding in case.findings("recon", ALL)]
+    return _strict(case, lists, lambda rank: reasons.of_list(case, lists, rank))
 
 
 def _patterns(case: Case, method: str) -> Single:
     answers = rank_with(method, case.comparison)
-    told: list[Points] = [case.told(answer) for answer in answers]
-    return _strict(case, told, lambda rank: reasons.of_patterns(case, method, answers, rank))
+    lists: list[Points] = [case.points_of(answer) for answer in answers]
+    return _strict(case, lists, lambda rank: reasons.of_patterns(case, method, answers, rank))
 
 
-def _strict(case: Case, told: Sequence[Points], why: reasons.Why) -> Single:
-    rank = rank_of(place(case, told))
+def _strict(case: Case, lists: Sequence[Points], why: reasons.Why) -> Single:
+    rank = rank_of(place(case, lists))
     return _explained(rank, lambda: why(rank))
 
 
 def _bugaboo(case: Case, *, labelled: bool) -> Single:
-    ranked = ranking(case.comparison, Options(labelled=labelled))
+    ranked = ranking(case.comparison, BugabooOptions(labelled=labelled))
     found = inspections(ranked, case.is_bug_site)
     points = found.points if found else None
     scores = (-ranked.values).tolist()
     return _explained(points, lambda: reasons.of_points(scores, _bugs(case, ranked), _NO_EDGE))
 
 
-def _bugs(case: Case, ranked: Ranking) -> list[bool]:
+def _bugs(case: Case, ranked: SiteRanking) -> list[bool]:
     return [case.is_bug_site(site) for site in ranked.sites.tolist()]
 
 
@@ -84,7 +85,7 @@ def _cci(case: Case) -> Single:
 
 
 def _at_bug(case: Case, answer: Answer) -> bool:
-    sites = case.comparison.places.site
+    sites = case.comparison.points.site
     return any(case.is_bug_site(int(sites[line.point])) for line in answer.lines)
 
 

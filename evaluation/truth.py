@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The known truth about the bugs of the zoo, and how well a finding tells it.
+"""The known truth about the bugs of the zoo, and how well a finding matches it.
 
-A cause is a list of points in the order that makes the bug bite. A finding tells it if its own
-points, taken in order, contain them all in that order and in matching threads; it tells it
+A cause is a list of points in the order that makes the bug bite. A finding matches it if its own
+points, taken in order, contain them all in that order and in fitting threads; it matches it
 concisely if it has at most twice as many points as are needed. The mark of the place where the
 program failed is in every finding and is no access: it does not count as a point. Waits that end a
 deadlock have no order among themselves: nothing happens between them.
@@ -19,7 +19,7 @@ from typing import Literal
 
 import msgspec
 
-from unsnarl.model.finding import Finding, FindingPoint
+from unsnarl.model.report import Finding, FindingPoint
 from unsnarl.reports.patterns import FAIL
 
 REGIONS = ("prefix", "source", "body", "sink", "suffix")
@@ -37,10 +37,14 @@ class TruePoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What makes runs fail with a signature that contains `signature`."""
+    """What makes runs fail with a signature that contains `signature`.
+
+    `shapes` are the names that an engineer would accept for it (docs/shapes.md).
+    """
 
     signature: str
     points: tuple[TruePoint, ...]
+    shapes: tuple[str, ...] = ()
 
 
 class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -69,7 +73,7 @@ class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """How well one finding tells one cause."""
+    """How well one finding matches one cause."""
 
     missing: tuple[TruePoint, ...]
     ordered: bool
@@ -78,7 +82,7 @@ class Verdict(msgspec.Struct, frozen=True):
     needed: int
 
     @property
-    def tells(self) -> bool:
+    def matches(self) -> bool:
         """All true points, in the true order, in matching threads."""
         return self.ordered and self.roles
 
@@ -104,8 +108,8 @@ def load_zoo(root: Path) -> list[Bug]:
 
 def judge(cause: Cause, points: Sequence[FindingPoint], folder: Path | str) -> Verdict:
     """Compares the points of a finding with a cause; `folder` holds the specimen's sources."""
-    told = [point for point in points if point.op != FAIL]
-    in_order = sorted(told, key=lambda point: (REGIONS.index(point.region), point.time))
+    accesses = [point for point in points if point.op != FAIL]
+    in_order = sorted(accesses, key=lambda point: (REGIONS.index(point.region), point.time))
     found_at = [matching(cause, point, folder) for point in in_order]
     matches = [
         [place for place, found in enumerate(found_at) if true in found]
@@ -126,7 +130,7 @@ def judge(cause: Cause, points: Sequence[FindingPoint], folder: Path | str) -> V
         missing=tuple(missing),
         ordered=assignable(any_role),
         roles=assignable(true_roles),
-        points=len(told),
+        points=len(accesses),
         needed=len(cause.points),
     )
 
@@ -140,13 +144,13 @@ def _orders(points: Sequence[TruePoint]) -> Iterator[list[int]]:
 
 
 def rank_of_truth(bug: Bug, signature: str, findings: Sequence[Finding]) -> int | None:
-    """The rank of the first finding that tells the cause concisely, if any does."""
+    """The rank of the first finding that matches the cause concisely, if any does."""
     cause = bug.cause_of(signature)
     if cause is None:
         return None
     for finding in sorted(findings, key=lambda finding: finding.rank):
         verdict = judge(cause, finding.points, bug.folder)
-        if verdict.tells and verdict.concise:
+        if verdict.matches and verdict.concise:
             return finding.rank
     return None
 

@@ -16,7 +16,7 @@ import numpy as np
 from evaluation.draws import hunted, kept
 from evaluation.results import Spans
 from unsnarl.model.evidence import Evidence
-from unsnarl.model.pattern import PatternKind, falcon_only
+from unsnarl.model.pattern import FINE, PatternKind
 
 KERNELS = Path(__file__).parent / "kernels"
 THREADS = (4, 8, 16, 32, 64)
@@ -47,8 +47,8 @@ def sizes(runs: Iterable[Evidence], *, smallest: bool = False) -> dict[int, int]
     """
     counted: Counter[int] = Counter()
     for run in runs:
-        patterns = falcon_only(run.patterns)
-        triples = patterns[patterns["kind"] >= PatternKind.RWR]
+        kinds = run.patterns["kind"]
+        triples = run.patterns[(kinds >= PatternKind.RWR) & (kinds < FINE)]  # Falcon's (3.1)
         triples = triples[np.argsort(triples["span"], kind="stable")]
         spans = triples["span"]
         if smallest:  # of equal patterns, the first one is kept

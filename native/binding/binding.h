@@ -1,42 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The only place where the runtime meets Python.
+ * Where the runtime meets Python, and nowhere else.
  */
 #ifndef UNSNARL_BINDING_H
 #define UNSNARL_BINDING_H
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include "unsnarl/rt.h"
+#include "runtime/access.h"
 
 enum uns_probe_kind {
-    PROBE_ATTR_READ,
-    PROBE_ATTR_WRITE,
-    PROBE_ITEM_READ,
-    PROBE_ITEM_WRITE,
-    PROBE_ITEM_DELETE,
-    PROBE_GLOBAL_READ,
-    PROBE_GLOBAL_WRITE,
-    PROBE_CELL_READ,
-    PROBE_CELL_WRITE,
-    PROBE_SHAPE_READ,
-    PROBE_SHAPE_WRITE,
-    PROBE_ITER,
-    PROBE_METHOD,
-    PROBE_STASH,
-    PROBE_METHOD_CALL,
-    PROBE_CREATE,
-    PROBE_LIBRARY_ARG,
-    PROBE_BRANCH,
-    PROBE_BACK,
+#define UNS_PROBE_KIND(name) PROBE_##name,
+#include "binding/probe_kinds.def"
     PROBE_KINDS
 };
-#define SITE_BREAKER 1  /* the interpreter could switch threads since the previous site */
-#define SITE_INIT    2  /* a store on self inside __init__ */
-#define SITE_LOOP    8  /* ... unless the thread has just come into the loop that begins here */
-#define SITE_NONE    16 /* of a branch: it asks whether there is None */
-#define SITE_IF      64 /* of a jump back that asks: it is taken if that is so, else if not */
-#define SITE_OFFSET  8  /* above the flags: distance from the first site of the code */
-#define SITE_KEYED   4  /* the operand of a METHOD_CALL is the key */
+enum uns_site_flag {
+#define UNS_SITE_FLAG(name, bit) SITE_##name = bit,
+#include "binding/probe_kinds.def"
+};
+#define SITE_OFFSET 8 /* above the flags: distance from the first site of the code */
 
 /* What a probe does with an object of some type. */
 enum uns_treatment {
@@ -50,8 +31,16 @@ enum uns_treatment {
     TREAT_DICT,       /* cells: elements by key, and the shape */
     TREAT_SHAPE_READ, /* a method that reads the shape */
     TREAT_SHAPE_WRITE,
-    TREAT_ITERATOR,
-    TREAT_LIBRARY, /* a call into code that is not instrumented */
+    TREAT_LIBRARY,     /* a call into code that is not instrumented */
+    TREAT_DEFAULTDICT, /* like a dict, but reading a key may add it */
+    TREAT_OBJECT_READ, /* cell: an object of a C type as a whole */
+    TREAT_OBJECT_WRITE,
+    TREAT_BEHIND,    /* a view: cells of the container that it stands on */
+    TREAT_CONSUME,   /* an iterator: itself, and what it stands on */
+    TREAT_DEEP,      /* a container and all that is in it, or all attributes of an object */
+    TREAT_NAMESPACE, /* an object whose dictionary is asked for */
+    TREAT_CACHED,    /* an attribute that is filled in when it is first read */
+    TREAT_CALLEE,    /* something callable in C */
 };
 
 typedef struct Site {
@@ -62,6 +51,7 @@ typedef struct Site {
     uint64_t name_hash;
     PyTypeObject *owner; /* first type seen here: names the variable in reports */
     struct Site *next;   /* all sites, newest first */
+    PyObject *state;     /* of STATE probes: the object that `name` stands for */
 } Site;
 
 PyObject *uns_variables(PyObject *module, PyObject *unused);
@@ -84,8 +74,63 @@ static inline struct uns_decision *uns_decision_for(const Site *site, const PyTy
 
 int uns_types_init(void);
 enum uns_treatment uns_treatment_of(Site *site, PyObject *object);
-PyObject *uns_iterated(PyObject *iterator);
+int uns_iterates_container(PyTypeObject *type);
+PyObject *uns_set_own_modules(PyObject *module, PyObject *names);
 int uns_is_container(PyTypeObject *type);
+int uns_is_iterator(PyObject *object);      /* in C, or a generator */
+int uns_is_plain_class(PyTypeObject *type); /* made by a class statement */
+int uns_is_own_instance(PyObject *object);  /* ... of the target, with a dictionary */
+int uns_is_stateful(PyTypeObject *type);    /* one of the types of methods.def, or below one */
+int uns_named(PyTypeObject *type, const char *name);
+enum uns_treatment uns_method_treatment(PyObject *object, PyObject *name);
+enum uns_treatment uns_super_treatment(PyObject *object, PyObject *name);
+int uns_is_keyed(PyObject *method);
+enum uns_treatment uns_attribute_treatment(PyObject *object, PyObject *name);
+
+/* site.c: one more access at a site. Those that follow the first belong to the same operation of
+ * the interpreter, between which it cannot switch. */
+void uns_deliver(Site *site, PyObject *object, PyObject *key, uint64_t cell, uint32_t op,
+                 int follows);
+uint64_t uns_salt_of(PyObject *name);
+int uns_is_called(PyObject *method, const char *name);
+void uns_do_method(Site *site, PyObject *receiver, enum uns_treatment how, PyObject *argument);
+void uns_do_keyed_method(Site *site, PyObject *receiver, PyObject *method, enum uns_treatment how,
+                         PyObject *key);
+
+/* objects.c */
+uint64_t uns_object_cell(const PyObject *object);
+void uns_touch_object(Site *site, PyObject *object, int write, uint32_t op, PyObject *argument);
+void uns_forget_when_dead(PyTypeObject *type);
+PyObject *uns_watch_databases(PyObject *module, PyObject *unused);
+void uns_touch_state(Site *site);
+
+/* callees.c */
+void uns_probe_call(Site *site, PyObject *callee, PyObject *argument);
+void uns_probe_callee(Site *site, PyObject *callee, enum uns_treatment how);
+
+/* behind.c: what iterators and views stand on */
+void uns_consume(Site *site, PyObject *iterator, Py_ssize_t own_references);
+void uns_touch_behind(Site *site, PyObject *view, uint32_t op);
+void uns_read_deep(Site *site, PyObject *object);
+void uns_probe_argument(Site *site, PyObject *callee, PyObject *argument);
+PyObject *uns_running_generator(void);
+
+/* namespaces.c: `vars(x)[name]` is the attribute `x.name` */
+extern unsigned uns_namespaces; /* how many dictionaries of objects the target has asked for */
+void uns_note_namespace(PyObject *owner);
+PyObject *uns_owner_of(PyObject *dict); /* borrowed, or NULL */
+void uns_touch_attribute(Site *site, PyObject *owner, PyObject *name, int write, int follows);
+void uns_touch_attributes(Site *site, PyObject *owner, int write);
+
+/* caught.c: exceptions that the target catches */
+void uns_handler_entered(PyObject *error);
+void uns_caught(const Site *site, PyObject *error);
+PyObject *uns_set_caught_hook(PyObject *module, PyObject *hook);
+PyObject *uns_raised_time(PyObject *module, PyObject *error);
+
+/* unseen.c: what no probe can see */
+void uns_note_unseen(PyObject *text);
+PyObject *uns_unseen(PyObject *module, PyObject *unused);
 
 /* cells.c */
 #define UNS_GENERATIONS (1u << 16)
@@ -96,8 +141,9 @@ static inline uint16_t *uns_generation_of(const PyObject *object) {
     return &uns_generations[(uintptr_t)object >> 4 & (UNS_GENERATIONS - 1)];
 }
 
-/* One multiplication spreads the address; what belongs to one object lies side by side. */
-static inline uint64_t uns_place(const PyObject *object) {
+/* Where the cells of an object begin. One multiplication spreads the address; what belongs to one
+ * object lies side by side. */
+static inline uint64_t uns_home(const PyObject *object) {
     return (uint64_t)(uintptr_t)object * 0x9E3779B97F4A7C15ull >> 40;
 }
 
@@ -105,7 +151,7 @@ static inline uint64_t uns_place(const PyObject *object) {
 #define UNS_SALT(hash) (((hash) & ~UNS_INDEX_BITS) | 1)
 
 static inline uint64_t uns_attribute_index(const PyObject *object, uint64_t salt) {
-    return (uns_place(object) + (salt >> 60)) & UNS_CELL_MASK;
+    return (uns_home(object) + (salt >> 60)) & UNS_CELL_MASK;
 }
 
 static inline uint64_t uns_attribute_cell(const PyObject *object, uint64_t salt) {
@@ -114,19 +160,20 @@ static inline uint64_t uns_attribute_cell(const PyObject *object, uint64_t salt)
 
 static inline uint64_t uns_shape_cell(const PyObject *container) {
     uint64_t salt = UNS_SHAPE_SALT ^ (uint64_t)*uns_generation_of(container) << 40;
-    return uns_cell_key((uintptr_t)container ^ salt, uns_place(container));
+    return uns_cell_key((uintptr_t)container ^ salt, uns_home(container));
 }
 
 /* `offset` is the index in a sequence: neighbours lie side by side, too. */
 static inline uint64_t uns_element_cell(const PyObject *container, uint64_t key_hash,
                                         uint64_t offset) {
     uint64_t salt = key_hash ^ (uint64_t)*uns_generation_of(container) << 40;
-    return uns_cell_key((uintptr_t)container ^ salt, uns_place(container) + 1 + offset);
+    return uns_cell_key((uintptr_t)container ^ salt, uns_home(container) + 1 + offset);
 }
 
 int uns_element(PyObject *container, PyObject *key, uint64_t *cell);
 int uns_hashes_quietly(PyObject *key);
-PyObject *uns_holder(Site *site, PyObject *object);
+PyObject *uns_holder(enum uns_treatment how, PyObject *object, PyObject *name, int write);
+int uns_instance_has(PyObject *object, PyObject *name);
 void uns_created(PyObject *container);
 
 /* frames.c */
@@ -149,10 +196,10 @@ void uns_ask(const Site *site, struct uns_thread *t, PyObject *asked);
 uint32_t uns_function_site(PyFrameObject *frame); /* where its code begins, 0: not the target's */
 uint32_t uns_line_site(PyFrameObject *frame);
 
-/* sketch.c: the calling thread tells of the functions or lines that it comes to, if a run wants it.
- */
-void uns_hear_functions(void);
-void uns_tell_back(uint32_t site);
+/* sketch.c: the calling thread reports the functions or lines that it comes to, if a run wants
+ * it. */
+void uns_report_functions(void);
+void uns_report_back(uint32_t site);
 /* replaced.c: the same, and watches whether the target takes that away. */
 void uns_hear(void);
 
@@ -164,7 +211,7 @@ int uns_truth(PyObject *value); /* without running the target's code */
 
 /* locks.c, control.c, threads.c, clocks.c, offline.c */
 int uns_locks_init(PyObject *module);
-void uns_verdict(void);
+void uns_report_deadlock(void);
 void uns_use_gil_hooks(void);
 extern PyMethodDef uns_control_methods[], uns_thread_methods[], uns_clock_methods[];
 PyObject *uns_track(PyObject *module, PyObject *args);

@@ -3,7 +3,7 @@
  * Values are never taken on the hot path: they are captured while the shown run is replayed. The
  * hook is Python code; it runs muted, so what it touches is no event.
  */
-#include "binding.h"
+#include "binding/binding.h"
 
 PyObject *uns_capture_hook, *uns_break_hook, *uns_branch_hook;
 /* Thread index -> list of (lock, section), only while capturing. Every acquisition of any lock
@@ -76,22 +76,39 @@ static PyObject *held_by(const struct uns_thread *t) {
     return held;
 }
 
+/* The target's state while a hook runs: its pending exception. */
+struct aside {
+    PyObject *type, *value, *traceback;
+};
+
+static struct aside set_aside(struct uns_thread *t) {
+    struct aside aside;
+    PyErr_Fetch(&aside.type, &aside.value, &aside.traceback);
+    t->muted++; /* what the hook touches is no event */
+    return aside;
+}
+
+/* The hook is done; was its result, which is given up here, True? */
+static int take_up(struct uns_thread *t, struct aside *aside, PyObject *hook, PyObject *result) {
+    int yes = result == Py_True;
+    if (!result)
+        PyErr_WriteUnraisable(hook);
+    Py_XDECREF(result);
+    t->muted--;
+    PyErr_Restore(aside->type, aside->value, aside->traceback);
+    return yes;
+}
+
 void uns_capture(Site *site, struct uns_thread *t, uint32_t point, PyObject *object, PyObject *key,
                  int write) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    t->muted++;
+    struct aside aside = set_aside(t);
     PyObject *locks = held_by(t);
     PyObject *result = locks ? PyObject_CallFunction(uns_capture_hook, "KIsOOiO",
                                                      (unsigned long long)t->events - 1, point,
                                                      t->path, object, key, write, locks)
                              : NULL;
-    if (!result)
-        PyErr_WriteUnraisable(uns_capture_hook);
-    Py_XDECREF(result);
+    take_up(t, &aside, uns_capture_hook, result);
     Py_XDECREF(locks);
-    t->muted--;
-    PyErr_Restore(type, value, traceback);
 }
 
 PyObject *uns_set_break_hook(PyObject *module, PyObject *hook) {
@@ -99,21 +116,15 @@ PyObject *uns_set_break_hook(PyObject *module, PyObject *hook) {
     Py_RETURN_NONE;
 }
 
-/* Just before an operation, its thread holding the token: hook(point of its place, path). What the
+/* Just before an operation, its thread holding the token: hook(its first point, path). What the
  * hook calls is no event; it may start a debugger. */
 void uns_break(uint32_t point) {
     struct uns_thread *t = uns_rt.active ? uns_self : NULL;
     if (!t || t->muted)
         return;
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    t->muted++;
-    PyObject *result = PyObject_CallFunction(uns_break_hook, "Is", uns_placed(point), t->path);
-    if (!result)
-        PyErr_WriteUnraisable(uns_break_hook);
-    Py_XDECREF(result);
-    t->muted--;
-    PyErr_Restore(type, value, traceback);
+    struct aside aside = set_aside(t);
+    PyObject *result = PyObject_CallFunction(uns_break_hook, "Is", uns_first_point(point), t->path);
+    take_up(t, &aside, uns_break_hook, result);
 }
 
 PyObject *uns_set_branch_hook(PyObject *module, PyObject *hook) {
@@ -126,23 +137,15 @@ static void stay(const Site *site) {
     static struct uns_lock never = {.word = 1, .owner = UNS_NO_OWNER};
     while (uns_rt.active)
         if (uns_lock_acquire(&never, site->id, UNS_FOREVER, 0) == UNS_DEADLOCKED)
-            uns_verdict();
+            uns_report_deadlock();
 }
 
 /* Before a branch: hook(site, path, what is asked, whether it is asked to be None) -> whether the
  * thread has come far enough. */
 void uns_ask(const Site *site, struct uns_thread *t, PyObject *asked) {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    t->muted++;
+    struct aside aside = set_aside(t);
     PyObject *result = PyObject_CallFunction(uns_branch_hook, "IsOi", site->id, t->path, asked,
-                                             (site->flags & SITE_NONE) != 0);
-    int enough = result == Py_True;
-    if (!result)
-        PyErr_WriteUnraisable(uns_branch_hook);
-    Py_XDECREF(result);
-    t->muted--;
-    PyErr_Restore(type, value, traceback);
-    if (enough)
+                                             (site->flags & SITE_ASKS_NONE) != 0);
+    if (take_up(t, &aside, uns_branch_hook, result))
         stay(site);
 }

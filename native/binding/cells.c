@@ -3,7 +3,7 @@
  * From Python objects to cells. A cell's key is a hash of an address and what is meant of it; an
  * address may be used again, so containers carry a generation that their creation bumps.
  */
-#include "binding.h"
+#include "binding/binding.h"
 
 uint16_t uns_generations[UNS_GENERATIONS];
 
@@ -44,7 +44,7 @@ static int element_by_index(PyObject *container, PyObject *key, uint64_t *cell) 
     return 1;
 }
 
-/* The cell of an element; 0 where only the container as a whole can be told. */
+/* The cell of an element; 0 where only the container as a whole can be named. */
 int uns_element(PyObject *container, PyObject *key, uint64_t *cell) {
     if (!PyDict_Check(container))
         return PyLong_CheckExact(key) && element_by_index(container, key, cell);
@@ -65,7 +65,7 @@ static PyObject *class_that_has(PyTypeObject *type, PyObject *name) {
     return (PyObject *)type;
 }
 
-static int instance_has(PyObject *object, PyObject *name) {
+int uns_instance_has(PyObject *object, PyObject *name) {
     PyObject *dict = PyObject_GenericGetDict(object, NULL);
     int found = dict ? PyDict_Contains(dict, name) : 0;
     Py_XDECREF(dict);
@@ -74,15 +74,13 @@ static int instance_has(PyObject *object, PyObject *name) {
 }
 
 /* The object whose cell an attribute access really touches (borrowed). */
-PyObject *uns_holder(Site *site, PyObject *object) {
-    int write = site->kind == PROBE_ATTR_WRITE;
-    switch (site->treatment) {
+PyObject *uns_holder(enum uns_treatment how, PyObject *object, PyObject *name, int write) {
+    switch (how) {
     case TREAT_CLASS:
-        return write ? object : class_that_has((PyTypeObject *)object, site->name);
+        return write ? object : class_that_has((PyTypeObject *)object, name);
     case TREAT_CLASS_DEFAULT:
-        return write || instance_has(object, site->name)
-                   ? object
-                   : class_that_has(Py_TYPE(object), site->name);
+        return write || uns_instance_has(object, name) ? object
+                                                       : class_that_has(Py_TYPE(object), name);
     case TREAT_MODULE:
         return PyModule_GetDict(object);
     default:

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The loops of native/clock/ for Python. Stamps come back as bytes: reproduce/clocks/observed.py
+ * The loops of native/clock/ for Python. Stamps come back as bytes: recording/clocks/observed.py
  * has the layout as a dtype.
  */
-#include "binding.h"
+#include "binding/binding.h"
 #include "clock/calibrate.h"
 
-_Static_assert(sizeof(struct uns_stamps) == 24, "STAMPS in reproduce/clocks/observed.py");
+_Static_assert(sizeof(struct uns_stamps) == 24, "STAMPS in recording/clocks/observed.py");
 
 static int bad_reading(unsigned reading) {
     if (reading < UNS_CLOCK_READINGS)

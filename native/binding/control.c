@@ -2,12 +2,12 @@
  *
  * Begin, annotate and finish a run.
  */
-#include "binding.h"
-#include "plan.h"
+#include "binding/binding.h"
+#include "binding/plan.h"
 #include "runtime/plan_file.h"
 #include <unistd.h>
 
-static PyObject *verdict_hook;
+static PyObject *deadlock_hook;
 
 /* C code of an extension may wait as well, and may have let go of the GIL before. */
 static void *park(void) {
@@ -19,9 +19,9 @@ static void unpark(void *state) {
         PyEval_RestoreThread(state);
 }
 
-static void verdict(void) {
+static void report_deadlock(void) {
     PyGILState_Ensure();
-    uns_verdict();
+    uns_report_deadlock();
 }
 
 static const struct uns_hooks gil_hooks = {
@@ -31,7 +31,7 @@ static const struct uns_hooks gil_hooks = {
 #ifndef Py_GIL_DISABLED
     .exclusive = PyGILState_Check,
 #endif
-    .verdict = verdict,
+    .deadlock = report_deadlock,
 };
 
 void uns_use_gil_hooks(void) {
@@ -107,14 +107,14 @@ static PyObject *counters(PyObject *module, PyObject *unused) {
 }
 
 /* An array of uint32, by site. It stays the caller's, who may add to it as code is loaded. */
-static PyObject *set_places(PyObject *module, PyObject *table) {
+static PyObject *set_first_sites(PyObject *module, PyObject *table) {
     static Py_buffer view;
     if (view.obj)
         PyBuffer_Release(&view);
-    uns_use_places(NULL, 0);
+    uns_use_first_sites(NULL, 0);
     if (PyObject_GetBuffer(table, &view, PyBUF_SIMPLE) < 0)
         return NULL;
-    uns_use_places(view.buf, (uint32_t)(view.len / 4));
+    uns_use_first_sites(view.buf, (uint32_t)(view.len / 4));
     Py_RETURN_NONE;
 }
 
@@ -140,9 +140,9 @@ static PyObject *set_modules(PyObject *module, PyObject *list) {
     Py_RETURN_NONE;
 }
 
-static PyObject *place(PyObject *module, PyObject *point) {
+static PyObject *first_point(PyObject *module, PyObject *point) {
     unsigned long raw = PyLong_AsUnsignedLong(point);
-    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLong(uns_placed((uint32_t)raw));
+    return PyErr_Occurred() ? NULL : PyLong_FromUnsignedLong(uns_first_point((uint32_t)raw));
 }
 
 /* While a person looks, the holder of the token is not stalled, and no time passes. */
@@ -154,13 +154,13 @@ static PyObject *pause_run(PyObject *module, PyObject *on) {
     if (pause && !uns_rt.paused)
         since = uns_clock_ns();
     if (!pause && uns_rt.paused)
-        uns_rt.clock_offset -= uns_clock_ns() - since;
-    uns_rt.paused = pause;
+        __atomic_fetch_sub(&uns_rt.clock_offset, uns_clock_ns() - since, __ATOMIC_RELAXED);
+    __atomic_store_n(&uns_rt.paused, pause, __ATOMIC_RELAXED);
     Py_RETURN_NONE;
 }
 
-static PyObject *set_verdict_hook(PyObject *module, PyObject *hook) {
-    Py_XSETREF(verdict_hook, hook == Py_None ? NULL : Py_NewRef(hook));
+static PyObject *set_deadlock_hook(PyObject *module, PyObject *hook) {
+    Py_XSETREF(deadlock_hook, hook == Py_None ? NULL : Py_NewRef(hook));
     Py_RETURN_NONE;
 }
 
@@ -187,13 +187,13 @@ static PyObject *wait_list(void) {
 }
 
 /* A deadlock: nobody will ever run again, so this is the last code of the process. */
-void uns_verdict(void) {
+void uns_report_deadlock(void) {
     uns_gate_deadlock_edges();
     if (uns_self)
         uns_self->muted++;
-    PyObject *waits = verdict_hook ? wait_list() : NULL;
+    PyObject *waits = deadlock_hook ? wait_list() : NULL;
     if (waits)
-        Py_XDECREF(PyObject_CallFunction(verdict_hook, "sO", "deadlock", waits));
+        Py_XDECREF(PyObject_CallFunction(deadlock_hook, "sO", "deadlock", waits));
     if (PyErr_Occurred())
         PyErr_Print();
     uns_run_finish();
@@ -207,10 +207,12 @@ PyMethodDef uns_control_methods[] = {
     {"abandon_run", abandon_run, METH_NOARGS, "this process is a copy: no gate, no run file"},
     {"note", note, METH_O, "add one line (a JSON object) to the run's notes"},
     {"counters", counters, METH_NOARGS, "the runtime's counters"},
-    {"set_places", set_places, METH_O, "set_places(array): by site the first of its place"},
+    {"set_first_sites", set_first_sites, METH_O,
+     "set_first_sites(array): by site the first one of the same operation in the source"},
     {"set_modules", set_modules, METH_O, "set_modules([(build id, first, sites, offset)])"},
-    {"place", place, METH_O, "place(point): the point of the first site of its place"},
+    {"first_point", first_point, METH_O,
+     "first_point(point): the same operation at its first site"},
     {"pause", pause_run, METH_O, "pause(on): a person looks at the run"},
-    {"set_verdict_hook", set_verdict_hook, METH_O, "hook('deadlock', waits)"},
+    {"set_deadlock_hook", set_deadlock_hook, METH_O, "hook('deadlock', waits)"},
     {NULL, NULL, 0, NULL},
 };

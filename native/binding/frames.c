@@ -7,8 +7,8 @@
 #ifndef Py_BUILD_CORE
 #define Py_BUILD_CORE 1 /* frames: every difference between CPython versions is in this file */
 #endif
-#include "binding.h"
-#include "plan.h"
+#include "binding/binding.h"
+#include "binding/plan.h"
 #include <internal/pycore_frame.h>
 #include <internal/pycore_list.h>
 
@@ -133,6 +133,14 @@ typedef struct { /* private to listobject.c until 3.12 */
 /* The list behind its iterator, NULL once that is exhausted (borrowed). */
 PyObject *uns_list_behind(PyObject *iterator) {
     return (PyObject *)((_PyListIterObject *)iterator)->it_seq;
+}
+
+/* The generator whose frame the calling thread is in (borrowed), or NULL. */
+PyObject *uns_running_generator(void) {
+    _PyInterpreterFrame *frame = TOP_FRAME(PyThreadState_Get());
+    if (!frame || frame->owner != FRAME_OWNED_BY_GENERATOR)
+        return NULL;
+    return (PyObject *)((char *)frame - offsetof(PyGenObject, gi_iframe));
 }
 
 /* The first id that neither registered code nor an extension owns. */

@@ -3,7 +3,7 @@
  * Lock and RLock as the target sees them: the same behaviour as CPython's, but the gate decides
  * who gets them. Condition, Event, Semaphore, Barrier, Queue and the executors are Python on top.
  */
-#include "binding.h"
+#include "binding/binding.h"
 #include <structmember.h>
 
 typedef struct {
@@ -70,7 +70,7 @@ static int take(LockObject *self, int64_t timeout_ns) {
         case UNS_TIMED_OUT:
             return 0;
         case UNS_DEADLOCKED:
-            uns_verdict();
+            uns_report_deadlock();
             return -1;
         case UNS_INTERRUPTED:
             if (PyErr_CheckSignals() < 0)
@@ -88,17 +88,24 @@ static void give(LockObject *self) {
     uns_lock_release(&self->lock, uns_rt.active ? uns_python_site(&inside) : 0);
 }
 
-static PyObject *lock_acquire(PyObject *self, PyObject *args, PyObject *kwargs) {
-    int64_t timeout_ns;
-    if (parse_timeout(args, kwargs, &timeout_ns) < 0)
-        return NULL;
+typedef int taker(LockObject *self, int64_t timeout_ns);
+
+static inline PyObject *taken_by(taker *take, PyObject *self, int64_t timeout_ns) {
     int taken = take((LockObject *)self, timeout_ns);
     return taken < 0 ? NULL : PyBool_FromLong(taken);
 }
 
+static inline PyObject *acquired_by(taker *take, PyObject *self, PyObject *args, PyObject *kwargs) {
+    int64_t timeout_ns;
+    return parse_timeout(args, kwargs, &timeout_ns) < 0 ? NULL : taken_by(take, self, timeout_ns);
+}
+
+static PyObject *lock_acquire(PyObject *self, PyObject *args, PyObject *kwargs) {
+    return acquired_by(take, self, args, kwargs);
+}
+
 static PyObject *lock_enter(PyObject *self, PyObject *unused) {
-    int taken = take((LockObject *)self, UNS_FOREVER);
-    return taken < 0 ? NULL : PyBool_FromLong(taken);
+    return taken_by(take, self, UNS_FOREVER);
 }
 
 static PyObject *lock_release(PyObject *self, PyObject *unused) {
@@ -186,16 +193,11 @@ static int rlock_take(LockObject *self, int64_t timeout_ns) {
 }
 
 static PyObject *rlock_acquire(PyObject *self, PyObject *args, PyObject *kwargs) {
-    int64_t timeout_ns;
-    if (parse_timeout(args, kwargs, &timeout_ns) < 0)
-        return NULL;
-    int taken = rlock_take((LockObject *)self, timeout_ns);
-    return taken < 0 ? NULL : PyBool_FromLong(taken);
+    return acquired_by(rlock_take, self, args, kwargs);
 }
 
 static PyObject *rlock_enter(PyObject *self, PyObject *unused) {
-    int taken = rlock_take((LockObject *)self, UNS_FOREVER);
-    return taken < 0 ? NULL : PyBool_FromLong(taken);
+    return taken_by(rlock_take, self, UNS_FOREVER);
 }
 
 static PyObject *rlock_release(PyObject *self, PyObject *unused) {

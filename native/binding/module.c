@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "binding.h"
-#include "splice.h"
+#include "binding/binding.h"
+#include "binding/splice.h"
 
 static PyMethodDef methods[] = {
     {"register_code", uns_register_code, METH_VARARGS, "register_code(code, base, origin)"},
@@ -9,7 +9,13 @@ static PyMethodDef methods[] = {
     {"set_capture_hook", uns_set_capture_hook, METH_O, "hook called at every gated access"},
     {"set_break_hook", uns_set_break_hook, METH_O, "hook called before every gated operation"},
     {"set_branch_hook", uns_set_branch_hook, METH_O, "hook called before every branch"},
+    {"set_caught_hook", uns_set_caught_hook, METH_O, "hook called for every new kind of exception"},
+    {"raised_time", uns_raised_time, METH_O,
+     "when the calling thread entered the first handler of an exception, 0 if it entered none"},
     {"variables", uns_variables, METH_NOARGS, "variables() -> {site id: name}"},
+    {"unseen", uns_unseen, METH_NOARGS, "unseen() -> [what no probe could see]"},
+    {"set_own_modules", uns_set_own_modules, METH_O, "set_own_modules(names of the target's)"},
+    {"watch_databases", uns_watch_databases, METH_NOARGS, "from now on, who opens what"},
     {"track", uns_track, METH_VARARGS, "track(events, context_size, first_read, first_write)"},
     {"solve_order", uns_solve_order, METH_VARARGS, "solve_order(columns..., seconds)"},
     {NULL, NULL, 0, NULL},

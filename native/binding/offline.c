@@ -2,8 +2,8 @@
  *
  * The tracker over a stream of events: the same code as online, for conformance and for traces.
  */
-#include "binding.h"
-#include "runtime/internal.h"
+#include "binding/binding.h"
+#include "runtime/array.h"
 #include "tracker/shadow.h"
 #include <sys/mman.h>
 

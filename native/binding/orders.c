@@ -2,7 +2,7 @@
  *
  * The solver of order problems, for Python: columns in, an order out.
  */
-#include "binding.h"
+#include "binding/binding.h"
 #include "solver/solver.h"
 
 enum column {
@@ -107,7 +107,7 @@ static PyObject *solve(struct uns_order_problem *p) {
         Py_DECREF(order);
         return a.status == UNS_STOPPED ? NULL : PyErr_NoMemory();
     }
-    return Py_BuildValue("iiiN(LLLL)", a.status, a.stage, a.event, order, (long long)a.variables,
+    return Py_BuildValue("iiiN(LLLL)", a.status, a.phase, a.event, order, (long long)a.variables,
                          (long long)a.clauses, (long long)a.conflicts, (long long)a.rounds);
 }
 

@@ -1,30 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * From the protocol's `run` message to a plan. What is parsed here stays allocated for the run:
- * the process ends with it.
+ * From the plan in the protocol's `run` message to struct uns_plan. What is parsed here stays
+ * allocated for the run: the process ends with it.
  */
 #define _GNU_SOURCE
-#include "binding.h"
-#include "plan.h"
+#include "binding/binding.h"
+#include "binding/plan.h"
 #include <sched.h>
 
-static PyObject *get(PyObject *plan, const char *key) {
-    PyObject *value = PyDict_GetItemString(plan, key);
+const char *const uns_key_texts[UNS_KEYS] = {
+#define UNS_PLAN_KEY(name, text)  [PLAN_##name] = text,
+#define UNS_RULE_KEY(name, text)  [RULE_##name] = text,
+#define UNS_MATCH_KEY(name, text) [MATCH_##name] = text,
+#include "binding/plan_keys.def"
+};
+
+PyObject *uns_get(PyObject *dict, enum uns_key key) {
+    PyObject *value = PyDict_GetItemString(dict, uns_key_texts[key]);
     return value == Py_None ? NULL : value;
 }
 
-static double number(PyObject *plan, const char *key, double otherwise) {
-    PyObject *value = get(plan, key);
+/* -1: it is there, and something else, which would be read as what it is not. */
+static int is_as(PyObject *dict, enum uns_key key, PyTypeObject *type) {
+    PyObject *value = uns_get(dict, key);
+    if (!value || PyObject_TypeCheck(value, type))
+        return 0;
+    PyErr_Format(PyExc_ValueError, "\"%s\" of a plan must be a %s, not %R", uns_key_texts[key],
+                 type->tp_name, value);
+    return -1;
+}
+
+static int check_types(PyObject *run) {
+    static const enum uns_key lists[] = {PLAN_SITES, PLAN_INTEREST, PLAN_SCHEDULE, PLAN_ANCHORS,
+                                         PLAN_CAPTURE};
+    for (unsigned i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (is_as(run, lists[i], &PyList_Type) < 0)
+            return -1;
+    return is_as(run, PLAN_COUNTS, &PyDict_Type) < 0 ? -1 : is_as(run, PLAN_DEBUG, &PyDict_Type);
+}
+
+static double number(PyObject *plan, enum uns_key key, double otherwise) {
+    PyObject *value = uns_get(plan, key);
     return value ? PyFloat_AsDouble(value) : otherwise;
 }
 
-static const char *text(PyObject *plan, const char *key, const char *otherwise) {
-    PyObject *value = get(plan, key);
+static const char *text(PyObject *plan, enum uns_key key, const char *otherwise) {
+    PyObject *value = uns_get(plan, key);
     return value ? PyUnicode_AsUTF8(value) : otherwise;
 }
 
-static const uint8_t *site_map(PyObject *plan, const char *key, uint32_t limit, uint32_t beyond) {
-    PyObject *list = get(plan, key);
+static const uint8_t *site_map(PyObject *plan, enum uns_key key, uint32_t limit, uint32_t beyond) {
+    PyObject *list = uns_get(plan, key);
     uint8_t *map = list && PyList_Check(list) ? uns_pages(limit + 1) : NULL;
     if (!map)
         return NULL;
@@ -60,12 +86,13 @@ static int parse_counts(PyObject *dict, struct uns_plan *plan) {
 
 typedef int segment_parser(PyObject *row, struct uns_path_segment *segment);
 
-/* [path, until, raw point]. */
+/* [path, until, point, occurrence]: model/schedule.py. Counts alone lead a replay in the process
+ * that made the schedule; the occurrence is for anchors. */
 static int parse_counted(PyObject *row, struct uns_path_segment *segment) {
     PyObject *path;
-    unsigned long long until;
+    unsigned long long until, occurrence;
     unsigned point;
-    if (!PyArg_ParseTuple(row, "UKI", &path, &until, &point))
+    if (!PyArg_ParseTuple(row, "UKI|K", &path, &until, &point, &occurrence))
         return -1;
     copy_path(segment->path, path);
     segment->until = until;
@@ -96,15 +123,17 @@ static int parse_anchored(PyObject *row, struct uns_path_segment *segment) {
     return parse_points(list, &segment->points, &segment->length);
 }
 
-/* {"path": "0.1", "points": [raw points], "occurrence": 2, ...}: reproduce/debugging.py. */
+/* {"path": "0.1", "points": [raw points], "occurrence": 2, ...}: replay/debugging.py. */
 static int parse_stop(PyObject *debug, struct uns_plan *plan) {
-    PyObject *path = debug ? get(debug, "path") : NULL;
+    PyObject *path = debug ? uns_get(debug, MATCH_PATH) : NULL;
     plan->debugged = debug != NULL;
     if (!path)
         return 0;
     copy_path(plan->stop.path, path);
-    plan->stop.occurrence = (uint32_t)number(debug, "occurrence", 1);
-    return parse_points(get(debug, "points"), &plan->stop.points, &plan->stop.length);
+    plan->stop.occurrence = (uint32_t)number(debug, MATCH_OCCURRENCE, 1);
+    if (is_as(debug, MATCH_POINTS, &PyList_Type) < 0)
+        return -1;
+    return parse_points(uns_get(debug, MATCH_POINTS), &plan->stop.points, &plan->stop.length);
 }
 
 static int parse_segments(PyObject *list, segment_parser *parse, struct uns_plan *plan) {
@@ -126,7 +155,7 @@ static int parse_segments(PyObject *list, segment_parser *parse, struct uns_plan
     return 0;
 }
 
-/* Gated threads share one core: a hand-over costs 2 us there and 100 us across (research). */
+/* Gated threads share one core: a hand-over costs 2 us there and 100 us across. */
 static int core_for(long run_number) {
     cpu_set_t allowed;
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
@@ -154,52 +183,57 @@ static enum uns_first_write first_write_of(const char *rule) {
     return strcmp(rule, "paper") ? UNS_FIRST_WRITE_SHARED : UNS_FIRST_WRITE_PAPER;
 }
 
-/* What is recorded; in a gated run, what the gate is told of. */
+/* What is recorded; in a gated run, what else stops at the gate. */
 static int parse_sketch(PyObject *run, struct uns_sketch *sketch) {
-    static const char *const levels[] = {"none",     "sync",  "func",  "loop",
-                                         "funcloop", "block", "access"};
-    const char *level = text(run, "level", "none"), *order = text(run, "order", "clocks");
+    static const char *const levels[] = {
+#define UNS_LEVEL(name, text) [UNS_LEVEL_##name] = text,
+#include "binding/plan_keys.def"
+    };
+    const char *level = text(run, PLAN_LEVEL, "none"), *order = text(run, PLAN_ORDER, "clocks");
     if (!level || !order)
         return -1;
     for (int i = UNS_LEVEL_NONE; i <= UNS_LEVEL_ACCESS; i++)
         if (!strcmp(level, levels[i]))
             sketch->level = (enum uns_level)i;
     sketch->global = !strcmp(order, "global");
-    sketch->fenced = number(run, "fenced", 0) != 0;
-    sketch->values = number(run, "values", 0) != 0;
-    sketch->branches = number(run, "branches", 0) != 0;
-    sketch->noise = number(run, "noise", 0) != 0;
+    sketch->fenced = number(run, PLAN_FENCED, 0) != 0;
+    sketch->values = number(run, PLAN_VALUES, 0) != 0;
+    sketch->branches = number(run, PLAN_BRANCHES, 0) != 0;
+    sketch->noise = number(run, PLAN_NOISE, 0) != 0;
     return 0;
 }
 
 int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
-    const char *strategy = text(run, "strategy", "free"), *mode = text(run, "switch", "gil"),
-               *rule = text(run, "first_write", "shared"),
-               *granularity = text(run, "granularity", "cell");
-    if (!strategy || !mode || !rule || !granularity)
+    if (check_types(run) < 0)
+        return -1;
+    const char *strategy = text(run, PLAN_STRATEGY, "free"), *mode = text(run, PLAN_SWITCH, "gil"),
+               *rule = text(run, PLAN_FIRST_WRITE, "shared"),
+               *granularity = text(run, PLAN_GRANULARITY, "cell"), *file = text(run, PLAN_FILE, "");
+    if (!strategy || !mode || !rule || !granularity || !file)
         return -1;
     *plan = (struct uns_plan){
         .kind = kind_of(strategy),
         .strategy = strcmp(strategy, "noise") ? strategy : "walk",
         /* The program may draw, too, and is to do so as it did. */
-        .seed = (uint64_t)number(run, "draw", number(run, "seed", 0)),
+        .seed = (uint64_t)number(run, PLAN_DRAW, number(run, PLAN_SEED, 0)),
         .any_access = !strcmp(mode, "free"),
-        .depth = (uint32_t)number(run, "depth", 3),
-        .length = (uint64_t)number(run, "length", 0),
-        .time_limit = number(run, "timeout", 0),
-        .core = core_for((long)number(run, "number", 0)),
-        .trace = number(run, "trace", 0) != 0,
+        .depth = (uint32_t)number(run, PLAN_DEPTH, 3),
+        .length = (uint64_t)number(run, PLAN_LENGTH, 0),
+        .time_limit = number(run, PLAN_TIMEOUT, 0),
+        .core = core_for((long)number(run, PLAN_NUMBER, 0)),
+        .trace = number(run, PLAN_TRACE, 0) != 0,
+        .heap_errors = number(run, PLAN_HEAP_ERRORS, 0) != 0,
         .by_object = !strcmp(granularity, "object"),
-        .tracker = {.context_size = (unsigned)number(run, "context_size", 5),
-                    .first_read = number(run, "first_read", 1) != 0,
-                    .racy_lookup = number(run, "racy_lookup", 1) != 0,
-                    .anti_edges = number(run, "anti_edges", 1) != 0,
+        .tracker = {.context_size = (unsigned)number(run, PLAN_CONTEXT_SIZE, 5),
+                    .first_read = number(run, PLAN_FIRST_READ, 1) != 0,
+                    .racy_lookup = number(run, PLAN_RACY_LOOKUP, 1) != 0,
+                    .anti_edges = number(run, PLAN_ANTI_EDGES, 1) != 0,
                     .own_reads = kind_of(strategy) >= UNS_PLAN_CONTROLLED,
-                    .window_size = (unsigned)number(run, "window_size", UNS_WINDOW_DEFAULT),
+                    .window_size = (unsigned)number(run, PLAN_WINDOW_SIZE, UNS_WINDOW_DEFAULT),
                     .first_write = first_write_of(rule)},
-        .site_limit = (uint32_t)number(run, "site_limit", uns_site_watermark() + UNS_LATE_SITES),
-        .follows = text(run, "sketch", NULL),
-        .file = text(run, "file", NULL),
+        .site_limit = (uint32_t)number(run, PLAN_SITE_LIMIT, uns_site_watermark() + UNS_LATE_SITES),
+        .follows = text(run, PLAN_SKETCH, NULL),
+        .file = *file ? file : NULL,
     };
     if (plan->tracker.context_size > UNS_CONTEXT_MAX ||
         plan->tracker.window_size > UNS_WINDOW_MAX || plan->tracker.window_size == 1) {
@@ -207,15 +241,15 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
                         "context_size must be at most 8, window_size 0 or from 2 to 64");
         return -1;
     }
-    uint32_t known = get(run, "site_limit") ? plan->site_limit : uns_site_watermark();
-    plan->switch_sites = site_map(run, "sites", plan->site_limit, known);
-    plan->interest_sites = site_map(run, "interest", plan->site_limit, plan->site_limit);
-    if (parse_counts(get(run, "counts"), plan) < 0 ||
-        parse_segments(get(run, "schedule"), parse_counted, plan) < 0 ||
-        parse_segments(get(run, "anchors"), parse_anchored, plan) < 0 ||
-        parse_points(get(run, "capture"), &plan->capture, &plan->capture_length) < 0 ||
-        parse_stop(get(run, "debug"), plan) < 0 || parse_sketch(run, &plan->sketch) < 0 ||
-        uns_parse_rules(get(run, "rules"), plan) < 0)
+    uint32_t profiled = uns_get(run, PLAN_SITE_LIMIT) ? plan->site_limit : uns_site_watermark();
+    plan->switch_sites = site_map(run, PLAN_SITES, plan->site_limit, profiled);
+    plan->interest_sites = site_map(run, PLAN_INTEREST, plan->site_limit, plan->site_limit);
+    if (parse_counts(uns_get(run, PLAN_COUNTS), plan) < 0 ||
+        parse_segments(uns_get(run, PLAN_SCHEDULE), parse_counted, plan) < 0 ||
+        parse_segments(uns_get(run, PLAN_ANCHORS), parse_anchored, plan) < 0 ||
+        parse_points(uns_get(run, PLAN_CAPTURE), &plan->capture, &plan->capture_length) < 0 ||
+        parse_stop(uns_get(run, PLAN_DEBUG), plan) < 0 || parse_sketch(run, &plan->sketch) < 0 ||
+        uns_parse_rules(uns_get(run, PLAN_RULES), plan) < 0)
         return -1;
     return PyErr_Occurred() ? -1 : 0;
 }

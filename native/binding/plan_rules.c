@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The rules of a `run` message. They are written by programs, and a rule that was misread would
- * make an experiment lie: everything unknown is refused, and said where.
+ * The rules of a plan. They are written by programs, and a rule that was misread would make an
+ * experiment lie: everything unknown is refused, with its position.
  *
  *   {"when": MATCH or null, "hold": MATCH, "until": MATCH or null, "limit": 0, "once": false,
  *    "exclusive": group or null, "guards": [points], "leave": [low, high] or null}
  *   MATCH: {"points": [raw points], "who": "self" | "others" | "any", "path": "0.1" or null,
- *           "occurrence": 0}
+ *           "occurrence": 0, "equal": false, "role": 0}
  */
-#include "plan.h"
+#include "binding/plan.h"
 #include <stdarg.h>
 
-struct place {
+struct position {
     Py_ssize_t rule;
     const char *key;
 };
 
 /* "rules[2].hold: ..." Returns -1. */
-static int refuse(const struct place *at, const char *format, ...) {
+static int refuse(const struct position *at, const char *format, ...) {
     va_list args;
     va_start(args, format);
     PyObject *reason = PyUnicode_FromFormatV(format, args);
@@ -29,35 +29,33 @@ static int refuse(const struct place *at, const char *format, ...) {
     return -1;
 }
 
-static PyObject *get(PyObject *dict, const char *key) {
-    PyObject *value = PyDict_GetItemString(dict, key);
-    return value == Py_None ? NULL : value;
-}
-
-static int check_keys(PyObject *dict, const char *const *known, const struct place *at) {
+/* Keys from `first` up to `end`, and no others. */
+static int check_keys(PyObject *dict, enum uns_key first, enum uns_key end,
+                      const struct position *at) {
     if (!PyDict_Check(dict))
         return refuse(at, "must be an object, not %R", dict);
     PyObject *key, *value;
-    Py_ssize_t position = 0;
-    while (PyDict_Next(dict, &position, &key, &value)) {
-        const char *const *name = known;
-        while (*name && !(PyUnicode_Check(key) && !PyUnicode_CompareWithASCIIString(key, *name)))
-            name++;
-        if (!*name)
+    Py_ssize_t next = 0;
+    while (PyDict_Next(dict, &next, &key, &value)) {
+        enum uns_key found = PyUnicode_Check(key) ? first : end;
+        while (found < end && PyUnicode_CompareWithASCIIString(key, uns_key_texts[found]))
+            found++;
+        if (found == end)
             return refuse(at, "has no key %R", key);
     }
     return 0;
 }
 
-static int parse_number(PyObject *dict, const char *key, uint32_t most, uint32_t *number,
-                        const struct place *at) {
-    PyObject *value = get(dict, key);
+static int parse_number(PyObject *dict, enum uns_key key, uint32_t most, uint32_t *number,
+                        const struct position *at) {
+    PyObject *value = uns_get(dict, key);
     if (!value)
         return 0;
     long long read = PyLong_Check(value) ? PyLong_AsLongLong(value) : -1;
     PyErr_Clear(); /* of an overflow: it is refused all the same */
     if (read < 0 || read > most)
-        return refuse(at, "%s must be a number from 0 to %u, not %R", key, most, value);
+        return refuse(at, "%s must be a number from 0 to %u, not %R", uns_key_texts[key], most,
+                      value);
     *number = (uint32_t)read;
     return 0;
 }
@@ -69,7 +67,7 @@ static int ascending(const void *a, const void *b) {
 
 /* -1 refused; else the length. */
 static Py_ssize_t parse_points(PyObject *list, uint32_t site_limit, const uint32_t **points,
-                               const struct place *at) {
+                               const struct position *at) {
     if (!list || !PyList_Check(list) || !PyList_GET_SIZE(list))
         return refuse(at, "must name at least one point");
     Py_ssize_t length = PyList_GET_SIZE(list);
@@ -90,7 +88,7 @@ static Py_ssize_t parse_points(PyObject *list, uint32_t site_limit, const uint32
     return length;
 }
 
-static int parse_path(PyObject *path, char *to, const struct place *at) {
+static int parse_path(PyObject *path, char *to, const struct position *at) {
     if (!path)
         return 0;
     const char *text = PyUnicode_Check(path) ? PyUnicode_AsUTF8(path) : NULL;
@@ -102,7 +100,7 @@ static int parse_path(PyObject *path, char *to, const struct place *at) {
     return 0;
 }
 
-static int parse_who(PyObject *who, enum uns_who *to, const struct place *at) {
+static int parse_who(PyObject *who, enum uns_who *to, const struct position *at) {
     static const char *const names[] = {"any", "self", "others"};
     if (!who)
         return 0;
@@ -114,24 +112,29 @@ static int parse_who(PyObject *who, enum uns_who *to, const struct place *at) {
     return refuse(at, "who must be \"self\", \"others\" or \"any\", not %R", who);
 }
 
-static int parse_match(PyObject *rule, const struct place *at, uint32_t site_limit,
+static int parse_match(PyObject *rule, Py_ssize_t number, enum uns_key part, uint32_t site_limit,
                        struct uns_match *match) {
-    static const char *const known[] = {"points", "path", "occurrence", "who", NULL};
-    PyObject *dict = get(rule, at->key);
+    const struct position here = {number, uns_key_texts[part]}, *at = &here;
+    PyObject *dict = uns_get(rule, part);
     if (!dict)
         return 0;
-    if (check_keys(dict, known, at) < 0 || parse_path(get(dict, "path"), match->path, at) < 0 ||
-        parse_who(get(dict, "who"), &match->who, at) < 0 ||
-        parse_number(dict, "occurrence", INT32_MAX, &match->occurrence, at) < 0)
+    if (check_keys(dict, MATCH_POINTS, UNS_KEYS, at) < 0 ||
+        parse_path(uns_get(dict, MATCH_PATH), match->path, at) < 0 ||
+        parse_who(uns_get(dict, MATCH_WHO), &match->who, at) < 0 ||
+        parse_number(dict, MATCH_OCCURRENCE, INT32_MAX, &match->occurrence, at) < 0 ||
+        parse_number(dict, MATCH_ROLE, UNS_ROLES_MOST, &match->role, at) < 0)
         return -1;
-    if (!strcmp(at->key, "when") && get(dict, "who"))
+    match->equal = uns_get(dict, MATCH_EQUAL) == Py_True;
+    if (match->equal ? !match->path[0] : match->role != 0)
+        return refuse(at, "\"equal\" needs a path, and a role needs \"equal\"");
+    if (part == RULE_WHEN && uns_get(dict, MATCH_WHO))
         return refuse(at, "has no key 'who'");
-    Py_ssize_t length = parse_points(get(dict, "points"), site_limit, &match->points, at);
+    Py_ssize_t length = parse_points(uns_get(dict, MATCH_POINTS), site_limit, &match->points, at);
     match->length = length < 0 ? 0 : (uint32_t)length;
     return length < 0 ? -1 : 0;
 }
 
-static int parse_leave(PyObject *pair, struct uns_rule *rule, const struct place *at) {
+static int parse_leave(PyObject *pair, struct uns_rule *rule, const struct position *at) {
     if (!pair)
         return 0;
     PyObject *row = PySequence_Tuple(pair);
@@ -144,14 +147,15 @@ static int parse_leave(PyObject *pair, struct uns_rule *rule, const struct place
 
 static int parse_region(PyObject *dict, Py_ssize_t number, uint32_t site_limit,
                         struct uns_rule *rule) {
-    struct place whole = {number, ""}, guards = {number, "guards"}, leave = {number, "leave"};
+    struct position whole = {number, ""}, guards = {number, uns_key_texts[RULE_GUARDS]},
+                    leave = {number, uns_key_texts[RULE_LEAVE]};
     uint32_t group = UINT32_MAX;
-    rule->until.who = get(dict, "exclusive") ? UNS_SELF : UNS_ANY;
-    if (parse_number(dict, "exclusive", INT32_MAX, &group, &whole) < 0 ||
-        parse_leave(get(dict, "leave"), rule, &leave) < 0)
+    rule->until.who = uns_get(dict, RULE_EXCLUSIVE) ? UNS_SELF : UNS_ANY;
+    if (parse_number(dict, RULE_EXCLUSIVE, INT32_MAX, &group, &whole) < 0 ||
+        parse_leave(uns_get(dict, RULE_LEAVE), rule, &leave) < 0)
         return -1;
     rule->group = (int32_t)group;
-    PyObject *list = get(dict, "guards");
+    PyObject *list = uns_get(dict, RULE_GUARDS);
     if (!list || (PyList_Check(list) && !PyList_GET_SIZE(list)))
         return 0;
     if (rule->group < 0)
@@ -162,7 +166,7 @@ static int parse_region(PyObject *dict, Py_ssize_t number, uint32_t site_limit,
 }
 
 /* What is well-formed and yet makes no sense. */
-static int check_rule(const struct uns_rule *rule, const struct place *at) {
+static int check_rule(const struct uns_rule *rule, const struct position *at) {
     if (!rule->hold.length && rule->group < 0)
         return refuse(at, "needs \"hold\" or \"exclusive\"");
     if (!rule->when.length && (rule->group >= 0 || rule->leave_high))
@@ -176,19 +180,17 @@ static int check_rule(const struct uns_rule *rule, const struct place *at) {
 
 static int parse_rule(PyObject *dict, Py_ssize_t number, uint32_t site_limit,
                       struct uns_rule *rule) {
-    static const char *const known[] = {"when",      "hold",   "until", "limit", "once",
-                                        "exclusive", "guards", "leave", NULL};
-    struct place whole = {number, ""}, when = {number, "when"}, hold = {number, "hold"},
-                 until = {number, "until"};
+    struct position whole = {number, ""};
     uint32_t limit = 0;
-    if (check_keys(dict, known, &whole) < 0 || parse_region(dict, number, site_limit, rule) < 0 ||
-        parse_match(dict, &when, site_limit, &rule->when) < 0 ||
-        parse_match(dict, &hold, site_limit, &rule->hold) < 0 ||
-        parse_match(dict, &until, site_limit, &rule->until) < 0 ||
-        parse_number(dict, "limit", INT32_MAX, &limit, &whole) < 0)
+    if (check_keys(dict, RULE_WHEN, MATCH_POINTS, &whole) < 0 ||
+        parse_region(dict, number, site_limit, rule) < 0 ||
+        parse_match(dict, number, RULE_WHEN, site_limit, &rule->when) < 0 ||
+        parse_match(dict, number, RULE_HOLD, site_limit, &rule->hold) < 0 ||
+        parse_match(dict, number, RULE_UNTIL, site_limit, &rule->until) < 0 ||
+        parse_number(dict, RULE_LIMIT, INT32_MAX, &limit, &whole) < 0)
         return -1;
     rule->limit = limit;
-    rule->once = get(dict, "once") ? PyObject_IsTrue(get(dict, "once")) : 0;
+    rule->once = uns_get(dict, RULE_ONCE) ? PyObject_IsTrue(uns_get(dict, RULE_ONCE)) : 0;
     return check_rule(rule, &whole);
 }
 

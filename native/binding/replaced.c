@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * A thread has one profile and one trace function. Where the target sets its own (sys.setprofile,
- * threading.settrace, a coverage tool), ours are gone, and the rest of the run is not told: the run
- * file must say so. The interpreter announces it to audit hooks.
+ * threading.settrace, a coverage tool), ours are gone, and the rest of the run is not recorded: the
+ * run file must say so. The interpreter announces it to audit hooks.
  */
-#include "binding.h"
+#include "binding/binding.h"
 
 static _Thread_local int asking;           /* it is we who set one */
 static _Thread_local int profiles, traces; /* what we have set here */
@@ -24,7 +24,7 @@ static int on_audit(const char *event, PyObject *args, void *unused) {
 void uns_hear(void) {
     const PyThreadState *state = PyThreadState_Get();
     asking = 1;
-    uns_hear_functions();
+    uns_report_functions();
     asking = 0;
     profiles = state->c_profilefunc != NULL;
     traces = state->c_tracefunc != NULL;

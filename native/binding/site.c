@@ -4,7 +4,7 @@
  * before an access, so the probe is a type slot and not a call: it adds no eval-breaker check, and
  * hence no race that the user's interpreter does not have (docs/adr/0001).
  */
-#include "binding.h"
+#include "binding/binding.h"
 #include <structmember.h>
 
 #define STASH_DEPTH 16
@@ -12,6 +12,7 @@
 struct stash {
     struct {
         uint32_t site;
+        int through_super;
         PyObject *receiver; /* borrowed: it lives on the evaluation stack until its call */
     } entries[STASH_DEPTH];
     uint32_t depth;
@@ -24,27 +25,42 @@ static struct stash *my_stash(void) {
     return stash_of_thread;
 }
 
+/* Whose method super() is to find (borrowed: the frame has it). */
+static PyObject *behind_super(PyObject *super) {
+    PyObject *self = PyObject_GetAttrString(super, "__self__");
+    Py_XDECREF(self);
+    PyErr_Clear();
+    return self;
+}
+
 static void stash_push(uint32_t site, PyObject *receiver) {
     struct stash *stash = my_stash();
     if (!stash)
+        return;
+    /* What super() returns dies at the look-up. */
+    int through_super = Py_IS_TYPE(receiver, &PySuper_Type);
+    if (through_super && !(receiver = behind_super(receiver)))
         return;
     if (stash->depth == STASH_DEPTH) { /* an exception left old entries behind: drop the oldest */
         memmove(stash->entries, stash->entries + 1, sizeof stash->entries - sizeof *stash->entries);
         stash->depth--;
     }
     stash->entries[stash->depth].site = site;
+    stash->entries[stash->depth].through_super = through_super;
     stash->entries[stash->depth++].receiver = receiver;
 }
 
-static PyObject *stash_pop(uint32_t site) {
+static PyObject *stash_pop(uint32_t site, int *through_super) {
     struct stash *stash = my_stash();
     while (stash && stash->depth)
-        if (stash->entries[--stash->depth].site == site)
+        if (stash->entries[--stash->depth].site == site) {
+            *through_super = stash->entries[stash->depth].through_super;
             return stash->entries[stash->depth].receiver;
+        }
     return NULL;
 }
 
-/* In free runs nearly every access tells nothing new; these find out in a few loads. */
+/* In free runs nearly every access is nothing new; these find out in a few loads. */
 static inline int is_old_at(struct uns_cell *cell, uint64_t key, uint32_t site, int write) {
     const struct uns_tracked *t = &uns_self->tracked;
     if (!(write ? uns_knows_write(cell, t, key) : uns_knows_read(cell, t, key)))
@@ -57,7 +73,7 @@ static inline int is_old(const Site *site, uint64_t key, int write) {
     return is_old_at(uns_cell_at(&uns_rt.tracker, key), key, site->id, write);
 }
 
-/* The same for a cell that had to give way to another and lies beside its place. */
+/* The same for a cell that had to give way to another and lies next to its home. */
 static inline int is_old_anywhere(const Site *site, uint64_t key, int write) {
     struct uns_cell *cell = uns_cell_at(&uns_rt.tracker, key);
     for (int way = 0; way < UNS_CELL_WAYS; way++)
@@ -66,18 +82,12 @@ static inline int is_old_anywhere(const Site *site, uint64_t key, int write) {
     return 0;
 }
 
-static inline void track(struct uns_thread *t, uint32_t point, uint64_t cell, int write) {
-    if (write)
-        uns_write(&uns_rt.tracker, &t->tracked, point, cell);
-    else
-        uns_read(&uns_rt.tracker, &t->tracked, point, cell);
-}
-
 /* One operation on one cell, or on an element and the shape of its container. */
 struct operation {
     uint64_t cell, shape; /* shape 0: none */
     int write, shape_write;
     uint32_t op;
+    int follows; /* it belongs to the operation before: no switch between the two */
     PyObject *object, *key;
 };
 
@@ -99,7 +109,7 @@ static void deliver_at_gate(Site *site, struct uns_thread *t, const struct opera
     uint32_t point = UNS_POINT(site->id, o->op);
     if (o->shape)
         uns_gate_touch(t, site->id, o->shape);
-    int may_switch = t->may_switch || could_switch(site, t);
+    int may_switch = !o->follows && (t->may_switch || could_switch(site, t));
     t->may_switch = 0;
     t->last_site = site->id;
     uns_gate_access(t, point, o->cell, o->write, may_switch);
@@ -111,19 +121,13 @@ static void deliver_at_gate(Site *site, struct uns_thread *t, const struct opera
         uns_capture(site, t, point, o->object, o->key, o->write);
 }
 
-static inline int is_known_write(const struct uns_thread *t, uint64_t key) {
+static inline int is_last_writer(const struct uns_thread *t, uint64_t key) {
     return uns_knows_write(uns_cell_at(&uns_rt.tracker, key), &t->tracked, key);
-}
-
-/* Whose access was last is known to the tracker; who counts is the gate. */
-static void count_remote(const struct uns_thread *t, uint32_t site) {
-    if (uns_rt.gated && site < uns_rt.site_limit)
-        t->counts[site].remote += t->tracked.remote;
 }
 
 static void log_access(const Site *site, struct uns_thread *t, const struct operation *o) {
     uint32_t point = UNS_POINT(site->id, o->op);
-    if (uns_rt.sketch.noise && (t->may_switch || could_switch(site, t)))
+    if (uns_rt.sketch.noise && !o->follows && (t->may_switch || could_switch(site, t)))
         uns_gate_noise(t); /* where the interpreter itself could switch */
     t->may_switch = 0;
     t->last_site = site->id;
@@ -135,8 +139,11 @@ static void log_access(const Site *site, struct uns_thread *t, const struct oper
         uns_sketch_event(t, point);
 }
 
+static __thread unsigned delivered; /* accesses of the thread */
+
 static inline void deliver(Site *site, const struct operation *operation) {
     struct uns_thread *t = uns_current();
+    delivered++;
     if (UNS_UNLIKELY(t->muted))
         return;
     struct operation o = *operation;
@@ -149,25 +156,19 @@ static inline void deliver(Site *site, const struct operation *operation) {
     }
     if (UNS_UNLIKELY(uns_rt.held))
         deliver_at_gate(site, t, &o);
-    if (UNS_UNLIKELY(site->flags & SITE_INIT) && !uns_rt.by_object && !is_known_write(t, o.cell))
+    if (UNS_UNLIKELY(site->flags & SITE_INIT) && !uns_rt.by_object && !is_last_writer(t, o.cell))
         uns_write_new(&uns_rt.tracker, &t->tracked, point, o.cell);
     else
-        track(t, point, o.cell, o.write);
+        uns_track_access(t, point, o.cell, o.write);
     if (UNS_UNLIKELY(uns_rt.held))
-        count_remote(t, site->id);
+        uns_count_remote(t, site->id);
     if (o.shape)
-        track(t, point, o.shape, o.shape_write);
+        uns_track_access(t, point, o.shape, o.shape_write);
 }
 
 static inline enum uns_treatment treatment(Site *site, PyObject *object) {
-    enum uns_treatment how = UNS_LIKELY(site->type == Py_TYPE(object))
-                                 ? (enum uns_treatment)site->treatment
-                                 : uns_treatment_of(site, object);
-    /* A switch that was possible here stays possible until the next event. */
-    if (how == TREAT_SKIP && UNS_UNLIKELY(uns_rt.held | uns_rt.recording) &&
-        could_switch(site, uns_current()))
-        uns_current()->may_switch = 1;
-    return how;
+    return UNS_LIKELY(site->type == Py_TYPE(object)) ? (enum uns_treatment)site->treatment
+                                                     : uns_treatment_of(site, object);
 }
 
 static inline void plain(Site *site, PyObject *object, PyObject *key, uint64_t cell, int write) {
@@ -181,8 +182,18 @@ static inline void plain(Site *site, PyObject *object, PyObject *key, uint64_t c
     deliver(site, &o);
 }
 
+void uns_deliver(Site *site, PyObject *object, PyObject *key, uint64_t cell, uint32_t op,
+                 int follows) {
+    int write = op != UNS_READ;
+    if (uns_rt.fast && uns_self && op != UNS_CALL && is_old_anywhere(site, cell, write))
+        return;
+    const struct operation o = {
+        .cell = cell, .write = write, .op = op, .follows = follows, .object = object, .key = key};
+    deliver(site, &o);
+}
+
 static void library_call(Site *site, PyObject *object) {
-    const struct operation o = {.cell = uns_attribute_cell(object, UNS_SALT(0x11B0000000000000ull)),
+    const struct operation o = {.cell = uns_object_cell(object),
                                 .write = 1,
                                 .op = UNS_CALL,
                                 .object = object,
@@ -194,15 +205,44 @@ static void library_call(Site *site, PyObject *object) {
 
 static inline void probe_attribute(Site *site, PyObject *object) {
     enum uns_treatment how = treatment(site, object);
+    int write = site->kind == PROBE_ATTR_WRITE;
     if (how == TREAT_SKIP)
         return;
-    PyObject *holder = UNS_LIKELY(how == TREAT_ATTRIBUTE) ? object : uns_holder(site, object);
-    plain(site, object, site->name, uns_attribute_cell(holder, site->name_hash),
-          site->kind == PROBE_ATTR_WRITE);
+    if (UNS_UNLIKELY(how == TREAT_NAMESPACE)) {
+        uns_note_namespace(object);
+        return;
+    }
+    if (UNS_UNLIKELY(how == TREAT_OBJECT_READ)) {
+        uns_touch_object(site, object, write, UNS_WRITE, NULL);
+        return;
+    }
+    if (UNS_UNLIKELY(how == TREAT_CACHED)) /* its first read fills it in */
+        write |= !uns_instance_has(object, site->name);
+    PyObject *holder =
+        UNS_LIKELY(how == TREAT_ATTRIBUTE) ? object : uns_holder(how, object, site->name, write);
+    plain(site, object, site->name, uns_attribute_cell(holder, site->name_hash), write);
+}
+
+/* d[k] of a defaultdict that has no k. */
+static int adds_default(PyObject *container, PyObject *key) {
+    if (!uns_hashes_quietly(key) || PyDict_Contains(container, key) == 1)
+        return 0;
+    PyObject *factory = PyObject_GetAttrString(container, "default_factory");
+    int adds = factory && factory != Py_None;
+    Py_XDECREF(factory);
+    PyErr_Clear();
+    return adds;
 }
 
 static void probe_element(Site *site, PyObject *container, PyObject *key, enum uns_treatment how,
                           int write, int removes) {
+    PyObject *owner = UNS_UNLIKELY(uns_namespaces) ? uns_owner_of(container) : NULL;
+    if (owner) {
+        uns_touch_attribute(site, owner, key, write, 0);
+        return;
+    }
+    if (how == TREAT_DEFAULTDICT && !write)
+        write = adds_default(container, key);
     struct operation o = {.cell = uns_shape_cell(container),
                           .write = write,
                           .op = write ? UNS_WRITE : UNS_READ,
@@ -213,14 +253,14 @@ static void probe_element(Site *site, PyObject *container, PyObject *key, enum u
         o.shape = o.cell;
         o.shape_write = removes;
         o.cell = element;
-        if (write && !removes && how == TREAT_DICT)
+        if (write && !removes && (how == TREAT_DICT || how == TREAT_DEFAULTDICT))
             o.shape_write = PyDict_Contains(container, key) != 1; /* a new key */
     }
     deliver(site, &o);
 }
 
 /* `x[k]`, `k in x` or len(x), where a library's Python code does the work. The interpreter may
- * switch in there, though the target's code has no call at this place. */
+ * switch in there, though the target's code has no call here. */
 static void library_operator(Site *site, PyObject *object) {
     library_call(site, object);
     if (UNS_UNLIKELY(uns_rt.held))
@@ -229,62 +269,166 @@ static void library_operator(Site *site, PyObject *object) {
 
 /* site[key] = container */
 static void probe_item(Site *site, PyObject *container, PyObject *key) {
+    if (site->kind == PROBE_NAMED_READ || site->kind == PROBE_NAMED_WRITE) {
+        uns_touch_attribute(site, container, key, site->kind == PROBE_NAMED_WRITE, 0);
+        return;
+    }
     enum uns_treatment how = treatment(site, container);
-    if (how == TREAT_LIBRARY)
+    if (how == TREAT_CALLEE)
+        uns_probe_call(site, container, key);
+    else if (how == TREAT_OBJECT_WRITE)
+        uns_touch_object(site, container, 1, UNS_CALL, NULL);
+    else if (how == TREAT_BEHIND)
+        uns_touch_behind(site, container, site->kind == PROBE_ITEM_READ ? UNS_READ : UNS_WRITE);
+    else if (how == TREAT_LIBRARY)
         library_operator(site, container);
     else if (how != TREAT_SKIP)
         probe_element(site, container, key, how, site->kind != PROBE_ITEM_READ,
                       site->kind == PROBE_ITEM_DELETE);
 }
 
-static void probe_method(Site *site, PyObject *receiver) {
-    enum uns_treatment how = treatment(site, receiver);
-    if (how == TREAT_SHAPE_READ || how == TREAT_SHAPE_WRITE)
-        plain(site, receiver, Py_None, uns_shape_cell(receiver), how == TREAT_SHAPE_WRITE);
-    else if (how == TREAT_LIBRARY)
-        library_call(site, receiver);
+/* A method of a container that concerns all of it. */
+static void probe_whole(Site *site, PyObject *container, int write) {
+    PyObject *owner = UNS_UNLIKELY(uns_namespaces) ? uns_owner_of(container) : NULL;
+    if (owner)
+        uns_touch_attributes(site, owner, write);
+    else
+        plain(site, container, Py_None, uns_shape_cell(container), write);
 }
 
-static void probe_method_call(Site *site, PyObject *operand) {
-    PyObject *receiver = stash_pop(site->id);
-    if (!receiver)
-        return;
-    enum uns_treatment how = treatment(site, receiver);
-    int keyed = site->flags & SITE_KEYED && PyDict_Check(receiver);
-    if (keyed && (how == TREAT_SHAPE_READ || how == TREAT_SHAPE_WRITE)) {
-        int write = how == TREAT_SHAPE_WRITE;
-        int adds = write && site->name_hash &&
-                   PyUnicode_CompareWithASCIIString(site->name, "setdefault") == 0;
-        probe_element(site, receiver, operand, TREAT_DICT, write, write && !adds);
-    } else {
-        probe_method(site, receiver);
+void uns_do_method(Site *site, PyObject *receiver, enum uns_treatment how, PyObject *argument) {
+    switch (how) {
+    case TREAT_SHAPE_READ:
+    case TREAT_SHAPE_WRITE:
+        probe_whole(site, receiver, how == TREAT_SHAPE_WRITE);
+        break;
+    case TREAT_LIBRARY:
+        library_call(site, receiver);
+        break;
+    case TREAT_OBJECT_READ:
+    case TREAT_OBJECT_WRITE:
+        uns_touch_object(site, receiver, how == TREAT_OBJECT_WRITE, UNS_CALL, argument);
+        break;
+    case TREAT_BEHIND:
+        uns_touch_behind(site, receiver, UNS_READ);
+        break;
+    case TREAT_CACHED: { /* a cache of the class */
+        PyObject *cache = _PyType_Lookup(Py_TYPE(receiver), site->name);
+        if (cache)
+            uns_deliver(site, cache, Py_None, uns_object_cell(cache), UNS_CALL, 0);
+        break;
+    }
+    default:
+        break;
     }
 }
 
-static void probe_iterator(Site *site, PyObject *iterator) {
-    if (treatment(site, iterator) != TREAT_ITERATOR)
+static void probe_method(Site *site, PyObject *receiver) {
+    PyObject *self =
+        UNS_UNLIKELY(Py_IS_TYPE(receiver, &PySuper_Type)) ? behind_super(receiver) : NULL;
+    if (self)
+        uns_do_method(site, self, uns_super_treatment(self, site->name), NULL);
+    else
+        uns_do_method(site, receiver, treatment(site, receiver), NULL);
+}
+
+int uns_is_called(PyObject *method, const char *name) {
+    return PyUnicode_CompareWithASCIIString(method, name) == 0;
+}
+
+/* x.__setattr__(name, value) and its like: is the method the one of every object? */
+static int is_attribute_method(PyObject *method, PyObject *receiver, int *write) {
+    *write = uns_is_called(method, "__setattr__") || uns_is_called(method, "__delattr__");
+    if (!*write && !uns_is_called(method, "__getattribute__"))
+        return 0;
+    PyObject *function = _PyType_Lookup(Py_TYPE(receiver), method);
+    return function && Py_IS_TYPE(function, &PyWrapperDescr_Type);
+}
+
+/* A method that does something to the element of its first argument. */
+void uns_do_keyed_method(Site *site, PyObject *receiver, PyObject *method, enum uns_treatment how,
+                         PyObject *key) {
+    int write;
+    if (is_attribute_method(method, receiver, &write)) {
+        uns_touch_attribute(site, receiver, key, write, 0);
+    } else if (PyDict_Check(receiver) && (how == TREAT_SHAPE_READ || how == TREAT_SHAPE_WRITE)) {
+        write = how == TREAT_SHAPE_WRITE;
+        int adds =
+            write && (uns_is_called(method, "setdefault") || uns_is_called(method, "__setitem__"));
+        probe_element(site, receiver, key, TREAT_DICT, write, write && !adds);
+    } else {
+        uns_do_method(site, receiver, how, key);
+    }
+}
+
+static void probe_method_call(Site *site, PyObject *operand) {
+    int through_super;
+    PyObject *receiver = stash_pop(site->id, &through_super);
+    if (!receiver)
         return;
-    PyObject *container = uns_iterated(iterator);
-    if (container)
-        plain(site, container, Py_None, uns_shape_cell(container), 0);
+    enum uns_treatment how =
+        through_super ? uns_super_treatment(receiver, site->name) : treatment(site, receiver);
+    if (site->flags & SITE_KEYED)
+        uns_do_keyed_method(site, receiver, site->name, how, operand);
+    else
+        uns_do_method(site, receiver, how, NULL);
+}
+
+/* How many references to an iterator the probe's own frame has: on the stack and copied there. */
+static Py_ssize_t own_references(const Site *site) {
+    return site->flags & SITE_ARGUMENT ? 3 : 2;
+}
+
+static void probe_iterator(Site *site, PyObject *iterator) {
+    enum uns_treatment how = treatment(site, iterator);
+    if (how == TREAT_CONSUME)
+        uns_consume(site, iterator, own_references(site));
+    else if (how == TREAT_BEHIND)
+        uns_touch_behind(site, iterator, UNS_READ);
+}
+
+static void probe_argument(Site *site, PyObject *container) {
+    const struct operation o = {.cell = uns_shape_cell(container),
+                                .write = 1,
+                                .op = UNS_CALL,
+                                .object = container,
+                                .key = Py_None};
+    deliver(site, &o);
 }
 
 static void probe_shape(Site *site, PyObject *container) {
     enum uns_treatment how = treatment(site, container);
-    if (how == TREAT_SKIP)
-        return;
-    if (how == TREAT_LIBRARY) {
+    switch (how) {
+    case TREAT_SKIP:
+        break;
+    case TREAT_LIBRARY:
         library_operator(site, container);
-    } else if (site->kind == PROBE_LIBRARY_ARG) {
-        const struct operation o = {.cell = uns_shape_cell(container),
-                                    .write = 1,
-                                    .op = UNS_CALL,
-                                    .object = container,
-                                    .key = Py_None};
-        deliver(site, &o);
-    } else {
-        plain(site, container, Py_None, uns_shape_cell(container), how == TREAT_SHAPE_WRITE);
+        break;
+    case TREAT_CONSUME:
+        uns_consume(site, container, own_references(site));
+        break;
+    case TREAT_BEHIND:
+        uns_touch_behind(site, container, UNS_READ);
+        break;
+    case TREAT_DEEP:
+        uns_read_deep(site, container);
+        break;
+    case TREAT_OBJECT_WRITE:
+        uns_touch_object(site, container, 1, UNS_CALL, NULL);
+        break;
+    default:
+        if (site->kind == PROBE_LIBRARY_ARG)
+            probe_argument(site, container);
+        else
+            probe_whole(site, container, how == TREAT_SHAPE_WRITE);
     }
+}
+
+/* A generator that others can reach lets go of its frame. */
+static void probe_yield(Site *site) {
+    PyObject *generator = uns_running_generator();
+    if (generator && Py_REFCNT(generator) > 1)
+        uns_deliver(site, generator, Py_None, uns_object_cell(generator), UNS_WRITE, 0);
 }
 
 static void probe_global(Site *site) {
@@ -299,15 +443,15 @@ static void probe_branch(const Site *site, PyObject *asked) {
     if (UNS_UNLIKELY(uns_branch_hook != NULL) && !t->muted)
         uns_ask(site, t, asked);
     if (uns_rt.recording && uns_rt.sketch.branches && !t->muted)
-        uns_log_branch(t, site->flags & SITE_NONE ? asked == Py_None : uns_truth(asked));
+        uns_log_branch(t, site->flags & SITE_ASKS_NONE ? asked == Py_None : uns_truth(asked));
 }
 
 /* A jump back that asks nothing shows the site itself. */
 static void probe_back(const Site *site, PyObject *asked) {
     if (asked == (const PyObject *)site ||
-        (site->flags & SITE_NONE ? asked == Py_None : uns_truth(asked)) ==
-            !!(site->flags & SITE_IF))
-        uns_tell_back(site->id);
+        (site->flags & SITE_ASKS_NONE ? asked == Py_None : uns_truth(asked)) ==
+            !!(site->flags & SITE_TAKEN_IF))
+        uns_report_back(site->id);
 }
 
 /* del site[operand] */
@@ -341,6 +485,22 @@ static void probe(Site *site, PyObject *operand) {
     case PROBE_STASH:
         stash_push(site->id, operand);
         break;
+    case PROBE_NAMESPACE:
+        uns_note_namespace(operand);
+        break;
+    case PROBE_SUPER:
+        uns_do_method(site, operand, uns_super_treatment(operand, site->name), NULL);
+        break;
+    case PROBE_STATE_READ:
+    case PROBE_STATE_WRITE:
+        uns_touch_state(site);
+        break;
+    case PROBE_CALLEE:
+        uns_probe_callee(site, operand, treatment(site, operand));
+        break;
+    case PROBE_YIELD:
+        probe_yield(site);
+        break;
     case PROBE_METHOD_CALL:
         probe_method_call(site, operand);
         break;
@@ -353,9 +513,18 @@ static void probe(Site *site, PyObject *operand) {
     case PROBE_BACK:
         probe_back(site, operand);
         break;
+    case PROBE_HANDLER:
+        uns_handler_entered(operand);
+        break;
+    case PROBE_CAUGHT:
+        uns_caught(site, operand);
+        break;
     case PROBE_ITEM_READ:
     case PROBE_ITEM_WRITE:
     case PROBE_ITEM_DELETE:
+    case PROBE_NAMED_READ:
+    case PROBE_NAMED_WRITE:
+    case PROBE_CALLEE_ARG:
     case PROBE_KINDS:
         break; /* two operands */
     }
@@ -371,23 +540,30 @@ static inline int is_old_attribute(const Site *site, const PyObject *object) {
 static inline int is_old_item(const Site *site, PyObject *container, PyObject *key) {
     int write = site->kind != PROBE_ITEM_READ;
     uint64_t element, shape = uns_shape_cell(container);
-    if (!uns_self || site->kind == PROBE_ITEM_DELETE || site->treatment == TREAT_LIBRARY ||
+    if (!uns_self || site->kind >= PROBE_ITEM_DELETE || uns_namespaces ||
+        (site->treatment != TREAT_LIST && site->treatment != TREAT_DICT) ||
         !uns_element(container, key, &element) || !is_old(site, element, write))
         return 0;
     if (!write || site->treatment != TREAT_DICT)
         return is_old(site, shape, 0);
     /* A new key would change the shape. */
-    return is_known_write(uns_self, shape) ||
+    return is_last_writer(uns_self, shape) ||
            (is_old(site, shape, 0) && PyDict_Contains(container, key) == 1);
 }
 
 static __attribute__((noinline)) int site_slow(Site *site, PyObject *key, PyObject *value) {
     if (!uns_rt.active || (uns_rt.blind && site->kind < PROBE_BRANCH))
         return 0;
+    unsigned before = delivered;
+    int possible =
+        UNS_UNLIKELY(uns_rt.held | uns_rt.recording) && could_switch(site, uns_current());
     if (value)
         probe_item(site, value, key);
     else
         probe(site, key);
+    /* A switch that was possible here stays possible until the next event. */
+    if (possible && delivered == before)
+        uns_current()->may_switch = 1;
     return 0;
 }
 
@@ -403,7 +579,8 @@ static __attribute__((noinline)) int item_slot(Site *site, PyObject *key, PyObje
 static __attribute__((noinline)) int iterator_slot(Site *site, PyObject *iterator) {
     if (Py_IS_TYPE(iterator, &PyListIter_Type)) {
         const PyObject *list = uns_list_behind(iterator);
-        if (!list || (uns_self && is_old(site, uns_shape_cell(list), 0)))
+        if (Py_REFCNT(iterator) <= own_references(site) &&
+            (!list || (uns_self && is_old(site, uns_shape_cell(list), 0))))
             return 0;
     }
     return site_slow(site, iterator, NULL);
@@ -413,7 +590,7 @@ static __attribute__((noinline)) int iterator_slot(Site *site, PyObject *iterato
 static __attribute__((noinline)) int shape_slot(Site *site, PyObject *container) {
     int plain_kind = site->kind == PROBE_SHAPE_READ || site->kind == PROBE_SHAPE_WRITE ||
                      site->kind == PROBE_METHOD;
-    if (plain_kind && uns_self &&
+    if (plain_kind && uns_self && !uns_namespaces &&
         is_old_anywhere(site, uns_shape_cell(container), site->treatment == TREAT_SHAPE_WRITE))
         return 0;
     return site_slow(site, container, NULL);
@@ -441,7 +618,7 @@ static __attribute__((aligned(64))) int site_slot(PyObject *self, PyObject *key,
     if (site->treatment == TREAT_SKIP ||
         (site->treatment == TREAT_ATTRIBUTE && is_old_attribute(site, key)))
         return 0;
-    if (site->treatment == TREAT_ITERATOR)
+    if (site->treatment == TREAT_CONSUME)
         return iterator_slot(site, key);
     if (site->treatment == TREAT_SHAPE_READ || site->treatment == TREAT_SHAPE_WRITE)
         return shape_slot(site, key);
@@ -450,18 +627,18 @@ static __attribute__((aligned(64))) int site_slot(PyObject *self, PyObject *key,
 
 static Site *newest;
 
-/* The salt of a name. Its top four bits place the attribute beside its object's others: names get
+/* The salt of a name. Its top four bits put the attribute next to its object's others: names get
  * them in turn, so that those of one class, which come one after the other, do not meet. */
-static uint64_t salt_of(PyObject *name) {
+uint64_t uns_salt_of(PyObject *name) {
     static PyObject *ordinals;
     if (!ordinals && !(ordinals = PyDict_New()))
         return 1;
     PyObject *next = PyLong_FromSsize_t(PyDict_GET_SIZE(ordinals));
     PyObject *ordinal = next ? PyDict_SetDefault(ordinals, name, next) : NULL;
-    uint64_t place = ordinal ? PyLong_AsUnsignedLongLong(ordinal) : 0;
+    uint64_t offset = ordinal ? PyLong_AsUnsignedLongLong(ordinal) : 0;
     Py_XDECREF(next);
     uint64_t hash = uns_mix((uint64_t)PyObject_Hash(name));
-    return UNS_SALT(hash >> 4 | place << 60);
+    return UNS_SALT(hash >> 4 | offset << 60);
 }
 
 static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
@@ -480,7 +657,7 @@ static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     site->base = id - (flags >> SITE_OFFSET);
     site->name = Py_NewRef(name);
     PyUnicode_InternInPlace(&site->name);
-    site->name_hash = salt_of(site->name);
+    site->name_hash = uns_salt_of(site->name);
     site->next = newest;
     newest = (Site *)Py_NewRef(site); /* sites live as long as the process: caches hold them */
     return (PyObject *)site;

@@ -5,7 +5,7 @@
  * understood; the input is co_code, where specialised instructions have their plain form again.
  */
 #define PY_SSIZE_T_CLEAN
-#include "splice.h"
+#include "binding/splice.h"
 #include <opcode.h>
 #include <stdint.h>
 #include <string.h>
@@ -204,9 +204,9 @@ static void lay_out(struct splice *s) {
 /* A longer jump may need one more EXTENDED_ARG, which makes other jumps longer. Widths only grow,
  * so this ends. */
 static int relocate(struct splice *s) {
-    int again;
+    int grew;
     do {
-        again = 0;
+        grew = 0;
         lay_out(s);
         for (Py_ssize_t i = 0; i < s->count; i++) {
             struct instr *in = &s->instrs[i];
@@ -219,16 +219,16 @@ static int relocate(struct splice *s) {
             in->arg = (uint32_t)arg;
             if (extended_for(in->arg) > in->extended) {
                 in->extended = (uint8_t)extended_for(in->arg);
-                again = 1;
+                grew = 1;
             }
         }
-    } while (again);
+    } while (grew);
     return 0;
 }
 
 /* The new unit that stands for an original one; the first unit of an instruction stands for what
  * was put before it too. */
-static uint32_t place(const struct splice *s, Py_ssize_t unit) {
+static uint32_t moved(const struct splice *s, Py_ssize_t unit) {
     if (unit >= s->units)
         return (uint32_t)s->total;
     const struct instr *in = &s->instrs[s->owner[unit]];
@@ -315,9 +315,9 @@ static int emit_lines(struct splice *s, PyObject *table) {
         while (p < end && !(*p & 0x80))
             p++;
         /* Code put behind the last instruction of an entry belongs to that entry. */
-        uint32_t left = place(s, next) - place(s, unit);
+        uint32_t left = moved(s, next) - moved(s, unit);
         if (unit == 0)
-            left += place(s, 0);
+            left += moved(s, 0);
         uint32_t units = left > 8 ? 8 : left;
         if (emit_location(&s->lines, code, units, rest, p))
             return -1;
@@ -364,10 +364,10 @@ static int emit_handlers(struct splice *s, PyObject *table) {
     while (p < end) {
         uint32_t start = read_number(&p, end), length = read_number(&p, end);
         uint32_t target = read_number(&p, end), depth = read_number(&p, end);
-        uint32_t from = place(s, start);
+        uint32_t from = moved(s, start);
         if (emit_number(&s->handlers, from, 0x80) ||
-            emit_number(&s->handlers, place(s, start + length) - from, 0) ||
-            emit_number(&s->handlers, place(s, target), 0) || emit_number(&s->handlers, depth, 0))
+            emit_number(&s->handlers, moved(s, start + length) - from, 0) ||
+            emit_number(&s->handlers, moved(s, target), 0) || emit_number(&s->handlers, depth, 0))
             return -1;
     }
     return 0;

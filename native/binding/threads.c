@@ -2,20 +2,32 @@
  *
  * Threads, sleep and clocks, for unsnarl.probes.python.sync.
  */
-#include "binding.h"
+#include "binding/binding.h"
 #include <time.h>
 
 static const char capsule_name[] = "unsnarl.thread";
 
+/* FNV-1a: the same in every process, unlike Python's own hashes. */
+static uint64_t hash_of(const char *text) {
+    uint64_t hash = 0xcbf29ce484222325ull;
+    for (; *text; text++)
+        hash = (hash ^ (unsigned char)*text) * 0x100000001b3ull;
+    return hash;
+}
+
 static PyObject *thread_new(PyObject *module, PyObject *args) {
-    const char *name;
-    int daemon;
-    if (!PyArg_ParseTuple(args, "sp:thread_new", &name, &daemon))
+    const char *name, *function = "";
+    int daemon, pooled = 0, inside = 0;
+    if (!PyArg_ParseTuple(args, "sp|sp:thread_new", &name, &daemon, &function, &pooled))
         return NULL;
     if (!uns_rt.active)
         Py_RETURN_NONE;
     struct uns_thread *t = uns_thread_new(uns_current(), name, daemon ? UNS_THREAD_DAEMON : 0);
-    return t ? PyCapsule_New(t, capsule_name, NULL) : PyErr_NoMemory();
+    if (!t)
+        return PyErr_NoMemory();
+    if (*function)
+        uns_thread_is_of(t, hash_of(function), pooled ? 0 : uns_python_site(&inside));
+    return PyCapsule_New(t, capsule_name, NULL);
 }
 
 static struct uns_thread *thread_of(PyObject *handle) {
@@ -33,7 +45,7 @@ static PyObject *thread_begin(PyObject *module, PyObject *handle) {
 
 static PyObject *thread_end(PyObject *module, PyObject *unused) {
     if (uns_rt.active && uns_self && uns_thread_end(uns_self) == UNS_DEADLOCKED)
-        uns_verdict();
+        uns_report_deadlock();
     Py_RETURN_NONE;
 }
 
@@ -48,6 +60,10 @@ static PyObject *current_path(PyObject *module, PyObject *unused) {
     return PyUnicode_FromString(uns_rt.active && uns_self ? uns_self->path : "");
 }
 
+static PyObject *thread_count(PyObject *module, PyObject *unused) {
+    return PyLong_FromUnsignedLong(uns_rt.active ? uns_rt.thread_count : 0);
+}
+
 static PyObject *muted(PyObject *module, PyObject *on) {
     int mute = PyObject_IsTrue(on);
     if (mute < 0)
@@ -57,6 +73,15 @@ static PyObject *muted(PyObject *module, PyObject *on) {
             uns_self->muted++;
         else if (uns_self->muted)
             uns_self->muted--;
+    }
+    Py_RETURN_NONE;
+}
+
+/* Its schedule goes on, its evidence does not: teardown would be taken for a cause. */
+static PyObject *failed(PyObject *module, PyObject *unused) {
+    if (uns_rt.active && uns_self && !uns_self->failed) {
+        uns_self->failed = 1;
+        uns_self->muted++;
     }
     Py_RETURN_NONE;
 }
@@ -75,7 +100,7 @@ static PyObject *sleep_seconds(PyObject *module, PyObject *argument) {
     for (int64_t left = deadline - uns_clock_ns();; left = deadline - uns_clock_ns()) {
         enum uns_grant outcome = uns_sleep(site, left > 0 ? left : 0, inside);
         if (outcome == UNS_DEADLOCKED)
-            uns_verdict();
+            uns_report_deadlock();
         if (outcome != UNS_INTERRUPTED)
             Py_RETURN_NONE;
         if (PyErr_CheckSignals() < 0)
@@ -83,10 +108,16 @@ static PyObject *sleep_seconds(PyObject *module, PyObject *argument) {
     }
 }
 
+static PyObject *linger(PyObject *module, PyObject *unused) {
+    uns_gate_linger();
+    Py_RETURN_NONE;
+}
+
 static int64_t clock_ns(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec + uns_rt.clock_offset;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec +
+           __atomic_load_n(&uns_rt.clock_offset, __ATOMIC_RELAXED);
 }
 
 static PyObject *monotonic(PyObject *module, PyObject *unused) {
@@ -107,12 +138,15 @@ static PyObject *wall_ns(PyObject *module, PyObject *unused) {
 
 PyMethodDef uns_thread_methods[] = {
     {"thread_new", thread_new, METH_VARARGS,
-     "thread_new(name, daemon): a thread is about to start"},
+     "thread_new(name, daemon, function, pooled): a thread is about to start"},
     {"thread_begin", thread_begin, METH_O, "called by the new thread first"},
     {"thread_end", thread_end, METH_NOARGS, "called by the thread last"},
     {"thread_discard", thread_discard, METH_O, "the thread could not be started"},
     {"current_path", current_path, METH_NOARGS, "path of the calling thread"},
+    {"thread_count", thread_count, METH_NOARGS, "how many threads the run has had"},
     {"muted", muted, METH_O, "switch the calling thread's probes off or on; nests"},
+    {"failed", failed, METH_NOARGS, "the calling thread has failed: no evidence from now on"},
+    {"linger", linger, METH_NOARGS, "the process is about to end: daemon threads may run before"},
     {"sleep", sleep_seconds, METH_O, "time.sleep under the gate"},
     {"monotonic", monotonic, METH_NOARGS, "time.monotonic, with the time that waiting was spared"},
     {"perf_counter", monotonic, METH_NOARGS, "time.perf_counter, likewise"},

@@ -2,22 +2,43 @@
  *
  * Which objects are worth watching at a site, decided once per type and site.
  */
-#include "binding.h"
+#include "binding/binding.h"
 
 struct uns_decision uns_decisions[UNS_DECISIONS];
 
-static PyTypeObject *deque_type, *local_type;
-static PyObject *iterator_types, *shape_methods, *quiet_modules;
+static PyTypeObject *deque_type, *local_type, *array_type, *defaultdict_type, *cached_type,
+    *lru_type;
+static PyObject *iterator_types, *shape_methods, *quiet_modules, *read_methods, *own_modules;
 
-static const char *const reads[] = {"get",          "keys",
-                                    "values",       "items",
-                                    "index",        "count",
-                                    "copy",         "union",
-                                    "intersection", "difference",
-                                    "issubset",     "issuperset",
-                                    "isdisjoint",   "symmetric_difference",
-                                    "most_common",  "elements",
-                                    "total",        NULL};
+static const char *const reads[] = {"get",
+                                    "keys",
+                                    "values",
+                                    "items",
+                                    "index",
+                                    "count",
+                                    "copy",
+                                    "union",
+                                    "intersection",
+                                    "difference",
+                                    "issubset",
+                                    "issuperset",
+                                    "isdisjoint",
+                                    "symmetric_difference",
+                                    "most_common",
+                                    "elements",
+                                    "total",
+                                    "__getitem__",
+                                    "__contains__",
+                                    "__len__",
+                                    "__iter__",
+                                    "__reversed__",
+                                    "__eq__",
+                                    "__or__",
+                                    "__and__",
+                                    "__sub__",
+                                    "__add__",
+                                    "__repr__",
+                                    NULL};
 static const char *const writes[] = {"append",
                                      "appendleft",
                                      "extend",
@@ -40,18 +61,74 @@ static const char *const writes[] = {"append",
                                      "symmetric_difference_update",
                                      "move_to_end",
                                      "subtract",
+                                     "fromlist",
+                                     "frombytes",
+                                     "fromfile",
+                                     "fromunicode",
+                                     "byteswap",
+                                     "__setitem__",
+                                     "__delitem__",
+                                     "__iadd__",
+                                     "__ior__",
+                                     "__iand__",
+                                     "__isub__",
+                                     "__ixor__",
+                                     "__imul__",
                                      NULL};
-/* Thread-safe by contract, or about input and output: their calls would only be noise. */
+/* Thread-safe by contract and seen in other ways, or without a state: their calls would only be
+ * noise. */
 static const char *const quiet[] = {
-    "threading", "_thread",    "logging",       "_io",          "io",       "re",      "_random",
-    "random",    "datetime",   "unsnarl._core", "_contextvars", "typing",   "types",   "functools",
-    "pathlib",   "contextlib", "_weakref",      "weakref",      "argparse", "inspect", NULL};
+    "threading", "_thread", "re",         "datetime",  "unsnarl._core", "typing",  "types",
+    "functools", "pathlib", "contextlib", "argparse",  "inspect",       "decimal", "fractions",
+    "uuid",      "enum",    "zoneinfo",   "ipaddress", "_weakref",      NULL};
+static const struct {
+    const char *type, *methods;
+} readers[] = {
+#define UNS_READS(type, methods) {type, methods},
+#include "binding/methods.def"
+};
+/* Of what they are given, they read all: containers in containers, or the attributes. */
+static const char *const deep_readers[] = {"str",      "repr",   "dumps",   "dump",
+                                           "deepcopy", "copy",   "format",  "pprint",
+                                           "pformat",  "asdict", "astuple", NULL};
+/* Their first argument is a key, or a statement. */
+static const char *const keyed[] = {"get",         "pop",           "setdefault",
+                                    "__getitem__", "__contains__",  "execute",
+                                    "executemany", "executescript", NULL};
+static const char *const lazy_readers[] = {"iter",   "enumerate", "zip", "map",
+                                           "filter", "reversed",  NULL};
+/* They take nothing from an iterator and do not go through a library's collection. */
+static const char *const not_iterating[] = {"bool", "+", "==", "+=", "[:]", NULL};
 
 static int fill(PyObject *dict, const char *const *names, PyObject *value) {
     for (; *names; names++)
         if (PyDict_SetItemString(dict, *names, value) < 0)
             return -1;
     return 0;
+}
+
+static int is_one_of(PyObject *name, const char *const *names) {
+    for (; *names; names++)
+        if (PyUnicode_CompareWithASCIIString(name, *names) == 0)
+            return 1;
+    return 0;
+}
+
+/* {"module.Class": {method, ...}} of methods.def */
+static int fill_readers(void) {
+    read_methods = PyDict_New();
+    for (size_t i = 0; read_methods && i < sizeof readers / sizeof *readers; i++) {
+        PyObject *text = PyUnicode_FromString(readers[i].methods);
+        PyObject *words = text ? PyUnicode_Split(text, NULL, -1) : NULL;
+        PyObject *set = words ? PyFrozenSet_New(words) : NULL;
+        int failed = !set || PyDict_SetItemString(read_methods, readers[i].type, set) < 0;
+        Py_XDECREF(text);
+        Py_XDECREF(words);
+        Py_XDECREF(set);
+        if (failed)
+            Py_CLEAR(read_methods);
+    }
+    return read_methods ? 0 : -1;
 }
 
 static PyTypeObject *import_type(const char *module, const char *name) {
@@ -61,6 +138,13 @@ static PyTypeObject *import_type(const char *module, const char *name) {
     return (PyTypeObject *)type;
 }
 
+/* In the slot of every class of Python with a __next__, and of those without. */
+static iternextfunc of_python_iterators, of_other_classes;
+
+static iternextfunc slot_of(PyObject *names, const char *class) {
+    return ((PyTypeObject *)PyDict_GetItemString(names, class))->tp_iternext;
+}
+
 /* The types of iterators that stand on a container, found by making one of each. */
 static PyObject *make_iterator_types(void) {
     static const char source[] =
@@ -68,13 +152,19 @@ static PyObject *make_iterator_types(void) {
         "d = {0: 0}\n"
         "made = [iter([0]), iter(d), iter(d.values()), iter(d.items()), iter({0}),\n"
         "        iter(c.deque([0])), reversed([0]), reversed(d), reversed(c.deque([0])),\n"
-        "        enumerate([0]), iter(bytearray(b'0')), iter(c.OrderedDict(d))]\n"
-        "types = frozenset(map(type, made))\n";
+        "        iter(bytearray(b'0')), iter(c.OrderedDict(d))]\n"
+        "types = frozenset(map(type, made))\n"
+        "class Sample:\n"
+        "    def __next__(self): ...\n"
+        "class Other: ...\n";
     PyObject *names = PyDict_New(), *types = NULL;
     if (names && PyDict_SetItemString(names, "__builtins__", PyEval_GetBuiltins()) == 0) {
         PyObject *ran = PyRun_String(source, Py_file_input, names, names);
-        if (ran)
+        if (ran) {
             types = Py_XNewRef(PyDict_GetItemString(names, "types"));
+            of_python_iterators = slot_of(names, "Sample");
+            of_other_classes = slot_of(names, "Other");
+        }
         Py_XDECREF(ran);
     }
     Py_XDECREF(names);
@@ -84,9 +174,15 @@ static PyObject *make_iterator_types(void) {
 int uns_types_init(void) {
     deque_type = import_type("collections", "deque");
     local_type = import_type("_thread", "_local");
+    array_type = import_type("array", "array");
+    defaultdict_type = import_type("collections", "defaultdict");
+    cached_type = import_type("functools", "cached_property");
+    lru_type = import_type("functools", "_lru_cache_wrapper");
     shape_methods = PyDict_New();
     quiet_modules = PyDict_New();
-    if (!deque_type || !local_type || !shape_methods || !quiet_modules)
+    own_modules = PySet_New(NULL);
+    if (!deque_type || !local_type || !array_type || !defaultdict_type || !cached_type ||
+        !lru_type || !shape_methods || !quiet_modules || !own_modules || fill_readers() < 0)
         return -1;
     if (fill(shape_methods, reads, Py_False) < 0 || fill(shape_methods, writes, Py_True) < 0 ||
         fill(quiet_modules, quiet, Py_True) < 0)
@@ -98,7 +194,91 @@ int uns_types_init(void) {
 int uns_is_container(PyTypeObject *type) {
     return PyType_FastSubclass(type, Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS) ||
            PyType_IsSubtype(type, &PySet_Type) || PyType_IsSubtype(type, deque_type) ||
-           PyType_IsSubtype(type, &PyByteArray_Type);
+           PyType_IsSubtype(type, &PyByteArray_Type) || PyType_IsSubtype(type, array_type);
+}
+
+/* ---- types by name */
+
+static PyObject *full_name(PyTypeObject *type) {
+    PyObject *module = PyObject_GetAttrString((PyObject *)type, "__module__");
+    PyObject *name = PyObject_GetAttrString((PyObject *)type, "__qualname__");
+    PyObject *full = module && name ? PyUnicode_FromFormat("%S.%S", module, name) : NULL;
+    Py_XDECREF(module);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    return full;
+}
+
+/* The methods that only read, from the entry of the type or its nearest base that has one
+ * (borrowed); NULL: none has. */
+static PyObject *readers_of(PyTypeObject *type) {
+    PyObject *mro = type->tp_mro, *found = NULL;
+    for (Py_ssize_t i = 0; mro && !found && i < PyTuple_GET_SIZE(mro); i++) {
+        PyObject *name = full_name((PyTypeObject *)PyTuple_GET_ITEM(mro, i));
+        found = name ? PyDict_GetItemWithError(read_methods, name) : NULL;
+        Py_XDECREF(name);
+    }
+    return found;
+}
+
+int uns_is_stateful(PyTypeObject *type) {
+    return readers_of(type) != NULL;
+}
+
+static int has_base_named(PyTypeObject *type, const char *wanted) {
+    PyObject *mro = type->tp_mro;
+    int found = 0;
+    for (Py_ssize_t i = 0; mro && !found && i < PyTuple_GET_SIZE(mro); i++) {
+        PyObject *name = full_name((PyTypeObject *)PyTuple_GET_ITEM(mro, i));
+        found = name && PyUnicode_CompareWithASCIIString(name, wanted) == 0;
+        Py_XDECREF(name);
+    }
+    return found;
+}
+
+/* Whether the type, or a base of it, has this full name. Asked at every access of an object: the
+ * answers are kept. */
+int uns_named(PyTypeObject *type, const char *wanted) {
+    static struct {
+        PyTypeObject *type;
+        const char *wanted;
+        int answer;
+    } answers[256];
+    unsigned at = (unsigned)(uns_mix((uintptr_t)type ^ (uintptr_t)wanted) & 255);
+    if (answers[at].type != type || answers[at].wanted != wanted) {
+        answers[at].answer = has_base_named(type, wanted);
+        answers[at].wanted = wanted;
+        Py_XSETREF(answers[at].type, (PyTypeObject *)Py_NewRef(type));
+    }
+    return answers[at].answer;
+}
+
+/* The target's own modules: a set that the importer goes on filling. */
+PyObject *uns_set_own_modules(PyObject *module, PyObject *names) {
+    if (!PySet_Check(names))
+        return PyErr_Format(PyExc_TypeError, "a set of names is wanted");
+    Py_SETREF(own_modules, Py_NewRef(names));
+    Py_RETURN_NONE;
+}
+
+int uns_is_own_instance(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    if (!uns_is_plain_class(type) || !type->tp_dict || PyType_Check(object))
+        return 0;
+    PyObject *module = PyDict_GetItemString(type->tp_dict, "__module__");
+    return module && PySet_Contains(own_modules, module) == 1;
+}
+
+int uns_iterates_container(PyTypeObject *type) {
+    return PySet_Contains(iterator_types, (PyObject *)type) == 1;
+}
+
+/* An iterator in C, or a generator. Iterators of Python classes run code that has probes itself. */
+int uns_is_iterator(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
+    if (!type->tp_iternext || type->tp_iternext == of_other_classes)
+        return 0;
+    return type->tp_iternext != of_python_iterators;
 }
 
 static int is_immutable(PyTypeObject *type) {
@@ -120,30 +300,59 @@ static int is_code(PyObject *value) {
            PyType_Check(value);
 }
 
-static enum uns_treatment attribute_of_module(Site *site, PyObject *module) {
-    PyObject *value = PyDict_GetItemWithError(PyModule_GetDict(module), site->name);
+static enum uns_treatment attribute_of_module(PyObject *module, PyObject *name) {
+    PyObject *value = PyDict_GetItemWithError(PyModule_GetDict(module), name);
     return value && is_code(value) ? TREAT_SKIP : TREAT_MODULE;
 }
 
-static enum uns_treatment attribute_of_class(Site *site, PyObject *class) {
-    PyObject *value = _PyType_Lookup((PyTypeObject *)class, site->name);
+static enum uns_treatment attribute_of_class(PyObject *class, PyObject *name) {
+    PyObject *value = _PyType_Lookup((PyTypeObject *)class, name);
     return value && is_code(value) ? TREAT_SKIP : TREAT_CLASS;
 }
 
-static enum uns_treatment attribute(Site *site, PyObject *object, PyTypeObject *type) {
+/* `file.closed`, `connection.row_factory`: a part of an object's state that C code keeps. */
+static enum uns_treatment attribute_of_object(PyTypeObject *type, PyObject *descriptor) {
+    PyTypeObject *owner = ((PyDescrObject *)descriptor)->d_type;
+    if (uns_is_plain_class(owner))
+        return Py_TYPE(descriptor) == &PyMemberDescr_Type ? TREAT_ATTRIBUTE : TREAT_SKIP;
+    return uns_is_stateful(type) ? TREAT_OBJECT_READ : TREAT_SKIP;
+}
+
+static enum uns_treatment attribute(PyObject *object, PyObject *name) {
+    PyTypeObject *type = Py_TYPE(object);
     if (PyModule_Check(object))
-        return attribute_of_module(site, object);
+        return attribute_of_module(object, name);
     if (PyType_Check(object))
-        return attribute_of_class(site, object);
+        return attribute_of_class(object, name);
     if (PyType_IsSubtype(type, local_type))
         return TREAT_SKIP; /* each thread has its own */
-    PyObject *value = _PyType_Lookup(type, site->name);
-    if (!value || Py_TYPE(value) == &PyMemberDescr_Type)
+    PyObject *value = _PyType_Lookup(type, name);
+    if (!value)
         return TREAT_ATTRIBUTE;
+    if (Py_TYPE(value) == &PyMemberDescr_Type || Py_TYPE(value) == &PyGetSetDescr_Type)
+        return attribute_of_object(type, value);
+    if (Py_TYPE(value) == cached_type)
+        return TREAT_CACHED;
     if (is_code(value))
         return TREAT_SKIP;
     return Py_TYPE(value)->tp_descr_get || !type->tp_dictoffset ? TREAT_ATTRIBUTE
                                                                 : TREAT_CLASS_DEFAULT;
+}
+
+/* Of an attribute that is only known by its name while the program runs. */
+enum uns_treatment uns_attribute_treatment(PyObject *object, PyObject *name) {
+    PyObject *saved_type, *saved_value, *saved_traceback;
+    PyErr_Fetch(&saved_type, &saved_value, &saved_traceback);
+    enum uns_treatment how = is_immutable(Py_TYPE(object)) ? TREAT_SKIP : attribute(object, name);
+    PyErr_Clear();
+    PyErr_Restore(saved_type, saved_value, saved_traceback);
+    return how == TREAT_OBJECT_READ ? TREAT_SKIP : how == TREAT_CACHED ? TREAT_ATTRIBUTE : how;
+}
+
+static enum uns_treatment attribute_at(Site *site, PyObject *object) {
+    if (PyUnicode_CompareWithASCIIString(site->name, "__dict__") == 0)
+        return PyType_Check(object) ? TREAT_SKIP : TREAT_NAMESPACE;
+    return attribute(object, site->name);
 }
 
 static int is_quiet(PyTypeObject *type) {
@@ -170,10 +379,12 @@ static PyObject *special_method(PyTypeObject *type, const char *name) {
 static enum uns_treatment item(Site *site, PyObject *object, PyTypeObject *type) {
     static const char *const names[] = {"__getitem__", "__setitem__", "__delitem__"};
     if (PyType_FastSubclass(type, Py_TPFLAGS_DICT_SUBCLASS))
-        return TREAT_DICT;
+        return PyType_IsSubtype(type, defaultdict_type) ? TREAT_DEFAULTDICT : TREAT_DICT;
     if (uns_is_container(type))
         return TREAT_LIST;
-    if (type == &PyMemoryView_Type || !(type->tp_flags & Py_TPFLAGS_HEAPTYPE))
+    if (type == &PyMemoryView_Type)
+        return TREAT_BEHIND;
+    if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || !uns_is_plain_class(type))
         return type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript ? TREAT_LIST
                                                                             : TREAT_SKIP;
     PyObject *function = special_method(type, names[site->kind - PROBE_ITEM_READ]);
@@ -182,49 +393,163 @@ static enum uns_treatment item(Site *site, PyObject *object, PyTypeObject *type)
     return python_method(function, type);
 }
 
-/* The method behind `k in x`, len(x) or `for e in x`; NULL for all else that reads a shape. */
+/* The method behind `k in x`, len(x), `for e in x` and all that goes through x in C; NULL for what
+ * else reads a shape. */
 static const char *operator_method(PyObject *name) {
-    static const char *const methods[][2] = {
-        {"in", "__contains__"}, {"len", "__len__"}, {"iter", "__iter__"}};
+    static const char *const methods[][2] = {{"in", "__contains__"}, {"len", "__len__"}};
     for (size_t i = 0; i < sizeof methods / sizeof *methods; i++)
         if (PyUnicode_CompareWithASCIIString(name, methods[i][0]) == 0)
             return methods[i][1];
-    return NULL;
+    return is_one_of(name, not_iterating) || is_one_of(name, deep_readers) ? NULL : "__iter__";
+}
+
+static int is_view(PyObject *object) {
+    return PyDictViewSet_Check(object) || PyDictValues_Check(object) || PyMemoryView_Check(object);
+}
+
+static enum uns_treatment iteration(Site *site, PyObject *object) {
+    if (!uns_is_iterator(object) || is_one_of(site->name, lazy_readers))
+        return TREAT_SKIP;
+    uns_forget_when_dead(Py_TYPE(object));
+    return TREAT_CONSUME;
 }
 
 static enum uns_treatment shape_read(Site *site, PyObject *object, PyTypeObject *type) {
+    int is_deep = is_one_of(site->name, deep_readers);
     if (uns_is_container(type))
-        return TREAT_SHAPE_READ;
+        return is_deep ? TREAT_DEEP : TREAT_SHAPE_READ;
+    if (is_deep && uns_is_own_instance(object))
+        return is_one_of(site->name, deep_readers + 2) ? TREAT_DEEP : TREAT_SKIP;
+    if (is_view(object))
+        return TREAT_BEHIND;
+    if (uns_is_iterator(object))
+        return iteration(site, object);
     const char *name = operator_method(site->name);
     PyObject *function = name && !PyType_Check(object) ? special_method(type, name) : NULL;
     return function && PyFunction_Check(function) ? python_method(function, type) : TREAT_SKIP;
 }
 
-static enum uns_treatment method(Site *site, PyObject *object, PyTypeObject *type) {
+static enum uns_treatment library_argument(Site *site, PyObject *object, PyTypeObject *type) {
+    if (uns_is_container(type))
+        return TREAT_SHAPE_READ;
+    if (is_view(object))
+        return TREAT_BEHIND;
+    if (uns_is_stateful(type)) {
+        uns_forget_when_dead(type);
+        return TREAT_OBJECT_WRITE;
+    }
+    if (uns_is_own_instance(object)) {
+        PyObject *text =
+            PyUnicode_FromFormat("attributes of %s, in %U()", type->tp_name, site->name);
+        if (text)
+            uns_note_unseen(text);
+        Py_XDECREF(text);
+    }
+    return iteration(site, object);
+}
+
+/* A method that a container has from C, or from the Python code of a library. */
+static enum uns_treatment container_method(PyObject *name, PyObject *function) {
+    PyObject *writes_it = PyDict_GetItemWithError(shape_methods, name);
+    if (writes_it)
+        return writes_it == Py_True ? TREAT_SHAPE_WRITE : TREAT_SHAPE_READ;
+    if (PyFunction_Check(function))
+        return TREAT_SHAPE_WRITE;
+    /* Of builtin containers all that write are known. */
+    return Py_TYPE(function) == &PyMethodDescr_Type && PyUnicode_READ_CHAR(name, 0) != '_'
+               ? TREAT_SHAPE_READ
+               : TREAT_SKIP;
+}
+
+static int takes_next(PyObject *object, PyObject *name) {
+    return uns_is_iterator(object) && PyUnicode_CompareWithASCIIString(name, "__next__") == 0;
+}
+
+static enum uns_treatment object_method(PyObject *object, PyObject *name, PyObject *function) {
+    PyTypeObject *type = Py_TYPE(object);
+    if (is_view(object))
+        return TREAT_BEHIND;
+    int is_call = Py_TYPE(function) == &PyMethodDescr_Type || takes_next(object, name);
+    PyObject *read_only = readers_of(type);
+    if (!is_call || (!read_only && is_quiet(type)))
+        return TREAT_SKIP;
+    uns_forget_when_dead(type);
+    return read_only && PySet_Contains(read_only, name) == 1 ? TREAT_OBJECT_READ
+                                                             : TREAT_OBJECT_WRITE;
+}
+
+enum uns_treatment uns_method_treatment(PyObject *object, PyObject *name) {
+    PyTypeObject *type = Py_TYPE(object);
     if (PyModule_Check(object) || PyType_Check(object))
         return TREAT_SKIP;
-    PyObject *function = _PyType_Lookup(type, site->name);
+    PyObject *function = _PyType_Lookup(type, name);
     if (!function)
         return TREAT_SKIP;
-    if (PyFunction_Check(function))
-        return python_method(function, type);
-    if (!uns_is_container(type))
-        return is_quiet(type) || Py_TYPE(function) != &PyMethodDescr_Type ? TREAT_SKIP
-                                                                          : TREAT_LIBRARY;
-    PyObject *writes_it = PyDict_GetItemWithError(shape_methods, site->name);
-    if (!writes_it)
+    if (PyFunction_Check(function) && uns_code_is_registered(PyFunction_GET_CODE(function)))
         return TREAT_SKIP;
-    return writes_it == Py_True ? TREAT_SHAPE_WRITE : TREAT_SHAPE_READ;
+    if (Py_TYPE(function) == lru_type)
+        return TREAT_CACHED;
+    if (uns_is_container(type))
+        return container_method(name, function);
+    if (!PyFunction_Check(function))
+        return object_method(object, name, function);
+    PyObject *read_only = readers_of(type);
+    return read_only && PySet_Contains(read_only, name) == 1 ? TREAT_OBJECT_READ
+                                                             : python_method(function, type);
+}
+
+/* What a class itself defines, borrowed. Types of the interpreter keep their names elsewhere since
+ * Python 3.12. */
+static PyObject *own_name(PyTypeObject *type, PyObject *name) {
+#if PY_VERSION_HEX >= 0x030c0000
+    PyObject *names = PyType_GetDict(type);
+#else
+    PyObject *names = Py_XNewRef(type->tp_dict);
+#endif
+    PyObject *found = names ? PyDict_GetItemWithError(names, name) : NULL;
+    Py_XDECREF(names);
+    return found;
+}
+
+/* The method that super() finds: the first of C code along the bases. What a class of the target
+ * has put between is seen by itself. */
+enum uns_treatment uns_super_treatment(PyObject *object, PyObject *name) {
+    PyObject *mro = Py_TYPE(object)->tp_mro;
+    for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
+        PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
+        PyObject *function = own_name(base, name);
+        if (!function || PyFunction_Check(function) || base == &PyBaseObject_Type)
+            continue;
+        return uns_is_container(base) ? container_method(name, function)
+                                      : object_method(object, name, function);
+    }
+    return TREAT_SKIP;
+}
+
+int uns_is_keyed(PyObject *method) {
+    return is_one_of(method, keyed);
+}
+
+static enum uns_treatment callee(const Site *site, PyTypeObject *type) {
+    if (type == lru_type) {
+        uns_forget_when_dead(type);
+        return TREAT_OBJECT_WRITE;
+    }
+    if (type == &PyMethod_Type) /* x.put(*args); plain calls of it were seen at their look-up */
+        return site->flags & SITE_KEYED ? TREAT_CALLEE : TREAT_SKIP;
+    return type == &PyFunction_Type || uns_is_plain_class(type) ? TREAT_SKIP : TREAT_CALLEE;
 }
 
 static enum uns_treatment decide(Site *site, PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
+    if (site->kind == PROBE_CALLEE || site->kind == PROBE_CALLEE_ARG)
+        return callee(site, type);
     if (is_immutable(type))
         return TREAT_SKIP;
     switch (site->kind) {
     case PROBE_ATTR_READ:
     case PROBE_ATTR_WRITE:
-        return attribute(site, object, type);
+        return attribute_at(site, object);
     case PROBE_ITEM_READ:
     case PROBE_ITEM_WRITE:
     case PROBE_ITEM_DELETE:
@@ -232,14 +557,14 @@ static enum uns_treatment decide(Site *site, PyObject *object) {
     case PROBE_SHAPE_READ:
         return shape_read(site, object, type);
     case PROBE_LIBRARY_ARG:
-        return uns_is_container(type) ? TREAT_SHAPE_READ : TREAT_SKIP;
+        return library_argument(site, object, type);
     case PROBE_SHAPE_WRITE:
         return uns_is_container(type) ? TREAT_SHAPE_WRITE : TREAT_SKIP;
     case PROBE_ITER:
-        return PySet_Contains(iterator_types, (PyObject *)type) == 1 ? TREAT_ITERATOR : TREAT_SKIP;
+        return is_view(object) ? TREAT_BEHIND : iteration(site, object);
     case PROBE_METHOD:
     case PROBE_METHOD_CALL:
-        return method(site, object, type);
+        return uns_method_treatment(object, site->name);
     default:
         return TREAT_SKIP;
     }
@@ -263,30 +588,4 @@ enum uns_treatment uns_treatment_of(Site *site, PyObject *object) {
     site->type = type;
     site->treatment = decision->treatment;
     return (enum uns_treatment)site->treatment;
-}
-
-static int first_container(PyObject *referent, void *found) {
-    PyTypeObject *type = Py_TYPE(referent);
-    if (uns_is_container(type) || PySet_Contains(iterator_types, (PyObject *)type) == 1) {
-        *(PyObject **)found = referent;
-        return 1;
-    }
-    return 0;
-}
-
-/* The container behind an iterator (borrowed), found the way the garbage collector would. */
-PyObject *uns_iterated(PyObject *iterator) {
-    if (Py_IS_TYPE(iterator, &PyListIter_Type))
-        return uns_list_behind(iterator);
-    PyObject *found = NULL;
-    for (int depth = 0; depth < 2 && iterator; depth++) {
-        traverseproc traverse = Py_TYPE(iterator)->tp_traverse;
-        found = NULL;
-        if (traverse)
-            traverse(iterator, first_container, &found);
-        if (!found || uns_is_container(Py_TYPE(found)))
-            return found;
-        iterator = found;
-    }
-    return NULL;
 }

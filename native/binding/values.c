@@ -5,7 +5,7 @@
  * written is looked up at the next access of any thread, before which nobody else can have written
  * it. No code of the target runs here.
  */
-#include "binding.h"
+#include "binding/binding.h"
 
 #define MISSING 0x6D697373696E67ull /* there is nothing: an attribute or key that is not there */
 #define NOTHING 0x6E6F6E65ull       /* None */
@@ -27,7 +27,7 @@ static
 static void encode(PyObject *value, struct uns_value_record *record) {
     int overflow = 0;
     long long number = PyLong_Check(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : 0;
-    record->flags |= UNS_VALUE_KNOWN;
+    record->flags |= UNS_VALUE_CERTAIN;
     if (PyLong_Check(value) && !overflow) {
         record->value = (uint64_t)number;
         record->flags |= UNS_VALUE_NUMBER;
@@ -41,44 +41,44 @@ static void encode(PyObject *value, struct uns_value_record *record) {
     }
 }
 
-/* Each gives a new reference, or NULL; `known` says whether that means anything. */
-static PyObject *attribute(PyObject *object, PyObject *name, int *known) {
+/* Each gives a new reference, or NULL; `readable` says whether that means anything. */
+static PyObject *attribute(PyObject *object, PyObject *name, int *readable) {
     PyObject *in_class = PyType_Check(object) ? NULL : _PyType_Lookup(Py_TYPE(object), name);
     if (PyType_Check(object))
         return Py_XNewRef(_PyType_Lookup((PyTypeObject *)object, name));
     if (PyModule_Check(object))
         return Py_XNewRef(PyDict_GetItemWithError(PyModule_GetDict(object), name));
     /* A descriptor that is the target's own would run. */
-    *known =
+    *readable =
         !in_class || Py_TYPE(in_class) == &PyMemberDescr_Type || !Py_TYPE(in_class)->tp_descr_get;
-    return *known ? _PyObject_GenericGetAttrWithDict(object, name, NULL, 1) : NULL;
+    return *readable ? _PyObject_GenericGetAttrWithDict(object, name, NULL, 1) : NULL;
 }
 
-static PyObject *element(PyObject *container, PyObject *key, int *known) {
+static PyObject *element(PyObject *container, PyObject *key, int *readable) {
     if (PyDict_Check(container)) {
-        *known = uns_hashes_quietly(key);
-        return *known ? Py_XNewRef(PyDict_GetItemWithError(container, key)) : NULL;
+        *readable = uns_hashes_quietly(key);
+        return *readable ? Py_XNewRef(PyDict_GetItemWithError(container, key)) : NULL;
     }
     Py_ssize_t index = PyLong_CheckExact(key) ? PyLong_AsSsize_t(key) : -1;
-    *known = PyList_Check(container) && PyLong_CheckExact(key);
-    if (*known && index < 0)
+    *readable = PyList_Check(container) && PyLong_CheckExact(key);
+    if (*readable && index < 0)
         index += PyList_GET_SIZE(container);
-    return *known && index >= 0 && index < PyList_GET_SIZE(container)
+    return *readable && index >= 0 && index < PyList_GET_SIZE(container)
                ? Py_NewRef(PyList_GET_ITEM(container, index))
                : NULL;
 }
 
-static PyObject *size_of(PyObject *container, int *known) {
-    *known = uns_is_container(Py_TYPE(container));
-    return *known ? PyLong_FromSsize_t(PyObject_Size(container)) : NULL;
+static PyObject *size_of(PyObject *container, int *readable) {
+    *readable = uns_is_container(Py_TYPE(container));
+    return *readable ? PyLong_FromSsize_t(PyObject_Size(container)) : NULL;
 }
 
-static PyObject *value_of(int kind, PyObject *object, PyObject *key, int *known) {
-    *known = 1;
+static PyObject *value_of(int kind, PyObject *object, PyObject *key, int *readable) {
+    *readable = 1;
     switch (kind) {
     case PROBE_ATTR_READ:
     case PROBE_ATTR_WRITE:
-        return attribute(object, key, known);
+        return key == Py_None ? size_of(object, readable) : attribute(object, key, readable);
     case PROBE_GLOBAL_READ:
     case PROBE_GLOBAL_WRITE:
         return Py_XNewRef(PyDict_GetItemWithError(object, key));
@@ -89,22 +89,22 @@ static PyObject *value_of(int kind, PyObject *object, PyObject *key, int *known)
     case PROBE_ITEM_WRITE:
     case PROBE_ITEM_DELETE:
     case PROBE_METHOD_CALL:
-        return key == Py_None ? size_of(object, known) : element(object, key, known);
+        return key == Py_None ? size_of(object, readable) : element(object, key, readable);
     default:
-        return size_of(object, known);
+        return size_of(object, readable);
     }
 }
 
 static void take(int kind, PyObject *object, PyObject *key, struct uns_value_record *record) {
     PyObject *saved_type, *saved_value, *saved_traceback;
     PyErr_Fetch(&saved_type, &saved_value, &saved_traceback);
-    int known;
-    PyObject *value = value_of(kind, object, key, &known);
+    int readable;
+    PyObject *value = value_of(kind, object, key, &readable);
     if (value) {
         encode(value, record);
-    } else if (known && !PyErr_Occurred()) {
+    } else if (readable && !PyErr_Occurred()) {
         record->value = MISSING;
-        record->flags |= UNS_VALUE_KNOWN;
+        record->flags |= UNS_VALUE_CERTAIN;
     }
     Py_XDECREF(value);
     PyErr_Clear();

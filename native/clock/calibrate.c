@@ -20,7 +20,7 @@
 #define MOST_LEAD   1000
 #define UNSEEN_LEAD 400
 
-struct moment {
+struct stamp {
     uint64_t ticks;
     uint32_t core, seen;
 };
@@ -35,7 +35,7 @@ struct meeting {
     const struct uns_calibration *how;
     int64_t deadline;
     uint32_t over;
-    struct moment *moments[3]; /* two for every run */
+    struct stamp *stamps[3]; /* two for every run */
     uint64_t done[3];
 };
 
@@ -60,8 +60,8 @@ static int64_t now_ns(void) {
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-INLINE struct moment take(enum uns_clock_reading reading) {
-    struct moment m = {0};
+INLINE struct stamp take(enum uns_clock_reading reading) {
+    struct stamp m = {0};
     switch (reading) {
     case UNS_READ_DRAINED:
         m.ticks = uns_clock_read_drained(&m.core);
@@ -80,10 +80,10 @@ INLINE struct moment take(enum uns_clock_reading reading) {
 
 /* The stamp before a write. No fence has to keep the write behind it on x86-64: a write leaves the
  * core when it is retired, and that happens in program order. */
-INLINE struct moment take_before_write(enum uns_clock_reading reading) {
+INLINE struct stamp take_before_write(enum uns_clock_reading reading) {
 #if defined(__x86_64__)
     if (reading == UNS_READ_DRAINED) {
-        struct moment m = {0};
+        struct stamp m = {0};
         m.ticks = uns_clock_pair(&m.core);
         return m;
     }
@@ -91,7 +91,7 @@ INLINE struct moment take_before_write(enum uns_clock_reading reading) {
     return take(reading);
 }
 
-/* A full spin without the partner: it may have lost its core, so ours is offered, too. */
+/* A full spin without the other side: it may have lost its core, so ours is offered, too. */
 static int give_up(struct meeting *m) {
     if (now_ns() > m->deadline)
         __atomic_store_n(&m->over, 1, __ATOMIC_RELAXED);
@@ -114,7 +114,7 @@ INLINE int meet(struct meeting *m, uint32_t id, uint64_t step) {
     return await(m, &m->at[!id].value, step);
 }
 
-/* A different pause each time: sooner or later the two writes fall on the same moment, which is
+/* A different pause each time: sooner or later the two writes fall on the same instant, which is
  * what makes the range narrow (III.B.2). `lead` is what this thread was too early by. */
 static void linger(uint64_t run, uint32_t id, int64_t lead) {
     uint64_t mixed = (run * 3 + id + 1) * 0x9E3779B97F4A7C15ull;
@@ -132,8 +132,8 @@ INLINE void serialise(void) {
 #endif
 }
 
-INLINE struct moment take_serialised(enum uns_clock_reading reading) {
-    struct moment m = {0};
+INLINE struct stamp take_serialised(enum uns_clock_reading reading) {
+    struct stamp m = {0};
     serialise();
     if (reading == UNS_READ_KERNEL)
         m.ticks = uns_clock_read_kernel(&m.core);
@@ -143,8 +143,8 @@ INLINE struct moment take_serialised(enum uns_clock_reading reading) {
     return m;
 }
 
-/* Figure 4: both threads write X between two stamps. `seen` tells whose write was first. */
-INLINE void write_between(struct meeting *m, uint32_t id, uint64_t *x, struct moment both[2]) {
+/* Figure 4: both threads write X between two stamps. `seen` shows whose write was first. */
+INLINE void write_between(struct meeting *m, uint32_t id, uint64_t *x, struct stamp both[2]) {
     enum uns_clock_reading reading = m->how->reading;
     uint64_t old = 0;
     switch (m->how->test) {
@@ -178,12 +178,12 @@ INLINE void write_between(struct meeting *m, uint32_t id, uint64_t *x, struct mo
     both[1].seen = (uint32_t)old;
 }
 
-/* What stayed in X tells both threads who was late; the other one waits a little longer next time,
+/* What stayed in X shows both threads who was late; the other one waits a little longer next time,
  * so that they stay close together, whoever leaves the meeting first. The way is shortest if the
  * first writer has the line and the second one has just asked for it: the two take turns in having
  * it. (Measured: 260 cycles in each of five tries, against 338 to 390.) */
 static int64_t adjusted(const struct uns_calibration *how, uint64_t x, int64_t lead) {
-    if (how->test == UNS_TEST_UNSEEN) /* X does not tell: all leads, in turn */
+    if (how->test == UNS_TEST_UNSEEN) /* X does not show it: all leads, in turn */
         return lead >= UNSEEN_LEAD ? -UNSEEN_LEAD : lead + 1;
     int second_late = how->test == UNS_TEST_COMPARE ? x == 1 : x == 2;
     int64_t next = lead + (second_late ? 1 : -1);
@@ -191,7 +191,7 @@ static int64_t adjusted(const struct uns_calibration *how, uint64_t x, int64_t l
 }
 
 static int program_run(struct meeting *m, uint32_t id, uint64_t run, int64_t *lead) {
-    struct moment both[2];
+    struct stamp both[2];
     uint64_t *x = &m->x[run & 1].value;
     if (id == (run & 1)) /* the line is in its cache: its own write will be quick */
         put(x, 0);
@@ -203,15 +203,15 @@ static int program_run(struct meeting *m, uint32_t id, uint64_t run, int64_t *le
         return 0;
     both[0].seen = (uint32_t)get(x);
     *lead = adjusted(m->how, both[0].seen, *lead);
-    m->moments[id][2 * run] = both[0];
-    m->moments[id][2 * run + 1] = both[1];
+    m->stamps[id][2 * run] = both[0];
+    m->stamps[id][2 * run + 1] = both[1];
     return 1;
 }
 
 static int ping_pong_run(struct meeting *m, uint32_t id, uint64_t run) {
     enum uns_clock_reading reading = m->how->reading;
     uint64_t *flag = &m->flag.value;
-    struct moment first, second;
+    struct stamp first, second;
     if (id == 0) {
         linger(run, id, 0);
         first = take_before_write(reading);
@@ -225,12 +225,12 @@ static int ping_pong_run(struct meeting *m, uint32_t id, uint64_t run) {
         first = second = take_before_write(reading);
         put(flag, 2 * run + 2);
     }
-    m->moments[id][2 * run] = first;
-    m->moments[id][2 * run + 1] = second;
+    m->stamps[id][2 * run] = first;
+    m->stamps[id][2 * run + 1] = second;
     return 1;
 }
 
-/* Figure 6. The workers tell that they are there, then spin on the flag and read at once. */
+/* Figure 6. The workers report that they are there, then spin on the flag and read at once. */
 static int trigger_run(struct meeting *m, uint32_t id, uint64_t run) {
     enum uns_clock_reading reading = m->how->reading;
     if (id == 2) {
@@ -244,7 +244,7 @@ static int trigger_run(struct meeting *m, uint32_t id, uint64_t run) {
     put(&m->at[id].value, run + 1);
     if (!await(m, &m->flag.value, run + 1))
         return 0;
-    m->moments[id][2 * run] = take(reading);
+    m->stamps[id][2 * run] = take(reading);
     return 1;
 }
 
@@ -303,14 +303,14 @@ static int hold_meeting(struct meeting *m) {
     return error;
 }
 
-static struct uns_stamps pair_of(const struct moment *first, const struct moment *second) {
+static struct uns_stamps pair_of(const struct stamp *first, const struct stamp *second) {
     return (struct uns_stamps){first->ticks, second->ticks, first->core, second->core};
 }
 
 /* Equations 1 and 2: who wrote last has a second stamp that is later than the other's first. For
- * (a) and (b) the value that stayed tells; for (c) and (d) what the later one found. */
+ * (a) and (b) the value that stayed decides; for (c) and (d) what the later one found. */
 static int program_stamps(const struct meeting *m, uint64_t run, struct uns_stamps *out) {
-    const struct moment *zero = &m->moments[0][2 * run], *one = &m->moments[1][2 * run];
+    const struct stamp *zero = &m->stamps[0][2 * run], *one = &m->stamps[1][2 * run];
     int atomic = m->how->test == UNS_TEST_EXCHANGE || m->how->test == UNS_TEST_COMPARE;
     if (m->how->test == UNS_TEST_UNSEEN) {
         *out = pair_of(&one[0], &zero[0]);
@@ -326,7 +326,7 @@ static int program_stamps(const struct meeting *m, uint64_t run, struct uns_stam
 }
 
 static int stamps_of(const struct meeting *m, uint64_t run, struct uns_stamps *out) {
-    const struct moment *zero = &m->moments[0][2 * run], *one = &m->moments[1][2 * run];
+    const struct stamp *zero = &m->stamps[0][2 * run], *one = &m->stamps[1][2 * run];
     switch (m->how->test) {
     case UNS_TEST_PING_PONG:
         out[0] = pair_of(&zero[0], &one[0]);
@@ -356,8 +356,8 @@ int64_t uns_calibrate(const struct uns_calibration *how, struct uns_stamps *stam
     struct meeting meeting = {.how = how, .deadline = now_ns() + how->most_nanos};
     int64_t result = how->runs > UNS_CLOCK_MOST_RUNS ? -EINVAL : 0;
     for (int i = 0; i < 2 && !result; i++) {
-        meeting.moments[i] = calloc(how->runs, 2 * sizeof(struct moment));
-        if (!meeting.moments[i] && how->runs)
+        meeting.stamps[i] = calloc(how->runs, 2 * sizeof(struct stamp));
+        if (!meeting.stamps[i] && how->runs)
             result = -ENOMEM;
     }
     if (!result)
@@ -365,12 +365,12 @@ int64_t uns_calibrate(const struct uns_calibration *how, struct uns_stamps *stam
     if (!result)
         result = collect(&meeting, stamps);
     for (int i = 0; i < 2; i++)
-        free(meeting.moments[i]);
+        free(meeting.stamps[i]);
     return result;
 }
 
 uint64_t uns_clock_now(enum uns_clock_reading reading, uint32_t *core) {
-    struct moment now = take(reading);
+    struct stamp now = take(reading);
     *core = now.core;
     return now.ticks;
 }
@@ -378,7 +378,7 @@ uint64_t uns_clock_now(enum uns_clock_reading reading, uint32_t *core) {
 INLINE int64_t cost_of(enum uns_clock_reading reading, uint64_t count) {
     int64_t begin = now_ns();
     for (uint64_t i = 0; i < count; i++) {
-        struct moment m = take(reading);
+        struct stamp m = take(reading);
         __asm__ volatile("" ::"r"(m.ticks), "r"(m.core));
     }
     return now_ns() - begin;

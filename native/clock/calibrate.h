@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Loops on two or three cores whose stamps tell how far the cores' clocks are apart (ReCBuLC
+ * Loops on two or three cores whose stamps show how far the cores' clocks are apart (ReCBuLC
  * III.B).
  */
 #ifndef UNSNARL_CALIBRATE_H

@@ -2,7 +2,7 @@
  *
  * Reading a core's own counter (ReCBuLC III.A). A stamp is only worth something if the processor
  * cannot move it past the accesses that it stands for, so three reads are offered, each with what
- * it promises; TS is the moment of reading:
+ * it promises; TS is the instant of reading:
  *
  *                            W; TS   W is visible     R; TS   R has its     TS; X   X begins
  *                            to all cores before TS   value before TS       after TS
@@ -38,7 +38,7 @@
 #endif
 #endif
 
-/* Where the thread runs at this moment. The kernel keeps the answer in the thread's own memory
+/* Where the thread runs now. The kernel keeps the answer in the thread's own memory
  * (restartable sequences), which costs one load; older C libraries ask the vDSO. */
 static inline uint32_t uns_clock_core(void) {
 #ifdef UNS_CLOCK_RSEQ
@@ -84,7 +84,7 @@ static inline uint64_t uns_clock_counter(void) {
 #endif
 }
 
-/* Counter and core of the same moment. On x86-64 one instruction gives both; elsewhere the core is
+/* Counter and core at the same instant. On x86-64 one instruction gives both; elsewhere the core is
  * asked before and after, and a thread that was moved in between asks again. */
 static inline uint64_t uns_clock_pair(uint32_t *core) {
 #if defined(__x86_64__)

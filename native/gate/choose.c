@@ -2,7 +2,8 @@
  *
  * Which threads could go on, and what happens when none can: time passes, or it is a deadlock.
  */
-#include "gate/gate.h"
+#include "gate/state.h"
+#include "gate/polling.h"
 #include "gate/rules.h"
 #include "gate/sketch.h"
 
@@ -20,43 +21,109 @@ static int asks_all;
 static int is_ready(struct uns_pending *p) {
     if (!p->ready)
         return 1;
-    if (!asks_all && p->stirred == uns_rt.stirred && uns_gate.steps < p->ask_again)
+    if (!asks_all && p->stirred == uns_rt.stirred && uns_gate.arrivals < p->ask_at)
         return 0;
     p->stirred = uns_rt.stirred;
-    p->ask_again = uns_gate.steps + ASK_EVERY;
+    p->ask_at = uns_gate.arrivals + ASK_EVERY;
     return p->ready(p->about) || p->deadline <= uns_clock_ns();
 }
 
-static int can_run(struct uns_thread *t) {
-    return t->state == UNS_READY && !t->held && !is_sleep(&t->pending) &&
-           (!t->pending.lock || !t->pending.lock->word) && is_ready(&t->pending);
+/* Does nothing but the passing of time, or what others do, keep it from going on? */
+static int waits(struct uns_thread *t) {
+    const struct uns_pending *p = &t->pending;
+    return is_sleep(p) || (p->lock && p->lock->word) || !is_ready(&t->pending);
 }
 
-static uint32_t add_sleepers(uint32_t count) {
-    int64_t latest = uns_gate.told ? UNS_FOREVER : uns_clock_ns() + UNS_EARLY_WAKE_NS;
+static int can_run(struct uns_thread *t) {
+    return t->state == UNS_READY && !t->held && !waits(t);
+}
+
+/* How far ahead of its time a wait may end although others could run. */
+static int64_t early_ns(const struct uns_pending *p) {
+    return is_sleep(p) || uns_gate.replaying ? UNS_EARLY_WAKE_NS : UNS_SHORT_LIMIT_NS;
+}
+
+/* May its time come while others could run, as if they had been descheduled that long? What they
+ * do between two times at which nobody can run is not stretched for ever. */
+static int may_end_early(const struct uns_thread *t) {
+    int64_t ahead = t->pending.deadline - uns_clock_ns();
+    return ahead <= early_ns(&t->pending) &&
+           (ahead <= 0 || uns_gate.follows || uns_gate.stretched + ahead <= UNS_STRETCH_NS);
+}
+
+/* What a schedule says has happened: a long sleep ended although others could have run. */
+static int is_scheduled(const struct uns_thread *t) {
+    return is_sleep(&t->pending) &&
+           (uns_gate.replaying ? t == uns_replay_wanted() : uns_gate.follows);
+}
+
+static uint32_t add_timed(uint32_t count) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         struct uns_thread *t = uns_gate.live[i];
-        if (t->state == UNS_READY && !t->held && is_sleep(&t->pending) &&
-            t->pending.deadline <= latest)
+        if (t->state == UNS_READY && !t->held && t->pending.deadline != UNS_FOREVER && waits(t) &&
+            (may_end_early(t) || is_scheduled(t)))
             enabled[count++] = t;
     }
     return count;
 }
 
-/* Nothing can run: time advances to the first deadline (sleeps and timed waits alike). But while a
- * thread is blocked in the real world, time is real: what it waits for may come before that. */
-static struct uns_thread *first_deadline(void) {
-    struct uns_thread *first = NULL, *wanted = uns_gate.replaying ? uns_replay_wanted() : NULL;
-    int64_t latest = uns_gate_anyone_outside() ? uns_clock_ns() : UNS_FOREVER - 1;
+/* When the first of those that a rule keeps back could go on without the rule. */
+static int64_t first_kept_back(void) {
+    int64_t first = UNS_FOREVER;
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         struct uns_thread *t = uns_gate.live[i];
-        if (t->state != UNS_READY || t->held || t->pending.deadline > latest)
+        if (t->state != UNS_READY || !(t->held & UNS_HELD_BY_RULE))
+            continue;
+        int64_t able = waits(t) ? t->pending.deadline : 0;
+        first = able < first ? able : first;
+    }
+    return first;
+}
+
+/* Nothing can run: time advances to the first deadline (sleeps and timed waits alike). But while a
+ * thread is blocked in the real world, time is real: what it waits for may come before that. And
+ * while a rule keeps back a thread that could run, time passes no further than the program could
+ * see with that thread running, or the rule's own idea would be what ends a wait: the rule gives
+ * way first. Only a sleep of whom the rule waits for passes, as it would in front of a lock. */
+static struct uns_thread *next_deadline(void) {
+    struct uns_thread *first = NULL, *wanted = uns_gate.replaying ? uns_replay_wanted() : NULL;
+    int64_t latest = uns_gate_anyone_outside() ? uns_clock_ns() : UNS_FOREVER - 1;
+    int64_t kept_back = first_kept_back();
+    uns_gate.busy = kept_back < UNS_FOREVER;
+    for (uint32_t i = 0; i < uns_gate.live_count; i++) {
+        struct uns_thread *t = uns_gate.live[i];
+        int64_t deadline = t->pending.deadline;
+        if (t->state != UNS_READY || t->held || deadline > latest)
+            continue;
+        if (deadline >= kept_back && !may_end_early(t) &&
+            !(is_sleep(&t->pending) && uns_rules_await(t)))
             continue;
         if (t == wanted)
             return t;
-        if (!first || t->pending.deadline < first->pending.deadline)
+        if (!first || deadline < first->pending.deadline)
             first = t;
     }
+    return first;
+}
+
+static struct uns_thread *first_deadline(void) {
+    struct uns_thread *first = next_deadline();
+    if (first && !uns_gate.busy)
+        uns_gate_note_standstill(first);
+    return first;
+}
+
+/* All that can run poll, and have for long: only what a sleeper does will change something, so its
+ * time comes as if nobody could run. */
+static struct uns_thread *first_sleeper(void) {
+    struct uns_thread *first = NULL;
+    for (uint32_t i = 0; i < uns_gate.live_count && !uns_gate_anyone_outside(); i++) {
+        struct uns_thread *t = uns_gate.live[i];
+        if (t->state == UNS_READY && !t->held && is_sleep(&t->pending) &&
+            (!first || t->pending.deadline < first->pending.deadline))
+            first = t;
+    }
+    uns_gate.busy = first == NULL;
     return first;
 }
 
@@ -85,10 +152,18 @@ static struct uns_thread *choose(struct uns_thread *current) {
         count = find_enabled(1);
     if (!count)
         return first_deadline();
-    /* A polling loop must not crowd out the thread it waits for: sleepers compete one time in
-     * four. */
-    if (uns_gate.told || uns_gate_draw(4) == 0)
-        count = add_sleepers(count);
+    uns_gate.busy = 1;
+    if (!uns_gate.follows && uns_polling_all_do(enabled, count)) {
+        struct uns_thread *sleeper = first_sleeper();
+        if (sleeper)
+            return sleeper;
+    }
+    /* A polling loop must not crowd out the thread it waits for: those whose time may come early
+     * compete one time in four. */
+    if (uns_gate.follows || uns_gate_draw(4) == 0)
+        count = add_timed(count);
+    if (!uns_gate.follows)
+        count = uns_polling_leave_out(enabled, count);
     if (count == 1 && !uns_gate.replaying)
         return guard_streak(enabled[0], count, current);
     return guard_streak(uns_gate.strategy->pick(enabled, count, current), count, current);
@@ -104,8 +179,8 @@ int uns_gate_is_stuck(void) {
     if (!uns_gate_anyone_outside())
         return 1;
     int64_t now = uns_real_ns();
-    if (idle_steps != uns_gate.steps) {
-        idle_steps = uns_gate.steps;
+    if (idle_steps != uns_gate.arrivals) {
+        idle_steps = uns_gate.arrivals;
         idle_since = now;
     }
     return now - idle_since > OUTSIDE_NS;

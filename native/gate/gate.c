@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The one place where a thread can be made to wait.
+ * Where a thread can be made to wait, and nowhere else.
  */
-#include "gate/gate.h"
+#include "gate/state.h"
+#include "recorder/recorder.h"
+#include "runtime/busy.h"
+#include "gate/polling.h"
 #include "gate/rules.h"
 #include "gate/sketch.h"
 #include "runtime/futex.h"
@@ -35,8 +38,18 @@ void uns_gate_unlock(void) {
     uns_idle();
 }
 
+uint64_t uns_gate_arrivals(void) {
+    return __atomic_load_n(&uns_gate.arrivals, __ATOMIC_RELAXED);
+}
+
+/* With the mutex held. */
+static void set_holder(struct uns_thread *t) {
+    __atomic_store_n(&uns_gate.holder, t, __ATOMIC_RELEASE);
+}
+
 int uns_gate_begin(const struct uns_plan *plan) {
     memset(&uns_gate, 0, sizeof uns_gate);
+    uns_waits_begin();
     uns_gate.random = plan->seed * 2 + 1;
     if (plan->kind == UNS_PLAN_RECORD)
         return 0; /* nobody waits, though some may be delayed */
@@ -45,7 +58,8 @@ int uns_gate_begin(const struct uns_plan *plan) {
         uns_gate.replaying ? &uns_strategy_replay : uns_strategy_named(plan->strategy);
     if (!uns_gate.strategy || (plan->follows && uns_sketch_begin(plan) < 0))
         return -1;
-    uns_gate.told = uns_gate.replaying || uns_gate.strategy == &uns_strategy_sketch;
+    uns_gate.follows = uns_gate.replaying || uns_gate.strategy == &uns_strategy_sketch;
+    uns_polling_begin(plan->seed);
     uns_gate.strategy->begin(plan);
     return plan->kind >= UNS_PLAN_CONTROLLED && plan->rules_length ? uns_rules_begin(plan) : 0;
 }
@@ -61,6 +75,10 @@ static void too_many(void) {
 /* A new thread can be chosen before the operating system has started it: it will find the grant
  * when it arrives. So the order of threads does not depend on how fast they start. */
 void uns_gate_register(struct uns_thread *t) {
+    if (uns_rt.site_limit) {
+        t->counts = uns_pages(uns_rt.site_limit * sizeof *t->counts);
+        t->occurrences = uns_pages(uns_rt.site_limit * UNS_CLASSES * sizeof *t->occurrences);
+    }
     uns_gate_lock();
     if (uns_gate.live_count == UNS_GATE_THREADS)
         too_many();
@@ -69,7 +87,7 @@ void uns_gate_register(struct uns_thread *t) {
         uns_sketch_enter(t);
     uns_gate.strategy->enter(t);
     if (t->index == 0) {
-        uns_gate.holder = t;
+        set_holder(t);
         t->state = UNS_RUNNING;
     } else if (t->flags & UNS_THREAD_CONTROLLED) {
         t->pending =
@@ -79,10 +97,16 @@ void uns_gate_register(struct uns_thread *t) {
     uns_gate_unlock();
 }
 
+static void pass_time(int64_t deadline) {
+    int64_t ahead = deadline - uns_clock_ns();
+    if (ahead > 0)
+        __atomic_fetch_add(&uns_rt.clock_offset, ahead, __ATOMIC_RELAXED);
+    uns_gate.stretched = uns_gate.busy ? uns_gate.stretched + (ahead > 0 ? ahead : 0) : 0;
+}
+
 /* What is granted is done at once, inside the gate: nobody can slip in between. */
 static enum uns_grant perform(struct uns_thread *t) {
     struct uns_pending *p = &t->pending;
-    int timed = p->deadline != UNS_FOREVER && !p->ready;
     if (t->called == UNS_CALL_HEARD) {
         t->called = UNS_NOT_CALLED;
         return UNS_INTERRUPTED;
@@ -92,8 +116,8 @@ static enum uns_grant perform(struct uns_thread *t) {
         p->lock->owner = t->index;
         return UNS_GO;
     }
-    if (timed && p->deadline > uns_clock_ns())
-        uns_rt.clock_offset += p->deadline - uns_clock_ns();
+    if (p->deadline != UNS_FOREVER && !(p->ready && p->ready(p->about)))
+        pass_time(p->deadline);
     return p->lock ? UNS_TIMED_OUT : UNS_GO;
 }
 
@@ -102,13 +126,13 @@ static int grant(struct uns_thread *t) {
     uns_gate.strategy->did(t);
     enum uns_grant outcome = perform(t);
     t->state = UNS_RUNNING;
-    uns_gate.holder = t;
+    set_holder(t);
     return __atomic_exchange_n(&t->granted, outcome + 1u, __ATOMIC_RELEASE) == SLEEPS;
 }
 
 static enum uns_grant take_grant(struct uns_thread *t) {
     uint32_t granted = __atomic_exchange_n(&t->granted, 0, __ATOMIC_ACQUIRE);
-    t->events++;
+    uns_count_event(t);
     return (enum uns_grant)(granted - 1);
 }
 
@@ -137,23 +161,23 @@ static enum uns_grant sleep_until_granted(struct uns_thread *t, struct uns_threa
 }
 
 static void add_segment(const struct uns_thread *t, uint32_t point, uint32_t occurrence) {
-    struct uns_segment_record segment = {.thread = t->index,
-                                         .point = point,
-                                         .until = t->events < UINT32_MAX ? (uint32_t)t->events
-                                                                         : UINT32_MAX,
-                                         .occurrence = occurrence};
-    if (uns_array_append(&uns_schedule, &segment, sizeof segment) < 0)
-        uns_rt.counters[UNS_COUNT_SCHEDULE_DROPPED]++;
+    uint64_t events = uns_events_of(t);
+    const struct uns_segment_record segment = {.thread = t->index,
+                                               .point = point,
+                                               .until = events < UINT32_MAX ? (uint32_t)events
+                                                                            : UINT32_MAX,
+                                               .occurrence = occurrence};
+    uns_record_segment(&segment);
 }
 
-void uns_gate_close_segment(const struct uns_thread *t) {
+static void close_segment(const struct uns_thread *t) {
     add_segment(t, uns_gate.segment_point, uns_gate.segment_occurrence);
 }
 
 /* At the end of the run: where the others wait, for a replay to leave them there. */
 void uns_gate_close_schedule(void) {
     if (uns_gate.holder)
-        uns_gate_close_segment(uns_gate.holder);
+        close_segment(uns_gate.holder);
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         const struct uns_thread *t = uns_gate.live[i];
         if (t->state == UNS_READY)
@@ -165,9 +189,9 @@ void uns_gate_close_schedule(void) {
  * be woken, without the mutex. */
 struct uns_thread *uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to) {
     if (from && from != to)
-        uns_gate_close_segment(from);
+        close_segment(from);
     if (!to) {
-        uns_gate.holder = NULL;
+        set_holder(NULL);
         return NULL;
     }
     if (from != to) {
@@ -182,16 +206,22 @@ struct uns_thread *uns_gate_hand_over(struct uns_thread *from, struct uns_thread
 int uns_gate_anyone_outside(void) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         const struct uns_thread *t = uns_gate.live[i];
-        if (t->state == UNS_OUTSIDE || t->signalled || (t->state == UNS_READY && t->pending.ready))
+        if (t->state == UNS_OUTSIDE || __atomic_load_n(&t->signalled, __ATOMIC_RELAXED) ||
+            (t->state == UNS_READY && t->pending.ready))
             return 1;
     }
     return uns_rt.expected && uns_rt.expected > uns_real_ns();
 }
 
-/* What it waited for is forgotten: it may go on at once. An access waits for nothing. */
+/* An access waits for nothing but its turn. */
+static int waits_for_more(const struct uns_pending *p) {
+    return p->lock || p->ready || p->deadline != UNS_FOREVER;
+}
+
+/* What it waited for is forgotten: it may go on at once. */
 static void hear_call(struct uns_thread *t) {
     struct uns_pending *p = &t->pending;
-    if (t->called != UNS_CALLED || !(p->lock || p->ready || p->deadline != UNS_FOREVER))
+    if (t->called != UNS_CALLED || !waits_for_more(p))
         return;
     t->called = UNS_CALL_HEARD;
     p->lock = NULL;
@@ -199,18 +229,29 @@ static void hear_call(struct uns_thread *t) {
     p->deadline = UNS_FOREVER;
 }
 
-void uns_gate_call(struct uns_thread *t) {
-    uns_gate_lock();
-    struct uns_thread *next = NULL;
+/* Mutex held; returns who has to be woken. */
+static struct uns_thread *call(struct uns_thread *t) {
     if (t->called == UNS_NOT_CALLED)
         t->called = UNS_CALLED;
     if (t->state == UNS_READY)
         hear_call(t);
-    if (!uns_gate.holder && (next = uns_gate_choose(NULL)))
-        uns_gate_hand_over(NULL, next);
+    struct uns_thread *next = uns_gate.holder ? NULL : uns_gate_choose(NULL);
+    return next ? uns_gate_hand_over(NULL, next) : NULL;
+}
+
+void uns_gate_call(struct uns_thread *t) {
+    uns_gate_lock();
+    struct uns_thread *sleeper = call(t);
     uns_gate_unlock();
-    if (next)
-        uns_futex_wake(&next->granted, 1);
+    uns_gate_wake(sleeper);
+}
+
+void uns_gate_call_waiting(struct uns_thread *t) {
+    uns_gate_lock();
+    int waits = t->state == UNS_READY && waits_for_more(&t->pending);
+    struct uns_thread *sleeper = waits ? call(t) : NULL;
+    uns_gate_unlock();
+    uns_gate_wake(sleeper);
 }
 
 static int is_access(uint32_t point) {
@@ -222,10 +263,10 @@ static enum uns_grant wait_for_turn(struct uns_thread *t, const struct uns_pendi
     uns_gate_lock();
     struct uns_thread *from = uns_gate.holder == t ? t : NULL;
     t->pending = *pending;
-    t->pos_priority = 0;
+    t->drawn.pos_priority = 0;
     t->state = UNS_READY;
     hear_call(t);
-    uns_gate.steps++;
+    __atomic_store_n(&uns_gate.arrivals, uns_gate.arrivals + 1, __ATOMIC_RELAXED);
     if (!is_access(pending->point) && !pending->silent && !pending->within)
         uns_gate_count(t, pending->point);
     if (UNS_UNLIKELY(uns_gate.rules))
@@ -304,6 +345,14 @@ enum uns_grant uns_gate_come_back(struct uns_thread *t, uint32_t site) {
     return uns_gate_await(t, site, NULL, NULL, UNS_FOREVER);
 }
 
+void uns_gate_linger(void) {
+    struct uns_thread *t = uns_self;
+    struct uns_pending pending = {.point = UNS_POINT(0, UNS_SLEEP), .deadline = UNS_FOREVER};
+    if (uns_rt.active && uns_rt.gated && t && !t->muted && !t->busy && !uns_rt.fatal &&
+        uns_gate.holder == t && uns_gate.live_count > 1)
+        uns_gate_wait(t, &pending);
+}
+
 void uns_gate_forget(struct uns_thread *t) {
     uns_gate_lock();
     remove_live(t);
@@ -351,13 +400,17 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
     if (may_switch | uns_rt.any_access)
         t->head = site;
     count_event(t, point);
+    if (write)
+        uns_polling_wrote();
+    else
+        uns_polling_read(t, point, cell);
     if (uns_touch(&uns_rt.tracker, &t->tracked, site, cell, uns_rt.shared_sites,
                   uns_rt.site_limit) &&
         t->head < uns_rt.site_limit)
         uns_rt.shared_sites[t->head] = 1;
     if (!(may_switch | uns_rt.any_access) ||
         (uns_rt.switch_sites && site < uns_rt.site_limit && !uns_rt.switch_sites[site])) {
-        t->events++;
+        uns_count_event(t);
     } else {
         struct uns_pending pending = {
             .point = point, .write = (uint32_t)write, .cell = cell, .deadline = UNS_FOREVER};
@@ -368,7 +421,7 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
     if (UNS_UNLIKELY(uns_gate.sketch) && uns_rt.sketch.level == UNS_LEVEL_ACCESS)
         uns_sketch_did(t, point);
     if (UNS_UNLIKELY(uns_rt.tracing))
-        uns_trace_event(t, point, cell);
+        uns_record_event(t, point, cell);
     if (UNS_UNLIKELY(uns_rt.hooks.about != NULL))
         uns_rt.hooks.about(t, point);
 }
@@ -381,13 +434,13 @@ void uns_gate_sketch(struct uns_thread *t, uint32_t point) {
     if (!uns_gate.sketch || !t->track)
         return;
     uns_gate_wait(t, &pending);
-    t->events--;
+    __atomic_store_n(&t->events, t->events - 1, __ATOMIC_RELAXED); /* as if it had not been here */
     uns_sketch_did(t, point);
 }
 
 void uns_gate_touched(struct uns_thread *t, uint64_t cell, int write) {
     if (UNS_UNLIKELY(uns_gate.sketch) && uns_rt.tracing)
-        uns_trace_event(t, UNS_POINT(0, write ? UNS_EXIT : UNS_ENTER), cell);
+        uns_record_event(t, UNS_POINT(0, write ? UNS_EXIT : UNS_ENTER), cell);
 }
 
 void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {
@@ -396,60 +449,4 @@ void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {
                   uns_rt.site_limit) &&
         t->head < uns_rt.site_limit)
         uns_rt.shared_sites[t->head] = 1;
-}
-
-/* An acquire that is still pending is a wait; a join stays one. */
-static uint32_t waiting_point(const struct uns_thread *t) {
-    uint32_t site = UNS_POINT_SITE(t->pending.point), op = UNS_POINT_OP(t->pending.point);
-    return UNS_POINT(site, op == UNS_JOIN ? UNS_JOIN : UNS_WAIT);
-}
-
-static int waits(const struct uns_thread *t) {
-    return t->state == UNS_READY && t->pending.lock && t->pending.lock->word;
-}
-
-static struct uns_wait_record wait_of(const struct uns_thread *t) {
-    const struct uns_lock *lock = t->pending.lock;
-    /* A Condition's wait takes a new lock twice, on one line: only a notify releases it. */
-    int own =
-        lock->owner == t->index && UNS_POINT_SITE(lock->taken) == UNS_POINT_SITE(t->pending.point);
-    return (struct uns_wait_record){.thread = t->index,
-                                    .point = waiting_point(t),
-                                    .owner = own ? UNS_NO_OWNER : lock->owner,
-                                    .taken = lock->taken,
-                                    .object = t->pending.cell,
-                                    .taken_time = lock->taken_time};
-}
-
-/* Who waits for whom: at a deadlock, and for the report of a run that hit its time limit. In a
- * recorded run nobody is in the gate: those that wait say so themselves (lock.c). */
-uint32_t uns_gate_waits(struct uns_wait_record *out, uint32_t room) {
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < uns_gate.live_count && count < room; i++)
-        if (waits(uns_gate.live[i]))
-            out[count++] = wait_of(uns_gate.live[i]);
-    for (const struct uns_thread *t = uns_rt.recording ? uns_rt.threads : NULL; t && count < room;
-         t = t->next)
-        if (waits(t))
-            out[count++] = wait_of(t);
-    return count;
-}
-
-int uns_all_wait(void) {
-    uint32_t count = 0;
-    for (const struct uns_thread *t = uns_rt.threads; t; t = t->next) {
-        if (t->state != UNS_ENDED && !waits(t))
-            return 0;
-        count += t->state != UNS_ENDED;
-    }
-    return (int)count;
-}
-
-/* The acquires that never came back become nodes of the graph. */
-void uns_gate_deadlock_edges(void) {
-    for (uint32_t i = 0; i < uns_gate.live_count; i++) {
-        struct uns_thread *t = uns_gate.live[i];
-        if (t->state == UNS_READY && t->pending.lock)
-            uns_wait_forever(&uns_rt.tracker, &t->tracked, waiting_point(t), t->pending.cell);
-    }
 }

@@ -2,11 +2,12 @@
  *
  * Locks and sleeps as the target sees them. In a gated run the gate decides who gets a lock; in a
  * free run the word is an ordinary futex mutex. Sync objects are cells too: acquiring and
- * releasing are writes, so order through locks makes edges (design 4).
+ * releasing are writes, so order through locks makes edges.
  */
-#include "gate/gate.h"
+#include "gate/state.h"
 #include "gate/rules.h"
 #include "gate/sketch.h"
+#include "recorder/recorder.h"
 #include "runtime/futex.h"
 #include <time.h>
 
@@ -53,10 +54,10 @@ static void record(struct uns_thread *t, const struct uns_lock *lock, uint32_t p
         follow(t, point);
     /* The end of a thread and the wait for it order nothing that a reader of the graph looks for.
      */
-    if (UNS_POINT_OP(point) <= UNS_RELEASE && UNS_POINT_SITE(point))
+    if (UNS_POINT_OP(point) <= UNS_RELEASE && UNS_POINT_SITE(point) && !t->failed)
         uns_write_forced(&uns_rt.tracker, &t->tracked, point, cell);
-    if (UNS_UNLIKELY(uns_rt.tracing))
-        uns_trace_event(t, point, cell);
+    if (UNS_UNLIKELY(uns_rt.tracing) && !t->failed)
+        uns_record_event(t, point, cell);
     uint32_t site = UNS_POINT_SITE(point);
     if (uns_rt.gated && site < uns_rt.site_limit && UNS_POINT_OP(point) == UNS_ACQUIRE) {
         t->head = site;
@@ -67,8 +68,8 @@ static void record(struct uns_thread *t, const struct uns_lock *lock, uint32_t p
         uns_rt.hooks.locked(t, lock, UNS_POINT_OP(point) == UNS_ACQUIRE);
 }
 
-/* That a thread is at its end is told by the gate, once. */
-static void tell_rules(struct uns_thread *t, struct uns_lock *lock, uint32_t point) {
+/* The end of a thread is reported by the gate, once. */
+static void report_to_rules(struct uns_thread *t, struct uns_lock *lock, uint32_t point) {
     if (!t->muted && UNS_POINT_OP(point) != UNS_END)
         uns_rules_did(t, point);
     if (UNS_POINT_OP(point) == UNS_ACQUIRE)
@@ -105,7 +106,7 @@ static enum uns_grant acquire_free(struct uns_lock *lock, int64_t timeout_ns) {
     return outcome;
 }
 
-/* A recorded run has no gate, but its deadlocks are to be told as such (watch.c). */
+/* A recorded run has no gate, but its deadlocks are to be recognised (watch.c). */
 static enum uns_grant acquire_recorded(struct uns_thread *t, struct uns_lock *lock, uint32_t site,
                                        int64_t timeout_ns) {
     if (timeout_ns != UNS_FOREVER || take_if_free(lock))
@@ -119,7 +120,7 @@ static enum uns_grant acquire_recorded(struct uns_thread *t, struct uns_lock *lo
 }
 
 /* What was recorded came from a run without a gate, which may have switched there. */
-static int is_told_to_stop(const struct uns_thread *t, uint32_t point) {
+static int must_stop(const struct uns_thread *t, uint32_t point) {
     return (uns_gate.sketch && uns_sketch_knows(t, point)) ||
            (uns_gate.replaying && uns_replay_stops(t, point));
 }
@@ -133,13 +134,13 @@ static int goes_on(struct uns_thread *t, struct uns_lock *lock, uint32_t site, i
     if (lock->word || inside == UNS_STAYS)
         return !lock->word;
     t->within = same_call ? t->within + 1 : 0;
-    return same_call && !is_told_to_stop(t, lock_point(lock, site, 1));
+    return same_call && !must_stop(t, lock_point(lock, site, 1));
 }
 
 static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock, uint32_t site,
                                     int64_t timeout_ns, int inside) {
     if (goes_on(t, lock, site, inside)) {
-        t->events++;
+        uns_count_event(t);
         lock->word = 1;
         return UNS_GO;
     }
@@ -154,6 +155,7 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         .lock = timeout_ns ? lock : NULL,
         .deadline =
             timeout_ns == UNS_FOREVER || !timeout_ns ? UNS_FOREVER : uns_clock_ns() + timeout_ns,
+        .limit = timeout_ns,
         .within = lock->word ? 0 : t->within,
     };
     if (UNS_UNLIKELY(uns_rt.hooks.about != NULL))
@@ -197,7 +199,7 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
         lock->taken_time = uns_rt.tracker.now();
         record(t, lock, lock->taken);
         if (UNS_UNLIKELY(uns_gate.rules) && uns_rt.gated)
-            tell_rules(t, lock, lock->taken);
+            report_to_rules(t, lock, lock->taken);
     }
     return outcome;
 }
@@ -207,8 +209,8 @@ void uns_lock_release(struct uns_lock *lock, uint32_t site) {
         struct uns_thread *t = uns_current();
         record(t, lock, lock_point(lock, site, 0));
         if (UNS_UNLIKELY(uns_gate.rules) && uns_rt.gated)
-            tell_rules(t, lock, lock_point(lock, site, 0));
-        t->events++;
+            report_to_rules(t, lock, lock_point(lock, site, 0));
+        uns_count_event(t);
         /* Whoever joins lets the lock go again: only the first time is the thread's end. From 3.13
          * on it is the starting thread that takes it, so the owner says nothing. */
         if (lock->flags & UNS_LOCK_IS_THREAD && !lock->ended)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Follow a recorded schedule. Where it cannot be followed, say so once, keep going, and take it up
- * again as soon as the thread it names can run.
+ * Follow a recorded schedule. Where that is impossible, note the divergence once, go on, and take
+ * the schedule up again as soon as the thread that it names can run.
  *
  * A segment ends in one of two ways. In the process that recorded it, with the thread's event
  * counter. Anywhere else events may be counted differently: there a segment is anchored, and ends
  * when the thread is at the gate with the operation that its next segment begins with. Anchors are
- * absolute (the n-th time at a place), so a segment that must be left out loses nothing: the thread
+ * absolute (the n-th time at a point), so a segment that must be left out loses nothing: the thread
  * does its work in its next one.
  */
-#include "gate/gate.h"
+#include "gate/state.h"
 #include <string.h>
 
 static struct {
@@ -34,13 +34,13 @@ static void replay_did(struct uns_thread *t) {
 
 static void diverged(void) {
     if (!uns_rt.counters[UNS_COUNT_DIVERGED]++) {
-        uns_rt.counters[UNS_COUNT_DIVERGED_AT] = uns_gate.steps + 1;
+        uns_rt.counters[UNS_COUNT_DIVERGED_AT] = uns_gate.arrivals + 1;
         uns_rt.counters[UNS_COUNT_DIVERGED_SEGMENT] = replay.at + 1;
     }
 }
 
 static struct uns_thread *named(const char *path) {
-    for (struct uns_thread *t = uns_rt.threads; t; t = t->next)
+    for (struct uns_thread *t = uns_threads(); t; t = t->next)
         if (!strcmp(t->path, path))
             return t;
     return NULL;
@@ -51,10 +51,10 @@ enum progress { BEFORE, THERE, PAST };
 /* Where a thread at the gate stands with regard to the anchor that ends a segment. */
 static enum progress progress_of(const struct uns_path_segment *segment,
                                  const struct uns_thread *t) {
-    uint32_t been = 0, pending = uns_placed(t->pending.point), wanted = segment->occurrence;
+    uint32_t been = 0, pending = uns_first_point(t->pending.point), wanted = segment->occurrence;
     for (uint32_t i = 0; i < segment->length; i++) {
         uint32_t here = uns_occurrence(t, segment->points[i]);
-        if (pending == uns_placed(segment->points[i]) &&
+        if (pending == uns_first_point(segment->points[i]) &&
             (!wanted || uns_gate_occurrence(t) == wanted))
             return THERE;
         been = here > been ? here : been;
@@ -67,7 +67,7 @@ static enum progress progress_of(const struct uns_path_segment *segment,
 /* Has the thread done what the segment is for? Says so if it did it differently. */
 static int is_done(const struct uns_path_segment *segment, const struct uns_thread *t) {
     if (!segment->anchored)
-        return t->state == UNS_ENDED || t->events >= segment->until;
+        return t->state == UNS_ENDED || uns_events_of(t) >= segment->until;
     if (t->state == UNS_ENDED) {
         if (segment->length)
             diverged();
@@ -105,10 +105,10 @@ int uns_replay_stops(const struct uns_thread *t, uint32_t point) {
     if (replay.at >= replay.length || strcmp(segment->path, t->path))
         return 0;
     for (uint32_t i = 0; i < segment->length; i++)
-        if (uns_placed(point) == uns_placed(segment->points[i]) &&
+        if (uns_first_point(point) == uns_first_point(segment->points[i]) &&
             uns_gate_within(t, point, t->within) == segment->occurrence)
             return 1;
-    return !segment->anchored && t->events >= segment->until;
+    return !segment->anchored && uns_events_of(t) >= segment->until;
 }
 
 /* The next thread of the schedule that can run, if the one whose turn it is cannot. */
@@ -121,6 +121,11 @@ static struct uns_thread *next_of(struct uns_thread **enabled, uint32_t count) {
     return NULL;
 }
 
+/* One that only the passing of time lets go on: nobody's turn, where the schedule says nothing. */
+static int is_ahead_of_time(const struct uns_thread *t) {
+    return t->pending.deadline != UNS_FOREVER && t->pending.deadline > uns_clock_ns();
+}
+
 static struct uns_thread *replay_pick(struct uns_thread **enabled, uint32_t count,
                                       struct uns_thread *current) {
     const struct uns_path_segment *segment = turn();
@@ -128,7 +133,7 @@ static struct uns_thread *replay_pick(struct uns_thread **enabled, uint32_t coun
     for (uint32_t i = 0; i < count; i++) {
         if (enabled[i] == wanted)
             return wanted;
-        if (enabled[i] == current)
+        if (enabled[i] == current && !is_ahead_of_time(current))
             fallback = current;
     }
     if (!segment)

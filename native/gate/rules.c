@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Rules: constraints on who may be chosen, on top of any strategy and of replay. With them
- * experiments force an order, forbid it, or pretend that a region is atomic (design 8).
+ * experiments force an order, forbid it, or pretend that a region is atomic (docs/adr/0012).
  *
  *   t executes `when`          a thread's pending operation      t or another executes `until`
  *   ----------------->  instance for t  ------------------------------------------>  satisfied
@@ -14,21 +14,26 @@
  * - Occurrences are a thread's own, counted over the whole run: its n-th event at any of the
  *   points. An instance whose `until` is over already is satisfied at once.
  * - The limit counts the choices in which an instance kept back a thread that could have run, not
- *   the steps of its life: a rule that waits for the middle of a long run must live till then.
+ *   the events of its life: a rule that waits for the middle of a long run must live till then.
+ * - A match may be about a role instead of a thread (roles.c): a thread takes it when it first
+ * comes to such an event. An `until` of a role that nobody has yet is not over.
  * - A region is a rule with a group: its `when` is where it is entered, and no thread is chosen to
  *   enter while another one has an instance of the group, or holds a lock that was taken at one of
  *   the guards (a region that takes a lock inside deadlocks with whoever holds it and wants in:
- *   18 % of the prototype's runs). If only guards keep threads out, one is let in, and that counts
- *   as a release. Who is in the region may enter again; the first `until` ends it.
+ *   so ended 18 % of the runs that were measured). If only guards keep threads out, one is let in,
+ * and that counts as a release. Who is in the region may enter again; the first `until` ends it.
  * - A region, or any rule, may end when its thread leaves a function on another way than by
  *   `until` (an early return, an exception). An event outside of the function's sites says nothing:
  *   it may be in a callee. So the language is asked whether the function is still on the thread's
  *   stack, whenever the thread comes to the gate elsewhere; before it waits there, because others
  *   would be kept out by a region that was left.
  *
- * Nothing is allocated after the beginning. Everything is guarded by the gate's mutex.
+ * Nothing is allocated after the beginning. The rules and `sites` are constant from then on; all
+ * else is guarded by the gate's mutex, but for a look whether there are guards at all
+ * (`guards_used`, atomic).
  */
 #include "gate/rules.h"
+#include "gate/roles.h"
 #include <stddef.h>
 #include <string.h>
 
@@ -58,6 +63,7 @@ static struct {
     struct uns_thread *kept_out[UNS_RULES_MOST]; /* by a guard, in the choice at hand */
     uint64_t kept_waited[UNS_RULES_MOST];
     uint64_t regions;                              /* bit per rule: has a group */
+    uint64_t roles;                                /* ... speaks of roles */
     struct instance instances[UNS_RULE_INSTANCES]; /* oldest first */
     uint32_t instances_used, guards_used;
     struct guard guards[UNS_RULE_GUARDS];
@@ -114,7 +120,7 @@ static int is_by(const struct uns_match *m, const struct uns_thread *self,
                  const struct uns_thread *t) {
     if (self && m->who != UNS_ANY && (m->who == UNS_SELF) != (t == self))
         return 0;
-    return !m->path[0] || !strcmp(m->path, t->path);
+    return uns_roles_match(m, t);
 }
 
 static int is_event(uint64_t rule, enum part part, const struct uns_thread *self,
@@ -129,6 +135,19 @@ static int is_next(uint64_t rule, enum part part, const struct uns_thread *t) {
     return !wanted || *occurred(rule, part, t) + 1 == wanted;
 }
 
+/* Who is to go first takes its role before who is to wait for it: both may come to the same event.
+ */
+static void take_roles(const struct uns_thread *t, uint32_t point) {
+    static const enum part order[] = {UNTIL, HOLD, WHEN};
+    const struct site_rules *here = rules_at(point);
+    for (unsigned i = 0; all.roles && i < PARTS; i++)
+        for (uint64_t left = here->part[order[i]] & all.roles, rule; take_rule(&left, &rule);) {
+            const struct uns_match *m = match_of(rule, order[i]);
+            if (m->role && has(m->points, m->length, point) && is_next(rule, order[i], t))
+                uns_roles_take(m, t);
+        }
+}
+
 /* The life of an instance. */
 
 static void end_instance(uint32_t at, uint32_t *counter) {
@@ -141,7 +160,7 @@ static void end_instance(uint32_t at, uint32_t *counter) {
 
 static void count_release(uint64_t rule) {
     if (!all.results[rule].first_release)
-        all.results[rule].first_release = uns_gate.steps + 1;
+        all.results[rule].first_release = uns_gate.arrivals + 1;
 }
 
 static void release_instance(uint32_t at) {
@@ -166,7 +185,7 @@ static int exists(uint64_t rule, const struct uns_thread *t) {
 
 static int until_is_over(uint64_t rule, const struct uns_thread *self) {
     const struct uns_match *until = match_of(rule, UNTIL);
-    for (const struct uns_thread *t = uns_rt.threads; t && until->occurrence; t = t->next)
+    for (const struct uns_thread *t = uns_threads(); t && until->occurrence; t = t->next)
         if (is_by(until, self, t) && *occurred(rule, UNTIL, t) >= until->occurrence)
             return 1;
     return 0;
@@ -228,6 +247,7 @@ void uns_rules_did(struct uns_thread *t, uint32_t point) {
     if (!(here->part[WHEN] | here->part[HOLD] | here->part[UNTIL]))
         return;
     uns_gate_lock();
+    take_roles(t, point); /* not every event stops at the gate */
     count_event(here, t, point);
     satisfy(here->part[UNTIL], t, point);
     activate(here->part[WHEN], t, point);
@@ -250,6 +270,21 @@ static void abandon(const struct uns_thread *t) {
     }
 }
 
+static void use_guards(uint32_t count) {
+    __atomic_store_n(&all.guards_used, count, __ATOMIC_RELAXED);
+}
+
+/* Of a thread, or of a lock. */
+static void drop_guards(const struct uns_thread *owner, const struct uns_lock *lock) {
+    for (uint32_t i = 0; i < all.guards_used;)
+        if (all.guards[i].owner == owner || all.guards[i].lock == lock) {
+            all.guards[i] = all.guards[all.guards_used - 1];
+            use_guards(all.guards_used - 1);
+        } else {
+            i++;
+        }
+}
+
 void uns_rules_ended(struct uns_thread *t) {
     uint32_t point = UNS_POINT(0, UNS_END);
     const struct site_rules *here = rules_at(point);
@@ -257,11 +292,7 @@ void uns_rules_ended(struct uns_thread *t) {
     satisfy(here->part[UNTIL], t, point);
     abandon(t);
     activate(here->part[WHEN], t, point);
-    for (uint32_t i = 0; i < all.guards_used;)
-        if (all.guards[i].owner == t)
-            all.guards[i] = all.guards[--all.guards_used];
-        else
-            i++;
+    drop_guards(t, NULL);
 }
 
 static int has_left(const struct uns_rule *rule, uint32_t site) {
@@ -271,6 +302,7 @@ static int has_left(const struct uns_rule *rule, uint32_t site) {
 
 /* Called by t itself: the language looks at the calling thread. */
 void uns_rules_arrived(struct uns_thread *t, uint32_t point) {
+    take_roles(t, point);
     for (uint32_t i = 0; i < all.instances_used;) {
         uint32_t rule = all.instances[i].rule;
         if (all.instances[i].thread == t && has_left(&all.rules[rule], UNS_POINT_SITE(point)))
@@ -290,22 +322,20 @@ void uns_rules_took(struct uns_thread *t, struct uns_lock *lock) {
     if (!rules || lock->signal)
         return;
     uns_gate_lock();
-    if (all.guards_used < UNS_RULE_GUARDS)
-        all.guards[all.guards_used++] = (struct guard){lock, t, rules};
-    else
+    if (all.guards_used < UNS_RULE_GUARDS) {
+        all.guards[all.guards_used] = (struct guard){lock, t, rules};
+        use_guards(all.guards_used + 1);
+    } else {
         all.results[__builtin_ctzll(rules)].dropped++;
+    }
     uns_gate_unlock();
 }
 
 void uns_rules_gave(struct uns_lock *lock) {
-    if (!uns_rt.gated || !all.guards_used)
+    if (!uns_rt.gated || !__atomic_load_n(&all.guards_used, __ATOMIC_RELAXED))
         return;
     uns_gate_lock();
-    for (uint32_t i = 0; i < all.guards_used;)
-        if (all.guards[i].lock == lock)
-            all.guards[i] = all.guards[--all.guards_used];
-        else
-            i++;
+    drop_guards(NULL, lock);
     uns_gate_unlock();
 }
 
@@ -363,7 +393,8 @@ static void mark(void) {
     for (uint32_t i = 0; i < all.instances_used; i++)
         all.instances[i].holds = 0;
     for (uint32_t i = 0; i < uns_gate.live_count; i++)
-        uns_gate.live[i]->held = could_run(uns_gate.live[i]) && is_held(uns_gate.live[i]);
+        uns_gate.live[i]->held =
+            could_run(uns_gate.live[i]) && is_held(uns_gate.live[i]) ? UNS_HELD_BY_RULE : 0;
 }
 
 static uint64_t limit_of(uint64_t rule) {
@@ -403,6 +434,22 @@ void uns_rules_look(void) {
         mark();
 }
 
+static int ends_instance(const struct instance *one, const struct uns_thread *t) {
+    const struct uns_match *until = match_of(one->rule, UNTIL);
+    return until->length ? is_by(until, one->thread, t) : one->thread == t;
+}
+
+int uns_rules_await(const struct uns_thread *t) {
+    for (uint32_t i = 0; i < all.instances_used; i++)
+        if (all.instances[i].holds && ends_instance(&all.instances[i], t))
+            return 1;
+    for (uint32_t i = 0; i < all.guards_used; i++)
+        for (uint64_t left = all.guards[i].rules, rule; take_rule(&left, &rule);)
+            if (all.kept_out[rule] && all.guards[i].owner == t)
+                return 1;
+    return 0;
+}
+
 static int release_oldest(void) {
     for (uint32_t i = 0; i < all.instances_used; i++)
         if (all.instances[i].holds) {
@@ -426,7 +473,7 @@ int uns_rules_release(void) {
 
 /* The beginning. */
 
-static void place(uint64_t rule, const uint32_t *points, uint32_t length, size_t offset) {
+static void note_sites(uint64_t rule, const uint32_t *points, uint32_t length, size_t offset) {
     for (uint32_t i = 0; i < length; i++) {
         uint32_t site = UNS_POINT_SITE(points[i]);
         if (site < uns_rt.site_limit)
@@ -434,14 +481,16 @@ static void place(uint64_t rule, const uint32_t *points, uint32_t length, size_t
     }
 }
 
-static void place_rule(uint64_t rule) {
+static void note_rule(uint64_t rule) {
     const struct uns_rule *r = &all.rules[rule];
     for (enum part part = WHEN; part < PARTS; part++)
-        place(rule, match_of(rule, part)->points, match_of(rule, part)->length,
-              offsetof(struct site_rules, part) + part * sizeof(uint64_t));
-    place(rule, r->guards, r->guards_length, offsetof(struct site_rules, guard));
+        note_sites(rule, match_of(rule, part)->points, match_of(rule, part)->length,
+                   offsetof(struct site_rules, part) + part * sizeof(uint64_t));
+    note_sites(rule, r->guards, r->guards_length, offsetof(struct site_rules, guard));
     if (r->group >= 0)
         all.regions |= BIT(rule);
+    if (r->when.role | r->hold.role | r->until.role)
+        all.roles |= BIT(rule);
     if (!r->when.length)
         make_instance(rule, NULL);
 }
@@ -455,11 +504,13 @@ int uns_rules_begin(const struct uns_plan *plan) {
     if (!all.sites || !all.occurred || plan->rules_length > UNS_RULES_MOST)
         return -1;
     uns_gate.rules = plan->rules_length;
+    uns_roles_begin();
     for (uint32_t rule = 0; rule < plan->rules_length; rule++)
-        place_rule(rule);
+        note_rule(rule);
     return 0;
 }
 
-const struct uns_rule_record *uns_rules_results(void) {
+const struct uns_rule_record *uns_gate_rule_results(uint32_t *count) {
+    *count = uns_rt.gated ? uns_gate.rules : 0;
     return all.results;
 }

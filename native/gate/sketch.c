@@ -10,6 +10,7 @@
  * counted, and nobody waits for ever.
  */
 #include "gate/sketch.h"
+#include "recorder/recorder.h"
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -41,7 +42,7 @@ static const struct uns_sketch_event *event_of(const struct uns_track *track, ui
     return &sketch.events[track->thread->first + at];
 }
 
-/* Once more at the place of what it has just done: a call into a library that does in several steps
+/* Once more at the site of what it has just done: a call into a library that does in several steps
  * what was recorded as one. */
 static int goes_on(const struct uns_track *track, uint32_t point) {
     uint32_t at = track->passed, site = UNS_POINT_SITE(point);
@@ -79,12 +80,13 @@ static int must_wait(const struct uns_thread *t) {
 
 void uns_sketch_look(void) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++)
-        uns_gate.live[i]->held |= (uint32_t)must_wait(uns_gate.live[i]);
+        if (must_wait(uns_gate.live[i]))
+            uns_gate.live[i]->held |= UNS_HELD_BY_SKETCH;
 }
 
 static void diverged(void) {
     if (!uns_rt.counters[UNS_COUNT_DIVERGED]++)
-        uns_rt.counters[UNS_COUNT_DIVERGED_AT] = uns_gate.steps + 1;
+        uns_rt.counters[UNS_COUNT_DIVERGED_AT] = uns_gate.arrivals + 1;
 }
 
 /* A lock of a library's own is in no record: it was taken when the thread came by, which is soon
@@ -139,7 +141,7 @@ void uns_sketch_did(struct uns_thread *t, uint32_t point) {
     }
     uns_gate_unlock();
     if (uns_rt.tracing) /* for whoever reads the trace: where the thread stands in the sketch */
-        uns_trace_event(t, UNS_POINT(0, UNS_BLOCK), track->passed);
+        uns_record_event(t, UNS_POINT(0, UNS_BLOCK), track->passed);
 }
 
 /* A file that is not as it should be would be read out of bounds. */

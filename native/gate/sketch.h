@@ -14,7 +14,7 @@
  */
 #ifndef UNSNARL_SKETCH_H
 #define UNSNARL_SKETCH_H
-#include "gate/gate.h"
+#include "gate/state.h"
 
 #define UNS_SKETCH_MAGIC   "UNSKETCH"
 #define UNS_SKETCH_VERSION 1u
@@ -29,7 +29,7 @@ struct uns_sketch_thread {
     uint64_t last; /* when it is due once all its events are over */
 };
 struct uns_sketch_event {
-    uint64_t due; /* its place in time among all others */
+    uint64_t due; /* its position in time among all others */
     uint32_t point, needs;
 };
 struct uns_sketch_need {

@@ -3,7 +3,7 @@
  * Seeded strategies of controlled runs. Each sees the enabled threads and their pending operations
  * and names the next.
  */
-#include "gate/gate.h"
+#include "gate/state.h"
 #include "gate/sketch.h"
 #include <string.h>
 
@@ -25,9 +25,9 @@ static struct uns_thread *walk_pick(struct uns_thread **enabled, uint32_t count,
 }
 const struct uns_strategy uns_strategy_walk = {"walk", no_begin, no_enter, walk_pick, no_did};
 
-/* PCT (Burckhardt et al., ASPLOS 2010): random priorities, depth - 1 changes at random steps. */
+/* PCT (Burckhardt et al., ASPLOS 2010): random priorities, depth - 1 changes at random choices. */
 static struct {
-    uint64_t change[UNS_PCT_POINTS], step;
+    uint64_t change[UNS_PCT_POINTS], choice;
     uint32_t changes;
     int64_t lowest;
 } pct;
@@ -43,30 +43,34 @@ static void pct_begin(const struct uns_plan *plan) {
 }
 
 static void pct_enter(struct uns_thread *t) {
-    t->pct_priority = (int64_t)(uns_random(&uns_gate.random) >> 2);
+    t->drawn.pct_priority = (int64_t)(uns_random(&uns_gate.random) >> 2);
 }
 
 static struct uns_thread *pct_highest(struct uns_thread **enabled, uint32_t count) {
     struct uns_thread *best = enabled[0];
     for (uint32_t i = 1; i < count; i++)
-        if (enabled[i]->pct_priority > best->pct_priority)
+        if (enabled[i]->drawn.pct_priority > best->drawn.pct_priority)
             best = enabled[i];
     return best;
 }
 
+static int polls(const struct uns_pending *p) {
+    return UNS_POINT_OP(p->point) == UNS_SLEEP ||
+           (p->deadline != UNS_FOREVER && p->deadline - uns_clock_ns() <= UNS_SHORT_LIMIT_NS);
+}
+
 static struct uns_thread *pct_pick(struct uns_thread **enabled, uint32_t count,
                                    struct uns_thread *current) {
-    /* A thread that sleeps, or spins, yields: it goes behind all others. */
-    if (current && (current->streak + 1 >= UNS_STREAK_LIMIT ||
-                    UNS_POINT_OP(current->pending.point) == UNS_SLEEP))
-        current->pct_priority = --pct.lowest;
+    /* A thread that sleeps, polls or spins yields: it goes behind all others. */
+    if (current && (current->streak + 1 >= UNS_STREAK_LIMIT || polls(&current->pending)))
+        current->drawn.pct_priority = --pct.lowest;
     struct uns_thread *best = pct_highest(enabled, count);
     for (uint32_t i = 0; i < pct.changes; i++)
-        if (pct.change[i] == pct.step) {
-            best->pct_priority = --pct.lowest;
+        if (pct.change[i] == pct.choice) {
+            best->drawn.pct_priority = --pct.lowest;
             best = pct_highest(enabled, count);
         }
-    pct.step++;
+    pct.choice++;
     return best;
 }
 const struct uns_strategy uns_strategy_pct = {"pct", pct_begin, pct_enter, pct_pick, no_did};
@@ -86,9 +90,9 @@ static struct uns_thread *pos_pick(struct uns_thread **enabled, uint32_t count,
     (void)current;
     struct uns_thread *best = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        if (!enabled[i]->pos_priority)
-            enabled[i]->pos_priority = uns_random(&uns_gate.random) | 1;
-        if (!best || enabled[i]->pos_priority > best->pos_priority)
+        if (!enabled[i]->drawn.pos_priority)
+            enabled[i]->drawn.pos_priority = uns_random(&uns_gate.random) | 1;
+        if (!best || enabled[i]->drawn.pos_priority > best->drawn.pos_priority)
             best = enabled[i];
     }
     return best;
@@ -98,7 +102,7 @@ static void pos_did(struct uns_thread *t) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         struct uns_thread *other = uns_gate.live[i];
         if (other != t && other->state == UNS_READY && conflicts(&other->pending, &t->pending))
-            other->pos_priority = 0;
+            other->drawn.pos_priority = 0;
     }
 }
 const struct uns_strategy uns_strategy_pos = {"pos", no_begin, no_enter, pos_pick, pos_did};
@@ -123,7 +127,7 @@ static void surw_begin(const struct uns_plan *plan) {
 static void surw_enter(struct uns_thread *t) {
     for (uint32_t i = 0; i < surw.counts_length; i++)
         if (!strcmp(surw.counts[i].path, t->path))
-            t->surw_left = surw.counts[i].count;
+            t->drawn.surw_left = surw.counts[i].count;
 }
 
 static int interesting(const struct uns_thread *t) {
@@ -132,7 +136,7 @@ static int interesting(const struct uns_thread *t) {
 }
 
 static uint64_t surw_weight(const struct uns_thread *t) {
-    return t->surw_left * 1024 + 1; /* one that has none left is hardly ever meant */
+    return t->drawn.surw_left * 1024 + 1; /* one that has none left is hardly ever meant */
 }
 
 static void surw_intend(void) {
@@ -177,11 +181,26 @@ static struct uns_thread *surw_pick(struct uns_thread **enabled, uint32_t count,
 static void surw_did(struct uns_thread *t) {
     if (!interesting(t))
         return;
-    if (t->surw_left)
-        t->surw_left--;
+    if (t->drawn.surw_left)
+        t->drawn.surw_left--;
     surw_intend();
 }
 const struct uns_strategy uns_strategy_surw = {"surw", surw_begin, surw_enter, surw_pick, surw_did};
+
+/* RFF (Wolff et al., ASPLOS 2024): rules of the plan lead certain reads to certain writes. Among
+ * those whom they do not hold SURW chooses, or POS where the plan names no sites of interest. */
+static struct uns_thread *rff_pick(struct uns_thread **enabled, uint32_t count,
+                                   struct uns_thread *current) {
+    return surw.interest ? surw_pick(enabled, count, current) : pos_pick(enabled, count, current);
+}
+
+static void rff_did(struct uns_thread *t) {
+    if (surw.interest)
+        surw_did(t);
+    else
+        pos_did(t);
+}
+const struct uns_strategy uns_strategy_rff = {"rff", surw_begin, surw_enter, rff_pick, rff_did};
 
 /* The thread whose next event was the earliest when the run was recorded. */
 const struct uns_strategy uns_strategy_sketch = {"sketch", no_begin, no_enter, uns_sketch_pick,
@@ -189,8 +208,8 @@ const struct uns_strategy uns_strategy_sketch = {"sketch", no_begin, no_enter, u
 
 const struct uns_strategy *uns_strategy_named(const char *name) {
     static const struct uns_strategy *const all[] = {&uns_strategy_walk, &uns_strategy_pct,
-                                                     &uns_strategy_pos, &uns_strategy_surw,
-                                                     &uns_strategy_sketch};
+                                                     &uns_strategy_pos,  &uns_strategy_rff,
+                                                     &uns_strategy_surw, &uns_strategy_sketch};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i]->name, name))
             return all[i];

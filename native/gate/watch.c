@@ -5,7 +5,7 @@
  * exceeds its time limit with its run file written.
  */
 #define _GNU_SOURCE
-#include "gate/gate.h"
+#include "gate/polling.h"
 #include "runtime/futex.h"
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 static int64_t run_deadline;
 
 /* 'R' running, 'S' and 'D' blocked: the third field of the thread's stat line. 'X': there is no
- * such thread; '?': it cannot be told. */
+ * such thread; '?': nobody can say. */
 static char thread_state(int32_t os_id) {
     char path[64], line[256];
     snprintf(path, sizeof path, "/proc/self/task/%d/stat", os_id);
@@ -39,10 +39,14 @@ static char thread_state(int32_t os_id) {
     return end && end[1] ? end[2] : '?';
 }
 
+static int is_granted(const struct uns_thread *t) {
+    return __atomic_load_n(&t->granted, __ATOMIC_RELAXED) != 0;
+}
+
 static void pass_on(struct uns_thread *stalled, enum uns_state state) {
     struct uns_thread *sleeper = NULL;
     uns_gate_lock();
-    if (uns_gate.holder == stalled && stalled->state == UNS_RUNNING && !stalled->granted) {
+    if (uns_gate.holder == stalled && stalled->state == UNS_RUNNING && !is_granted(stalled)) {
         uns_rt.counters[UNS_COUNT_STALLS] += state == UNS_OUTSIDE;
         stalled->state = state;
         sleeper = uns_gate_hand_over(stalled, uns_gate_choose(NULL));
@@ -60,36 +64,38 @@ static void wake_late(void) {
     uns_gate_wake(sleeper);
 }
 
-/* Whoever waits while a signal's handler waits for it comes back for that. An access waits for
- * nothing but its turn. */
+/* Whoever waits while a signal's handler waits for it comes back for that. */
 static void call_signalled(void) {
-    for (struct uns_thread *t = uns_rt.threads; t; t = t->next) {
-        const struct uns_pending *p = &t->pending;
-        if (t->signalled && t->state == UNS_READY &&
-            (p->lock || p->ready || p->deadline != UNS_FOREVER))
-            uns_gate_call(t);
-    }
+    for (struct uns_thread *t = uns_threads(); t; t = t->next)
+        if (__atomic_load_n(&t->signalled, __ATOMIC_RELAXED))
+            uns_gate_call_waiting(t);
 }
 
-/* Blocked on some looks in a row without a step between: stalled. Who waits for the interpreter's
+/* Blocked on some looks in a row without an event between: stalled. Who waits for the interpreter's
  * own lock is blocked too, for as long as a busy machine keeps its owner from running: a replay
- * that took that for a stall would leave its track, so it looks longer. */
-#define LOOKS           2
-#define LOOKS_REPLAYING 25
+ * that took that for a stall would leave its track, so it looks longer. So it does where a thread
+ * waits for a disk ('D'), to load a page of its code for example: no other thread can end that. */
+#define LOOKS         2
+#define LOOKS_PATIENT 25
+
+static uint32_t looks_to_stall(char state) {
+    return uns_gate.replaying || state == 'D' ? LOOKS_PATIENT : LOOKS;
+}
 
 static void look(void) {
     static struct uns_thread *suspect;
-    static uint64_t suspect_steps;
+    static uint64_t suspect_done;
     static uint32_t looks;
-    struct uns_thread *holder = uns_gate.holder;
+    struct uns_thread *holder = __atomic_load_n(&uns_gate.holder, __ATOMIC_ACQUIRE);
     call_signalled();
     if (!holder)
         wake_late();
-    if (!holder || holder->granted || !holder->os_id || uns_rt.paused) {
+    int32_t os_id = holder ? __atomic_load_n(&holder->os_id, __ATOMIC_RELAXED) : 0;
+    if (!os_id || is_granted(holder) || __atomic_load_n(&uns_rt.paused, __ATOMIC_RELAXED)) {
         suspect = NULL;
         return;
     }
-    char state = thread_state(holder->os_id);
+    char state = thread_state(os_id);
     if (state == 'X' || state == 'Z') { /* one that no probe saw start, nor end */
         pass_on(holder, UNS_ENDED);
         uns_gate_forget(holder);
@@ -99,20 +105,21 @@ static void look(void) {
         suspect = NULL;
         return;
     }
-    if (suspect != holder || suspect_steps != uns_gate.steps + holder->events) {
+    uint64_t done = uns_gate_arrivals() + uns_events_of(holder);
+    if (suspect != holder || suspect_done != done) {
         suspect = holder;
-        suspect_steps = uns_gate.steps + holder->events;
+        suspect_done = done;
         looks = 0;
     }
-    if (++looks >= (uns_gate.replaying ? LOOKS_REPLAYING : LOOKS)) {
+    if (++looks >= looks_to_stall(state)) {
         pass_on(holder, UNS_OUTSIDE);
         suspect = NULL;
     }
 }
 
 /* How many threads the process has, ours included. */
-static int tasks(void) {
-    int count = 0;
+static uint32_t tasks(void) {
+    uint32_t count = 0;
     DIR *folder = opendir("/proc/self/task");
     for (const struct dirent *one; folder && (one = readdir(folder));)
         count += one->d_name[0] != '.';
@@ -126,16 +133,18 @@ static int tasks(void) {
 #define LOOKS_ALL_WAIT 50
 static void look_for_deadlock(void) {
     static int all_wait;
-    all_wait = uns_rt.hooks.verdict && uns_all_wait() ? all_wait + 1 : 0;
+    all_wait = uns_rt.hooks.deadlock && uns_all_wait() ? all_wait + 1 : 0;
     if (all_wait >= LOOKS_ALL_WAIT && tasks() == uns_all_wait() + 1)
-        uns_rt.hooks.verdict();
+        uns_rt.hooks.deadlock();
 }
 
 static void time_is_up(double limit) {
-    char note[128];
+    char note[512], polling[256];
+    uns_polling_name(polling, sizeof polling);
     int n = snprintf(
         note, sizeof note,
-        "{\"failure\": {\"kind\": \"hang\", \"message\": \"still running after %g s\"}}", limit);
+        "{\"failure\": {\"kind\": \"hang\", \"message\": \"still running after %g s%s%s\"}}", limit,
+        polling[0] ? "; polling: " : "", polling);
     uns_note(note, (uint32_t)n);
     uns_gate_deadlock_edges();
     uns_run_finish();
@@ -147,13 +156,13 @@ static void *watch(void *argument) {
     memcpy(&limit, argument, sizeof limit);
     prctl(PR_SET_NAME, "unsnarl"); /* for who looks at the threads with a debugger */
     struct timespec period = uns_span(PERIOD_NS);
-    while (uns_rt.active) {
+    while (uns_run_is_active()) {
         nanosleep(&period, NULL);
-        if (uns_rt.active && uns_real_ns() > run_deadline)
+        if (uns_run_is_active() && uns_real_ns() > run_deadline)
             time_is_up(limit);
-        if (uns_rt.active && uns_rt.gated)
+        if (uns_run_is_active() && uns_rt.gated)
             look();
-        if (uns_rt.active && uns_rt.recording)
+        if (uns_run_is_active() && uns_rt.recording)
             look_for_deadlock();
     }
     return NULL;
@@ -167,7 +176,7 @@ int uns_watch_begin(double time_limit) {
     sigfillset(&all);
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
-    /* The verdict of a recorded run is told by the watch: in Python, with Python's means. */
+    /* The watch reports the deadlock of a recorded run: in Python, by Python code. */
     pthread_attr_setstacksize(&attributes, uns_rt.recording ? 1u << 20 : 1u << 16);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_sigmask(SIG_SETMASK, &all, &old);

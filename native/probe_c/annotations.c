@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What programs may tell a race detector by hand. The gate knows their locks, and a graph of
+ * What programs may report to a race detector by hand. The gate knows their locks, and a graph of
  * communication has no races to keep quiet about: nothing is done here, but they must link.
  */
-#include "probe.h"
+#include "probe_c/probe.h"
 
 /* Arguments are left where they are. */
 #define NOTHING(name)                                                                              \
     void name(void);                                                                               \
-    UNS_C_STANDS_IN void name(void) {}
+    UNS_C_INTERCEPTOR void name(void) {}
 #define NONE(name)                                                                                 \
     void *name(void);                                                                              \
-    UNS_C_STANDS_IN void *name(void) {                                                             \
+    UNS_C_INTERCEPTOR void *name(void) {                                                           \
         return NULL;                                                                               \
     }
 NOTHING(AnnotateBenignRace)

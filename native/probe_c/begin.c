@@ -3,7 +3,7 @@
  * A run begins before the program's constructors and ends when its process does.
  */
 #define _GNU_SOURCE
-#include "probe.h"
+#include "probe_c/probe.h"
 #include "runtime/plan_file.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define PLAN "UNSNARL_PLAN="
-/* In a free run, so many writes that tell nobody anything may have one time: reading the clock
+/* In a free run, so many writes that are news to nobody may have one time: reading the clock
  * costs as much as all else on the slow path. */
 #define STALE 16u
 

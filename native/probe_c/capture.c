@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The values of a few accesses, taken while a known run is replayed. The probe stands before its
+ * The values of a few accesses, taken while a recorded run is replayed. The probe stands before its
  * access, so a written value is taken at the next event of any thread: until then the writer has
  * the gate's token. What an address is called is for the parent to say
  * (src/unsnarl/probes/native/):
  *
- *   {"captured": [[event, point, thread, address, place, locks, calls, value], ...]}
- *   locks: [[address, number of the acquisition, place], ...]; calls: code offsets
- *   place: see names.c
+ *   {"captured": [[event, point, thread, address, location, locks, calls, value], ...]}
+ *   locks: [[address, number of the acquisition, location], ...]; calls: code offsets
+ *   location: see names.c
  */
 #define _GNU_SOURCE
-#include "probe.h"
+#include "probe_c/probe.h"
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -57,7 +57,7 @@ static void say_locks(void) {
         uns_c_say(&note, "%s[%llu, %llu, ", i ? ", " : "",
                   (unsigned long long)(uintptr_t)held[i].address,
                   (unsigned long long)held[i].section);
-        uns_c_say_place(&note, (uintptr_t)held[i].address);
+        uns_c_say_location(&note, (uintptr_t)held[i].address);
         uns_c_say(&note, "]");
     }
     uns_c_say(&note, "], ");
@@ -76,7 +76,7 @@ static void capture(struct uns_thread *t, uint32_t point, const struct uns_c_sta
     uns_c_say(&note, "%s[%llu, %u, \"%s\", %llu, ", noted++ ? ", " : "{\"captured\": [",
               (unsigned long long)t->events - 1, point, t->path,
               (unsigned long long)(uintptr_t)touching);
-    uns_c_say_place(&note, (uintptr_t)touching);
+    uns_c_say_location(&note, (uintptr_t)touching);
     say_locks();
     say_calls(stack);
     if (UNS_POINT_OP(point) == UNS_WRITE)
@@ -99,7 +99,7 @@ static int enter_note(void) {
     return !__atomic_test_and_set(&busy, __ATOMIC_ACQUIRE);
 }
 
-/* The token may be with another thread for a moment (a stall): who comes second is not told of. */
+/* The token may be with another thread for a short time (a stall): who comes second is left out. */
 static void about(struct uns_thread *t, uint32_t point) {
     if (plan->debugged)
         uns_c_stop_if_there(t, point);

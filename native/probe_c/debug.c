@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A debugger at one moment of a replayed run: it has a breakpoint on uns_c_stop_here. The thread
+ * A debugger at one point of a replayed run: it has a breakpoint on uns_c_stop_here. The thread
  * that comes there has the gate's token, so all others stay where they are.
  */
 #define _GNU_SOURCE
-#include "probe.h"
+#include "probe_c/probe.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +17,14 @@ __attribute__((noinline)) void uns_c_stop_here(void) {
 
 void uns_c_stop(uint32_t site) {
     uns_c_stop_at = uns_c_address(site);
-    uns_rt.paused = 1;
+    __atomic_store_n(&uns_rt.paused, 1, __ATOMIC_RELAXED);
     uns_c_stop_here();
-    uns_rt.paused = 0;
+    __atomic_store_n(&uns_rt.paused, 0, __ATOMIC_RELAXED);
 }
 
 static int is_at(const struct uns_match *stop, uint32_t point) {
     for (uint32_t i = 0; i < stop->length; i++)
-        if (uns_placed(stop->points[i]) == uns_placed(point))
+        if (uns_first_point(stop->points[i]) == uns_first_point(point))
             return 1;
     return 0;
 }

@@ -5,12 +5,12 @@
  * any other.
  *
  * A loop goes back where a block follows, in one and the same call of a function, that is not
- * behind the block before: every way round has such a place, whatever the compiler made of it, and
+ * behind the block before: every way round has such a block, whatever the compiler made of it, and
  * has only one if blocks are as in the source (what --loops is for). Which call of a function a
- * block is of is told by the stack pointer: what lies below it is over, also if nobody said so
+ * block is of shows in the stack pointer: what lies below it is over, also if nobody said so
  * (longjmp, exceptions).
  */
-#include "probe.h"
+#include "probe_c/probe.h"
 
 #define ENTRY __attribute__((aligned(64)))
 #if defined(__clang__)
@@ -74,7 +74,7 @@ static int goes_back(struct uns_thread *t, uintptr_t low, const void *block) {
     return back;
 }
 
-static inline void tell(enum uns_op op, const void *pc) {
+static inline void report(enum uns_op op, const void *pc) {
     uint32_t site = uns_c_site(pc);
     if (!site)
         return;
@@ -84,26 +84,27 @@ static inline void tell(enum uns_op op, const void *pc) {
 }
 
 static inline int wants(uint32_t kinds) {
-    return UNS_UNLIKELY(uns_rt.tells & kinds) && uns_c_on();
+    return UNS_UNLIKELY(uns_rt.reports & kinds) && uns_c_on();
 }
 
 ENTRY void __tsan_func_entry(void *caller) {
     (void)caller;
-    if (!wants(UNS_TELLS_FUNCTIONS | UNS_TELLS_LOOPS))
+    if (!wants(UNS_REPORTS_FUNCTIONS | UNS_REPORTS_LOOPS))
         return;
-    if (UNS_UNLIKELY(uns_rt.tells & UNS_TELLS_LOOPS))
+    if (UNS_UNLIKELY(uns_rt.reports & UNS_REPORTS_LOOPS))
         enter(uns_current(), CALLERS_STACK);
-    if (UNS_LIKELY(uns_rt.tells & UNS_TELLS_FUNCTIONS))
-        tell(UNS_ENTER, UNS_C_HERE);
+    if (UNS_LIKELY(uns_rt.reports & UNS_REPORTS_FUNCTIONS))
+        report(UNS_ENTER, UNS_C_HERE);
 }
 ENTRY void __tsan_func_exit(void) {
-    if (wants(UNS_TELLS_FUNCTIONS))
-        tell(UNS_EXIT, UNS_C_HERE);
+    if (wants(UNS_REPORTS_FUNCTIONS))
+        report(UNS_EXIT, UNS_C_HERE);
 }
-/* A program may have its own: it is told of its blocks, and we are not. */
-ENTRY UNS_C_STANDS_IN void __sanitizer_cov_trace_pc(void) {
-    if (!wants(UNS_TELLS_BLOCKS | UNS_TELLS_LOOPS))
+/* A program may have its own: then that hears of its blocks, and we do not. */
+ENTRY UNS_C_INTERCEPTOR void __sanitizer_cov_trace_pc(void) {
+    if (!wants(UNS_REPORTS_BLOCKS | UNS_REPORTS_LOOPS))
         return;
-    if ((uns_rt.tells & UNS_TELLS_BLOCKS) || goes_back(uns_current(), CALLERS_STACK, UNS_C_HERE))
-        tell(UNS_BLOCK, UNS_C_HERE);
+    if ((uns_rt.reports & UNS_REPORTS_BLOCKS) ||
+        goes_back(uns_current(), CALLERS_STACK, UNS_C_HERE))
+        report(UNS_BLOCK, UNS_C_HERE);
 }

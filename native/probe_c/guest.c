@@ -4,7 +4,7 @@
  * process the binding does; in a program built with the wrapper, the program's own copy of the
  * probe, which the libraries' calls find first; elsewhere, nobody.
  */
-#include "probe.h"
+#include "probe_c/probe.h"
 
 static void begins(void) {
     uns_shadow_free(&uns_c_shadow);

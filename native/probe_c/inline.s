@@ -2,7 +2,7 @@
 #
 # The fast path of accesses.c without the call, for gcc on x86-64: the assembler reads this before
 # what the compiler has made, and takes `call` for the macro below. What the thread has seen goes on;
-# all else makes the call, from where the site is known. A call may change these registers anyway.
+# all else makes the call, from where the site can be seen. A call may change these registers anyway.
 #
 # `__tsan_view` is struct uns_view (tracker/shadow.h): words 0, mask 8, bit 16, exclusive 24.
 

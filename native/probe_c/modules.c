@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Sites in shared libraries. A library is looked for when its code first calls the probe, so it
- * makes no difference when it was loaded, and by whom; which one it is, is told by its build id.
+ * makes no difference when it was loaded, and by whom; its build id says which one it is.
  */
 #define _GNU_SOURCE
-#include "probe.h"
+#include "probe_c/probe.h"
 #include <elf.h>
 #include <link.h>
 #include <stdio.h>
@@ -105,9 +105,10 @@ uint32_t uns_c_site_elsewhere(const void *pc) {
         return 0;
     uint64_t site = ((uintptr_t)pc - found->base) / UNS_C_UNIT;
     uint32_t point = UNS_POINT(found->module->first + (uint32_t)site, 0);
-    /* What is of no interest has no place. */
-    return site < found->module->sites && UNS_POINT_SITE(uns_placed(point)) ? UNS_POINT_SITE(point)
-                                                                            : 0;
+    /* What is of no interest has no first site. */
+    return site < found->module->sites && UNS_POINT_SITE(uns_first_point(point))
+               ? UNS_POINT_SITE(point)
+               : 0;
 }
 
 uintptr_t uns_c_address_elsewhere(uint32_t site) {
@@ -142,7 +143,7 @@ void uns_c_missed(const void *pc) {
         found->asked = 1;
 }
 
-/* For the parent to tell; a name that JSON would have to quote is left out. */
+/* For the parent to report; a name that JSON would have to quote is left out. */
 void uns_c_note_unlisted(void) {
     char note[4096];
     for (uint32_t i = 0; i < used; i++) {

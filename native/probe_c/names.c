@@ -3,12 +3,12 @@
  * Which variables sites touch. Names are for the parent to find (src/unsnarl/probes/native/): here
  * is noted where a site has been last.
  *
- *   {"places": {"site": place, ...}}
- *   place: ["data", offset] | ["tls", offset] | null
+ *   {"places": {"site": location, ...}}
+ *   location: ["data", offset] | ["tls", offset] | null
  *        | ["stack", thread, code offset, offset from its CFA, from its SP]
  *        | ["heap", offset, size, site that asked, number of the block, calls that led there]
  */
-#include "probe.h"
+#include "probe_c/probe.h"
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -59,7 +59,7 @@ static void say_block(struct uns_array *note, const struct uns_c_block *block, u
     uns_c_say(note, "]]");
 }
 
-void uns_c_say_place(struct uns_array *note, uintptr_t address) {
+void uns_c_say_location(struct uns_array *note, uintptr_t address) {
     intptr_t local = (intptr_t)(address - (uintptr_t)__builtin_thread_pointer());
     uint32_t data = uns_c_offset((const void *)address);
     if (data) {
@@ -79,13 +79,13 @@ void uns_c_say_place(struct uns_array *note, uintptr_t address) {
         uns_c_say(note, "null");
 }
 
-void uns_c_note_places(void) {
+void uns_c_note_locations(void) {
     struct uns_array note = {0};
     for (uint32_t site = 0; touched && site < uns_rt.site_limit; site++) {
         if (!touched[site] || !(uns_rt.shared_sites[site] || touched[site] & IS_LOCK))
             continue;
         uns_c_say(&note, "%s\"%u\": ", note.used ? ", " : "{\"places\": {", site);
-        uns_c_say_place(&note, touched[site] & ~IS_LOCK);
+        uns_c_say_location(&note, touched[site] & ~IS_LOCK);
     }
     if (note.used && uns_array_append(&note, "}}", 2) == 0)
         uns_note(note.data, (uint32_t)note.used);

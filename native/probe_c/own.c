@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What the probe itself uses of the functions that it stands in for (own.h).
+ * What the probe itself uses of the functions that it intercepts (own.h).
  */
 #define _GNU_SOURCE
-#include "probe.h"
+#include "probe_c/probe.h"
 #include <signal.h>
 #include <stdarg.h>
 #include <unistd.h>

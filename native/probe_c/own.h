@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Put before every file of the probe's archive. Functions that the probe stands in for are called
+ * Put before every file of the probe's archive. Functions that the probe intercepts are called
  * by the probe itself, too, and by the compiler on its behalf (a struct is copied with memcpy):
  * those calls must not come back to it. The assembler gives them other names, defined in own.c.
  */

@@ -6,7 +6,9 @@
  */
 #ifndef UNSNARL_PROBE_C_H
 #define UNSNARL_PROBE_C_H
-#include "runtime/internal.h"
+#include "runtime/access.h"
+#include "runtime/array.h"
+#include "runtime/busy.h"
 #include "tracker/shadow.h"
 #include <pthread.h>
 
@@ -97,7 +99,7 @@ static inline uint32_t uns_c_caller(const void *pc) {
 #define UNS_C_CALLER() uns_c_caller(__builtin_return_address(0))
 
 /* A program may have a function of its own called `wait`: then that is the one. */
-#define UNS_C_STANDS_IN __attribute__((weak))
+#define UNS_C_INTERCEPTOR __attribute__((weak))
 
 /* The next definition of a function: libc's. */
 #define UNS_C_REAL(name)                                                                           \
@@ -174,8 +176,8 @@ void uns_c_give_back(void);
 
 /* Free runs: a lock operation that libc did. */
 void uns_c_sync(const void *address, uint32_t site, enum uns_op op);
-int uns_c_told(int outcome, const void *address, uint32_t site);
-/* ... that only recorded runs are told of. */
+int uns_c_after_lock(int outcome, const void *address, uint32_t site);
+/* ... that only recorded runs want. */
 static inline void uns_c_recorded(const void *object, const void *pc, enum uns_op op) {
     if (UNS_UNLIKELY(uns_rt.recording) && uns_c_on())
         uns_c_sync(object, uns_c_caller(pc), op);
@@ -183,14 +185,15 @@ static inline void uns_c_recorded(const void *object, const void *pc, enum uns_o
 
 /* Functions that take, or give, a `lock`: under the gate as given, else libc's. */
 #define UNS_C_LOCKS(name, gated, arguments, ...)                                                   \
-    UNS_C_STANDS_IN int name arguments {                                                           \
+    UNS_C_INTERCEPTOR int name arguments {                                                         \
         if (uns_c_gated())                                                                         \
             return gated;                                                                          \
         int outcome = UNS_C_REAL(name)(__VA_ARGS__);                                               \
-        return uns_c_on() ? uns_c_told(outcome, (const void *)lock, UNS_C_CALLER()) : outcome;     \
+        return uns_c_on() ? uns_c_after_lock(outcome, (const void *)lock, UNS_C_CALLER())          \
+                          : outcome;                                                               \
     }
 #define UNS_C_UNLOCKS(name, gated, arguments)                                                      \
-    UNS_C_STANDS_IN int name arguments {                                                           \
+    UNS_C_INTERCEPTOR int name arguments {                                                         \
         if (uns_c_gated())                                                                         \
             return gated;                                                                          \
         if (uns_c_on())                                                                            \
@@ -212,13 +215,21 @@ void uns_c_block_made(const void *start, uint64_t size, uint32_t site);
 void uns_c_block_freed(const void *start);
 struct uns_c_block uns_c_block_at(uintptr_t address);
 
+/* Blocks that were freed (freed.c). 1: it is not to be given back yet. */
+int uns_c_watch_freed(void *start, uint64_t size, uint32_t site);
+/* Does not return if the address is in such a block. */
+void uns_c_check_freed(const volatile void *address, uint32_t site, const char *type,
+                       const char *what);
+void uns_c_note_heap_error(const char *type, const char *what, uint32_t site, uint32_t made,
+                           uint32_t freed);
+
 /* What a site touched last, for its name (names.c). */
 void uns_c_remember(uint32_t site, const volatile void *address);
 void uns_c_remember_lock(uint32_t site, const void *address);
-void uns_c_note_places(void);
+void uns_c_note_locations(void);
 void uns_c_say(struct uns_array *note, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void uns_c_say_place(struct uns_array *note, uintptr_t address);
+void uns_c_say_location(struct uns_array *note, uintptr_t address);
 
 /* Where a thread is: its program counters, from the program's start (0: in a library), and stack
  * pointers, innermost first (stacks.c). */
@@ -269,7 +280,7 @@ static inline void uns_c_write(const volatile void *address, uint64_t size, cons
     if (UNS_UNLIKELY(!uns_sees_write((uintptr_t)address)))
         uns_c_slow_write(address, size, pc);
 }
-void uns_c_verdict(void) __attribute__((noreturn));
+void uns_c_report_deadlock(void) __attribute__((noreturn));
 void uns_c_watch_threads(void);
 void uns_c_watch_this_thread(void);
 void uns_c_watch_signals(void);

@@ -2,7 +2,7 @@
  *
  * Where threads are, as last seen: what lies on the stack of one may be used by another.
  */
-#include "probe.h"
+#include "probe_c/probe.h"
 #include <unwind.h>
 
 #define THREADS 4096u

@@ -9,7 +9,7 @@
 #else
 #define JUMP "b "
 #endif
-#define STANDIN(name)                                                                              \
+#define INTERCEPTOR(name)                                                                          \
     __asm__(".text\n"                                                                              \
             ".p2align 4\n"                                                                         \
             ".weak __wrap_" #name "\n"                                                             \
@@ -17,4 +17,4 @@
             "__wrap_" #name ":\n"                                                                  \
             "    " JUMP #name "\n"                                                                 \
             ".size __wrap_" #name ", . - __wrap_" #name "\n");
-#include "standins.inc"
+#include "probe_c/interceptors.inc"

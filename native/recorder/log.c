@@ -12,7 +12,9 @@
 #define _GNU_SOURCE
 #include "clock/clock.h"
 #include "runtime/futex.h"
-#include "runtime/internal.h"
+#include "gate/gate.h"
+#include "recorder/log.h"
+#include "runtime/busy.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +25,7 @@
 #define MOST_CHUNK      (4ull << 20)
 #define MOST_BYTES      (1ull << 30) /* of one thread */
 #define FULL            UINT64_MAX   /* size of a stream that takes no more */
-#define UNS_CLOCK_CORES 0xFFFFu      /* that a record can tell apart */
+#define UNS_CLOCK_CORES 0xFFFFu      /* that a record can distinguish */
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -114,7 +116,7 @@ uint32_t uns_log_position(const struct uns_thread *t) {
     return (uint32_t)t->logged;
 }
 
-/* A record that the process dies in the middle of is none: what tells that it is there comes last.
+/* A record that the process dies in the middle of is none: what marks it as there comes last.
  * Of a thread that is killed all instructions up to some one are done, so the compiler's order is
  * enough. */
 #define LAST() __atomic_signal_fence(__ATOMIC_SEQ_CST)
@@ -131,9 +133,9 @@ static inline uint64_t read_settled(uint32_t *core) {
 #endif
 }
 
-/* Taking a lock has emptied the write buffer; where threads begin and end it is told to. All other
- * stamps have no fence: they may be early, and the reader allows for it (`slack`). Of a lock's
- * sections the acquires tell the order, so giving it back needs none (30 ns each). */
+/* Taking a lock has emptied the write buffer; where threads begin and end a fence does. All other
+ * stamps have no fence: they may be early, and the reader allows for it (`slack`). The
+ * acquires of a lock order its sections, so giving it back needs none (30 ns each). */
 static inline uint64_t stamp_of(uint32_t point, uint32_t *core) {
     switch (UNS_POINT_OP(point)) {
     case UNS_ACQUIRE:

@@ -4,62 +4,61 @@
  * and in the watch thread of a process that is beyond help. A kill in the middle leaves the
  * temporary name behind, never a half file under the final one.
  */
-#include "gate/rules.h"
+#include "gate/gate.h"
+#include "recorder/log.h"
+#include "recorder/recorder.h"
+#include "runtime/array.h"
+#include "runtime/busy.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-struct uns_array uns_notes, uns_schedule, uns_trace;
-static struct uns_array orders;
+static struct uns_array notes, orders; /* added to by any thread, under the lock */
 static uint32_t array_lock;
+static struct uns_array schedule, trace;
 
 static char final_name[4096], temporary_name[4104];
 
 #define TRACE_MOST (64u << 20)
 
-void uns_recorder_reset(const char *file) {
-    uns_array_free(&uns_schedule);
-    uns_array_free(&uns_trace);
+void uns_recorder_begin(const char *file) {
+    uns_array_free(&schedule);
+    uns_array_free(&trace);
     uns_array_free(&orders);
     snprintf(final_name, sizeof final_name, "%s", file ? file : "");
     snprintf(temporary_name, sizeof temporary_name, "%s.tmp", final_name);
-}
-
-static void lock_arrays(void) {
-    uns_busy();
-    while (__atomic_exchange_n(&array_lock, 1, __ATOMIC_ACQUIRE))
-        ;
-}
-
-static void unlock_arrays(void) {
-    __atomic_store_n(&array_lock, 0, __ATOMIC_RELEASE);
-    uns_idle();
+    uns_logs_begin(file);
 }
 
 void uns_note(const char *text, uint32_t bytes) {
-    lock_arrays();
-    if (uns_array_append(&uns_notes, text, bytes) == 0)
-        uns_array_append(&uns_notes, "\n", 1);
-    unlock_arrays();
+    uns_spin_lock(&array_lock);
+    if (uns_array_append(&notes, text, bytes) == 0)
+        uns_array_append(&notes, "\n", 1);
+    uns_spin_unlock(&array_lock);
 }
 
 void uns_order(uint32_t thread, uint32_t other) {
     uint64_t now = uns_rt.tracker.now();
     struct uns_order_record record = {thread, other, now, now};
-    lock_arrays();
+    uns_spin_lock(&array_lock);
     uns_array_append(&orders, &record, sizeof record);
-    unlock_arrays();
+    uns_spin_unlock(&array_lock);
 }
 
-void uns_trace_event(const struct uns_thread *t, uint32_t point, uint64_t cell) {
+void uns_record_event(const struct uns_thread *t, uint32_t point, uint64_t cell) {
     struct uns_trace_record event = {.time = uns_rt.tracker.now(),
                                      .cell = cell,
                                      .point = point,
                                      .thread = (uint16_t)t->index,
                                      .context = (uint16_t)t->tracked.context};
-    if (uns_trace.used >= TRACE_MOST || uns_array_append(&uns_trace, &event, sizeof event) < 0)
+    if (trace.used >= TRACE_MOST || uns_array_append(&trace, &event, sizeof event) < 0)
         uns_rt.counters[UNS_COUNT_TRACE_DROPPED]++;
+}
+
+void uns_record_segment(const struct uns_segment_record *segment) {
+    if (uns_array_append(&schedule, segment, sizeof *segment) < 0)
+        uns_rt.counters[UNS_COUNT_SCHEDULE_DROPPED]++;
 }
 
 static void add_section(struct uns_array *out, uint32_t kind, uint32_t record_size,
@@ -86,7 +85,8 @@ static void add_threads(struct uns_array *out) {
         if (t) {
             record.parent = t->parent;
             record.flags = t->flags;
-            record.events = t->events;
+            record.kind = t->kind;
+            record.events = uns_events_of(t);
             memcpy(record.path, t->path, sizeof record.path);
             memcpy(record.name, t->name, sizeof record.name);
         }
@@ -156,11 +156,40 @@ static void add_waits(struct uns_array *out) {
     add_section(out, UNS_SECTION_WAITS, sizeof *waits, waits, count * sizeof *waits);
 }
 
+static void add_standstills(struct uns_array *out) {
+    uint32_t count;
+    const struct uns_standstill_record *rows = uns_gate_standstills(&count);
+    if (count)
+        add_section(out, UNS_SECTION_STANDSTILLS, sizeof *rows, rows, count * sizeof *rows);
+}
+
+#define LATEST_MOST (1u << 14)
+
+/* What came too late to happen is evidence too (docs/adr/0029): what threads were about to do, and
+ * whose accesses it would have followed. */
+static void add_pending(struct uns_array *out) {
+    static struct uns_pending_record pending[UNS_GATE_THREADS];
+    static struct uns_trace_record latest[LATEST_MOST];
+    uint32_t count = uns_rt.gated ? uns_gate_pending(pending, UNS_GATE_THREADS) : 0;
+    if (!count)
+        return;
+    add_section(out, UNS_SECTION_PENDING, sizeof *pending, pending, count * sizeof *pending);
+    count = uns_windows_latest(&uns_rt.tracker, latest, LATEST_MOST);
+    add_section(out, UNS_SECTION_LATEST, sizeof *latest, latest, count * sizeof *latest);
+}
+
+static void add_rules(struct uns_array *out) {
+    uint32_t count;
+    const struct uns_rule_record *results = uns_gate_rule_results(&count);
+    if (count)
+        add_section(out, UNS_SECTION_RULES, sizeof *results, results, count * sizeof *results);
+}
+
 static void add_counters(struct uns_array *out) {
-    uns_rt.counters[UNS_COUNT_STEPS] = uns_gate.steps;
+    uns_rt.counters[UNS_COUNT_STEPS] = uns_gate_arrivals();
     uns_rt.counters[UNS_COUNT_CELLS_EVICTED] = uns_rt.tracker.evicted;
     for (const struct uns_thread *t = uns_rt.threads; t; t = t->next) {
-        uns_rt.counters[UNS_COUNT_EVENTS] += t->events;
+        uns_rt.counters[UNS_COUNT_EVENTS] += uns_events_of(t);
         uns_rt.counters[UNS_COUNT_LOG_DROPPED] +=
             t->log.dropped + t->values.dropped + t->branches.dropped;
     }
@@ -196,23 +225,23 @@ int uns_write_run_file(void) {
         return -1;
     if (uns_rt.gated)
         uns_gate_close_schedule();
-    add_section(&out, UNS_SECTION_NOTES, 1, uns_notes.data, uns_notes.used);
+    add_section(&out, UNS_SECTION_NOTES, 1, notes.data, notes.used);
     add_threads(&out);
     add_edges(&out);
+    add_pending(&out); /* before windows end */
     add_patterns(&out);
     add_section(&out, UNS_SECTION_ORDERS, sizeof(struct uns_order_record), orders.data,
                 orders.used);
-    add_section(&out, UNS_SECTION_SCHEDULE, sizeof(struct uns_segment_record), uns_schedule.data,
-                uns_schedule.used);
+    add_section(&out, UNS_SECTION_SCHEDULE, sizeof(struct uns_segment_record), schedule.data,
+                schedule.used);
     add_counts(&out);
     add_shared(&out);
     add_waits(&out);
-    if (uns_trace.used)
-        add_section(&out, UNS_SECTION_TRACE, sizeof(struct uns_trace_record), uns_trace.data,
-                    uns_trace.used);
-    if (uns_rt.gated && uns_gate.rules)
-        add_section(&out, UNS_SECTION_RULES, sizeof(struct uns_rule_record), uns_rules_results(),
-                    uns_gate.rules * sizeof(struct uns_rule_record));
+    add_standstills(&out);
+    if (trace.used)
+        add_section(&out, UNS_SECTION_TRACE, sizeof(struct uns_trace_record), trace.data,
+                    trace.used);
+    add_rules(&out);
     add_counters(&out);
     ((struct uns_file_header *)out.data)->size = out.used;
     int outcome = store(&out);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/internal.h"
+#include "runtime/array.h"
+#include "tracker/tracker.h"
 #include <string.h>
 #include <sys/mman.h>
 
@@ -21,7 +22,8 @@ int uns_array_append(struct uns_array *array, const void *bytes, uint64_t length
         array->data = bigger;
         array->capacity = capacity;
     }
-    memcpy((char *)array->data + array->used, bytes, length);
+    if (length) /* of nothing, `bytes` may be NULL, which memcpy must not get */
+        memcpy((char *)array->data + array->used, bytes, length);
     array->used += length;
     return 0;
 }

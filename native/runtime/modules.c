@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Instrumented libraries: which ones a campaign knows, and the probe that they bring along into a
- * process whose runs another probe begins.
+ * Instrumented libraries: which ones a campaign has listed, and the probe that they bring along
+ * into a process whose runs another probe begins.
  */
-#include "runtime/internal.h"
+#include "runtime/runtime.h"
 
-static const struct uns_module *known;
-static uint32_t known_length;
+static const struct uns_module *listed;
+static uint32_t listed_length;
 static const struct uns_guest *guest;
 
 void uns_use_modules(const struct uns_module *modules, uint32_t length) {
-    known = modules;
-    known_length = length;
+    listed = modules;
+    listed_length = length;
 }
 
 const struct uns_module *uns_modules(uint32_t *length) {
-    *length = known_length;
-    return known;
+    *length = listed_length;
+    return listed;
 }
 
 /* A library may come when the run is under way. */

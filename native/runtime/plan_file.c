@@ -3,12 +3,14 @@
  * A plan for a process that has no Python in it: written by the fork server, read by probe_c before
  * the program's first instruction. Little-endian, a header, then lists, each padded to 8 bytes:
  *
- *   magic | version | size of struct uns_plan | the struct, its pointers void
+ *   magic | version | size of struct uns_plan | the struct, its pointers NULL
  *   strategy | file | followed sketch | switch sites | interest sites | counts | segments, each
  * followed by its points | rules, each followed by the points of when, hold, until, and its guards
- * | capture | the points to stop at | places | modules
+ * | capture | the points to stop at | first sites | modules
  */
 #include "runtime/plan_file.h"
+#include "gate/gate.h"
+#include "runtime/array.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +19,7 @@
 #include <unistd.h>
 
 #define PLAN_MAGIC   0x4e4c50534e55ull /* "UNSPLN" */
-#define PLAN_VERSION 4u
+#define PLAN_VERSION 6u
 
 struct header {
     uint64_t magic;
@@ -45,6 +47,18 @@ static void put_rule(struct uns_array *out, const struct uns_rule *rule) {
     put(out, rule->guards, rule->guards_length, sizeof(uint32_t));
 }
 
+/* The same plan is the same file: addresses of this process are left out. */
+static void put_plan(struct uns_array *out, const struct uns_plan *plan) {
+    struct uns_plan copy = *plan;
+    copy.strategy = copy.file = copy.follows = NULL;
+    copy.switch_sites = copy.interest_sites = NULL;
+    copy.counts = NULL;
+    copy.segments = NULL;
+    copy.rules = NULL;
+    copy.capture = copy.stop.points = NULL;
+    put(out, &copy, 1, sizeof copy);
+}
+
 static int store(const struct uns_array *out, const char *path) {
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0)
@@ -57,7 +71,7 @@ int uns_plan_store(const struct uns_plan *plan, const char *path) {
     struct uns_array out = {0};
     const struct header header = {PLAN_MAGIC, PLAN_VERSION, sizeof *plan};
     uns_array_append(&out, &header, sizeof header);
-    put(&out, plan, 1, sizeof *plan);
+    put_plan(&out, plan);
     put_text(&out, plan->strategy);
     put_text(&out, plan->file);
     put_text(&out, plan->follows);
@@ -73,8 +87,8 @@ int uns_plan_store(const struct uns_plan *plan, const char *path) {
     put(&out, plan->capture, plan->capture_length, sizeof(uint32_t));
     put(&out, plan->stop.points, plan->stop.length, sizeof(uint32_t));
     uint32_t length;
-    const uint32_t *places = uns_places(&length);
-    put(&out, places, length, sizeof *places);
+    const uint32_t *first_sites = uns_first_sites(&length);
+    put(&out, first_sites, length, sizeof *first_sites);
     const struct uns_module *modules = uns_modules(&length);
     put(&out, modules, length, sizeof *modules);
     int outcome = store(&out, path);
@@ -85,61 +99,87 @@ int uns_plan_store(const struct uns_plan *plan, const char *path) {
 /* The lists stay where they are read: the mapping lives as long as the process. */
 struct cursor {
     char *at, *end;
+    int damaged; /* a list has another length than the plan says, or leads past the end */
 };
 
-static void *take_list(struct cursor *from, uint32_t size, uint32_t *count) {
-    uint64_t length;
+/* A list of any length; NULL: there is none. */
+static void *take_any(struct cursor *from, uint32_t size, uint32_t *count) {
+    uint64_t length = UINT32_MAX, room = (uint64_t)(from->end - from->at);
     *count = 0;
-    if (from->end - from->at < (ptrdiff_t)sizeof length)
-        return from->at = from->end, NULL;
+    if (from->damaged || room < sizeof length) {
+        from->damaged = 1;
+        return NULL;
+    }
     memcpy(&length, from->at, sizeof length);
     from->at += sizeof length;
+    room -= sizeof length;
     if (length == UINT32_MAX)
         return NULL;
-    uint64_t bytes = (length * size + 7) & ~7ull;
+    if (length > room / size || ((length * size + 7) & ~7ull) > room) {
+        from->damaged = 1;
+        return NULL;
+    }
     void *data = from->at;
-    from->at = bytes <= (uint64_t)(from->end - from->at) ? from->at + bytes : from->end;
+    from->at += (length * size + 7) & ~7ull;
     *count = (uint32_t)length;
     return data;
 }
 
-static void *take(struct cursor *from, uint32_t size) {
+/* A list of so many, or none. */
+static void *take(struct cursor *from, uint32_t expected, uint32_t size) {
     uint32_t count;
-    return take_list(from, size, &count);
+    void *data = take_any(from, size, &count);
+    from->damaged |= data && count != expected;
+    return from->damaged ? NULL : data;
+}
+
+static const uint32_t *take_points(struct cursor *from, uint32_t length) {
+    const uint32_t *points = take(from, length, sizeof *points);
+    from->damaged |= length && !points;
+    return points;
+}
+
+static const char *take_text(struct cursor *from) {
+    uint32_t length;
+    const char *text = take_any(from, 1, &length);
+    from->damaged |= text && (!length || text[length - 1]);
+    return text;
 }
 
 static void take_rule(struct cursor *from, struct uns_rule *rule) {
-    rule->when.points = take(from, sizeof(uint32_t));
-    rule->hold.points = take(from, sizeof(uint32_t));
-    rule->until.points = take(from, sizeof(uint32_t));
-    rule->guards = take(from, sizeof(uint32_t));
+    rule->when.points = take_points(from, rule->when.length);
+    rule->hold.points = take_points(from, rule->hold.length);
+    rule->until.points = take_points(from, rule->until.length);
+    rule->guards = take_points(from, rule->guards_length);
 }
 
 static int take_plan(struct cursor *from, struct uns_plan *plan) {
-    struct uns_plan *stored = take(from, sizeof *plan);
+    struct uns_plan *stored = take(from, 1, sizeof *plan);
     if (!stored)
         return -1;
     *plan = *stored;
-    plan->strategy = take(from, 1);
-    plan->file = take(from, 1);
-    plan->follows = take(from, 1);
-    plan->switch_sites = take(from, 1);
-    plan->interest_sites = take(from, 1);
-    plan->counts = take(from, sizeof *plan->counts);
-    struct uns_path_segment *segments = take(from, sizeof *segments);
+    plan->strategy = take_text(from);
+    plan->file = take_text(from);
+    plan->follows = take_text(from);
+    plan->switch_sites = take(from, plan->site_limit, 1);
+    plan->interest_sites = take(from, plan->site_limit, 1);
+    plan->counts = take(from, plan->counts_length, sizeof *plan->counts);
+    struct uns_path_segment *segments = take(from, plan->segments_length, sizeof *segments);
     for (uint32_t i = 0; segments && i < plan->segments_length; i++)
-        segments[i].points = take(from, sizeof(uint32_t));
+        segments[i].points = take_points(from, segments[i].length);
     plan->segments = segments;
-    struct uns_rule *rules = take(from, sizeof *rules);
+    struct uns_rule *rules = take(from, plan->rules_length, sizeof *rules);
     for (uint32_t i = 0; rules && i < plan->rules_length; i++)
         take_rule(from, &rules[i]);
     plan->rules = rules;
-    plan->capture = take(from, sizeof(uint32_t));
-    plan->stop.points = take(from, sizeof(uint32_t));
-    const uint32_t *places = take(from, sizeof *places);
-    uns_use_places(places, places ? plan->site_limit : 0);
-    uint32_t length;
-    const struct uns_module *modules = take_list(from, sizeof *modules, &length);
+    plan->capture = take_points(from, plan->capture_length);
+    plan->stop.points = take_points(from, plan->stop.length);
+    uint32_t sites, length;
+    const uint32_t *first_sites = take_any(from, sizeof *first_sites, &sites);
+    const struct uns_module *modules = take_any(from, sizeof *modules, &length);
+    if (from->damaged)
+        return -1;
+    uns_use_first_sites(first_sites, sites);
     uns_use_modules(modules, length);
     return 0;
 }
@@ -156,6 +196,6 @@ int uns_plan_load(const char *path, struct uns_plan *plan) {
     if (data == MAP_FAILED || size < sizeof *header || header->magic != PLAN_MAGIC ||
         header->version != PLAN_VERSION || header->size != sizeof *plan)
         return -1;
-    struct cursor from = {data + sizeof *header, data + size};
+    struct cursor from = {data + sizeof *header, data + size, 0};
     return take_plan(&from, plan);
 }

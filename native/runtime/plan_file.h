@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef UNSNARL_PLAN_FILE_H
 #define UNSNARL_PLAN_FILE_H
-#include "runtime/internal.h"
+#include "unsnarl/rt.h"
 
 /* Both return 0, or -1: the file cannot be written, or is no plan of this version. */
 UNS_API int uns_plan_store(const struct uns_plan *plan, const char *path);

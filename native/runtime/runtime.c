@@ -3,7 +3,9 @@
  * A run begins in the process that will execute it and ends with its run file.
  */
 #define _GNU_SOURCE
-#include "runtime/internal.h"
+#include "gate/gate.h"
+#include "recorder/recorder.h"
+#include "runtime/access.h"
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -108,13 +110,14 @@ static void pin(int core) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
-static uint32_t told_at(enum uns_level level) {
-    static const uint8_t tells[] = {[UNS_LEVEL_FUNC] = UNS_TELLS_FUNCTIONS,
-                                    [UNS_LEVEL_LOOP] = UNS_TELLS_LOOPS,
-                                    [UNS_LEVEL_FUNCLOOP] = UNS_TELLS_FUNCTIONS | UNS_TELLS_LOOPS,
-                                    [UNS_LEVEL_BLOCK] = UNS_TELLS_BLOCKS,
-                                    [UNS_LEVEL_ACCESS] = 0};
-    return tells[level];
+static uint32_t reports_at(enum uns_level level) {
+    static const uint8_t reports[] = {[UNS_LEVEL_FUNC] = UNS_REPORTS_FUNCTIONS,
+                                      [UNS_LEVEL_LOOP] = UNS_REPORTS_LOOPS,
+                                      [UNS_LEVEL_FUNCLOOP] =
+                                          UNS_REPORTS_FUNCTIONS | UNS_REPORTS_LOOPS,
+                                      [UNS_LEVEL_BLOCK] = UNS_REPORTS_BLOCKS,
+                                      [UNS_LEVEL_ACCESS] = 0};
+    return reports[level];
 }
 
 int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
@@ -129,10 +132,9 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_rt.noise = plan->kind == UNS_PLAN_NOISE;
     uns_rt.switch_sites = plan->switch_sites;
     uns_rt.shared_sites = uns_pages(plan->site_limit + 1);
-    uns_recorder_reset(plan->file);
-    uns_logs_begin(plan->file);
+    uns_recorder_begin(plan->file);
     uns_rt.sketch = plan->sketch;
-    uns_rt.tells = told_at(plan->sketch.level);
+    uns_rt.reports = reports_at(plan->sketch.level);
     uns_rt.recording = plan->kind == UNS_PLAN_RECORD;
     uns_rt.blind = uns_rt.recording && plan->sketch.level < UNS_LEVEL_ACCESS &&
                    !plan->sketch.values && !plan->sketch.noise;
@@ -148,11 +150,19 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_self->os_id = (int32_t)gettid();
     uns_self->state = UNS_RUNNING;
     watch_signals();
-    uns_rt.active = 1;
+    __atomic_store_n(&uns_rt.active, 1, __ATOMIC_RELEASE);
     uns_rt.fast =
         !uns_rt.held && !uns_rt.recording && plan->tracker.racy_lookup && !plan->by_object;
     uns_guest_begins();
     return plan->time_limit > 0 || gated ? uns_watch_begin(plan->time_limit) : 0;
+}
+
+int uns_run_is_active(void) {
+    return __atomic_load_n(&uns_rt.active, __ATOMIC_RELAXED);
+}
+
+void uns_access(uint32_t site, uint64_t cell, int write, int may_switch) {
+    uns_access_inline(site, cell, write, may_switch);
 }
 
 /* Idempotent, callable from any thread and from a signal handler: the first call writes. */
@@ -167,7 +177,8 @@ int uns_run_finish(void) {
 }
 
 void uns_run_abandon(void) {
-    uns_rt.active = uns_rt.fast = 0;
+    __atomic_store_n(&uns_rt.active, 0, __ATOMIC_RELAXED);
+    uns_rt.fast = 0;
     uns_rt.held = 0;
     uns_rt.gated = 0;
     uns_rt.recording = 0; /* the pages of its logs are still those of the run */

@@ -4,7 +4,8 @@
  * names the same thread in every run. Those whose parents are not known are roots: "1", "2".
  */
 #define _GNU_SOURCE
-#include "runtime/internal.h"
+#include "gate/gate.h"
+#include "runtime/busy.h"
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,18 +13,7 @@
 
 __thread struct uns_thread *uns_self __attribute__((tls_model("initial-exec")));
 
-static uint32_t registry_lock;
-
-static void lock_registry(void) {
-    uns_busy();
-    while (__atomic_exchange_n(&registry_lock, 1, __ATOMIC_ACQUIRE))
-        ;
-}
-
-static void unlock_registry(void) {
-    __atomic_store_n(&registry_lock, 0, __ATOMIC_RELEASE);
-    uns_idle();
-}
+static uint32_t registry;
 
 /* Fresh ids first: an id given again while old records still carry it would hide communication
  * between the two threads. After 63 threads the id of an ended one is taken, then the last. */
@@ -49,39 +39,50 @@ struct uns_thread *uns_thread_new(struct uns_thread *parent, const char *name, u
     struct uns_thread *t = uns_pages(sizeof *t);
     if (!t)
         return NULL;
-    lock_registry();
+    uns_spin_lock(&registry);
     uint32_t index = uns_rt.thread_count++;
     uns_tracked_init(&uns_rt.tracker, &t->tracked, live_id(index), index);
     t->index = index;
     t->parent = parent ? parent->index : 0;
     t->flags = flags | (uns_rt.gated && (parent || !index) ? UNS_THREAD_CONTROLLED : 0);
     t->state = UNS_OUTSIDE;
+    if (parent && parent->failed) /* the next test of the session, an exit function */
+        t->failed = t->muted = 1;
     name_thread(t, parent, name);
     t->next = uns_rt.threads;
-    uns_rt.threads = t;
-    unlock_registry();
+    __atomic_store_n(&uns_rt.threads, t, __ATOMIC_RELEASE);
+    uns_spin_unlock(&registry);
     if (parent)
         uns_order(index, parent->index);
     if (UNS_UNLIKELY(uns_rt.sketch.level != UNS_LEVEL_NONE) && parent)
         uns_sketch_event(parent, UNS_POINT(0, UNS_START));
-    if (uns_rt.gated && uns_rt.site_limit) {
-        t->counts = uns_pages(uns_rt.site_limit * sizeof *t->counts);
-        t->occurrences = uns_pages(uns_rt.site_limit * UNS_CLASSES * sizeof *t->occurrences);
-    }
     if (uns_rt.gated)
         uns_gate_register(t);
     return t;
 }
 
+void uns_thread_is_of(struct uns_thread *t, uint64_t function, uint32_t site) {
+    uint64_t mixed = (function ^ ((uint64_t)site << 32 | site)) * 0x9e3779b97f4a7c15ull;
+    t->kind = (uint32_t)(mixed >> 32) | 1;
+}
+
+struct uns_thread *uns_thread_current(void) {
+    return uns_current();
+}
+
+const char *uns_thread_path(const struct uns_thread *t) {
+    return t->path;
+}
+
 struct uns_thread *uns_thread_by_index(uint32_t index) {
-    struct uns_thread *t = uns_rt.threads;
+    struct uns_thread *t = uns_threads();
     while (t && t->index != index)
         t = t->next;
     return t;
 }
 
 void uns_thread_begin(struct uns_thread *t) {
-    t->os_id = (int32_t)gettid();
+    __atomic_store_n(&t->os_id, (int32_t)gettid(), __ATOMIC_RELAXED);
     uns_self = t;
     if (uns_rt.gated)
         uns_gate_arrive(t);
@@ -105,11 +106,12 @@ void uns_thread_discard(struct uns_thread *t) {
     t->state = UNS_ENDED;
 }
 
-/* A thread that no probe saw start (made by C code): observed and gated from here on, but said. */
+/* A thread that no probe saw start (made by C code): observed and gated from here on, and counted
+ * as uncontrolled, since nothing held back what it did before. */
 struct uns_thread *uns_thread_adopt(void) {
     struct uns_thread *t = uns_thread_new(NULL, "foreign", 0);
     uns_rt.counters[UNS_COUNT_UNCONTROLLED] += uns_rt.gated != 0;
-    t->os_id = (int32_t)gettid();
+    __atomic_store_n(&t->os_id, (int32_t)gettid(), __ATOMIC_RELAXED);
     uns_self = t;
     if (uns_rt.hooks.adopted)
         uns_rt.hooks.adopted();

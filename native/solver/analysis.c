@@ -73,17 +73,17 @@ int32_t uns_analyse(struct uns_sat *sat) {
     UNS_PUSH(sat->pool, sat->lemma, 0);
     for (int64_t i = 0; i < sat->conflict.count; i++)
         open += note(sat, sat->conflict.at[i]);
-    int64_t place = sat->trail.count;
+    int64_t at = sat->trail.count;
     for (;;) {
         do
-            place--;
-        while (!sat->seen[sat->trail.at[place] >> 1]);
+            at--;
+        while (!sat->seen[sat->trail.at[at] >> 1]);
         if (--open == 0)
             break;
-        sat->seen[sat->trail.at[place] >> 1] = 0;
-        open += note_reason(sat, sat->trail.at[place]);
+        sat->seen[sat->trail.at[at] >> 1] = 0;
+        open += note_reason(sat, sat->trail.at[at]);
     }
-    sat->lemma.at[0] = uns_not(sat->trail.at[place]);
+    sat->lemma.at[0] = uns_not(sat->trail.at[at]);
     shorten(sat);
     sat->increment *= 1.0 / 0.95;
     return highest(sat);

@@ -121,8 +121,8 @@ int uns_propagate(struct uns_sat *sat) {
             if (!visit(sat, sat->trail.at[sat->propagated++]))
                 return 0;
         } else if (sat->linked < sat->trail.count) {
-            int32_t place = (int32_t)sat->linked++;
-            if (!uns_graph_add(sat, sat->trail.at[place], place))
+            int32_t at = (int32_t)sat->linked++;
+            if (!uns_graph_add(sat, sat->trail.at[at], at))
                 return 0;
         } else {
             return 1;
@@ -163,7 +163,7 @@ static int is_reason(struct uns_sat *sat, uint32_t at) {
     return sat->value[first] > 0 && sat->reason[first >> 1] == at;
 }
 
-/* Drops the older half of what was learned, except what tells of two decisions only. */
+/* Drops the older half of what was learned, except what involves two decisions only. */
 void uns_reduce(struct uns_sat *sat) {
     int64_t kept = 0, half = sat->learned.count / 2;
     for (int64_t i = 0; i < sat->learned.count; i++) {

@@ -34,14 +34,14 @@ void uns_closure_add(struct uns_pool *pool, struct uns_closure *closure, int32_t
 /* Closes it; 0 if the edges go in circles. */
 int uns_closure_build(struct uns_pool *pool, struct uns_closure *closure);
 
-static inline int32_t uns_place(const struct uns_closure *c, int32_t event) {
+static inline int32_t uns_position(const struct uns_closure *c, int32_t event) {
     return event - c->first[c->thread[event]];
 }
 
 /* How many events of the thread are before the event. */
 static inline int32_t uns_count_before(const struct uns_closure *c, int32_t event, int32_t thread) {
     if (thread == c->thread[event])
-        return uns_place(c, event);
+        return uns_position(c, event);
     return c->rows.at[(int64_t)c->row[event] * c->threads + thread];
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Nothing is left to decide: does the order at hand answer the problem? What was too much to be
- * told at once may be broken; it is told now.
+ * written down at once may be broken; it is written down now.
  */
 #include "sat.h"
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * Variables and clauses of what saturation left open. Of a read and one of its choices, each write
  * of another value is before the chosen one or after the read; only writes that are not known to be
- * out of the way are told, so with clocks there are few, whatever the length of the run.
+ * out of the way are written down, so with clocks there are few, whatever the length of the run.
  */
 #include "sat.h"
 #include <string.h>
@@ -23,15 +23,15 @@ void uns_encode_interference(struct uns_sat *sat, int32_t read, int64_t option, 
 
 static void encode_interferences(struct uns_sat *sat, int32_t read, int64_t option) {
     const struct uns_state *s = sat->s;
-    int32_t write = sat->options.at[option].write, cell = s->problem->cell[read], told = 0;
+    int32_t write = sat->options.at[option].write, cell = s->problem->cell[read], written = 0;
     const struct uns_group *groups = uns_groups(s, cell);
     for (int32_t i = 0; i < uns_group_count(s, cell); i++) {
         int32_t at = write == UNS_INITIAL ? groups[i].begin : uns_lower(s, &groups[i], write);
-        for (; at < s->spans[i].high && told < MOST_AT_ONCE; at++) {
+        for (; at < s->spans[i].high && written < MOST_AT_ONCE; at++) {
             if (!uns_differs(s, s->writes[at], read))
                 continue;
             uns_encode_interference(sat, read, option, s->writes[at]);
-            told++;
+            written++;
             if (write == UNS_INITIAL)
                 break; /* the thread's other writes come later still */
         }

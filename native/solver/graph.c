@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void known_edges(struct uns_sat *sat) {
+static void closure_edges(struct uns_sat *sat) {
     const struct uns_closure *c = &sat->s->closure;
     sat->out_from = UNS_NEW(sat->pool, int32_t, c->events + 2);
     sat->out_to = UNS_NEW(sat->pool, int32_t, c->edges.count);
@@ -35,7 +35,7 @@ void uns_graph_init(struct uns_sat *sat) {
     uns_merge(sat->s, sat->at_rank);
     for (int32_t i = 0; i < events; i++)
         sat->rank[sat->at_rank[i]] = i;
-    known_edges(sat);
+    closure_edges(sat);
 }
 
 static void reach(struct uns_sat *sat, int32_t event, int32_t by, lit why) {

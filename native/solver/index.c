@@ -18,7 +18,7 @@ static int32_t *ends_by_cell(struct uns_state *s) {
     return ends;
 }
 
-static void place_writes(struct uns_state *s, int32_t *next) {
+static void sort_writes(struct uns_state *s, int32_t *next) {
     const struct uns_order_problem *p = s->problem;
     s->writes = UNS_NEW(s->pool, int32_t, p->events);
     for (int32_t e = 0; e < p->events; e++)
@@ -72,7 +72,7 @@ static void sort_by_value(struct uns_state *s) {
 void uns_index_init(struct uns_state *s) {
     const struct uns_order_problem *p = s->problem;
     int32_t *next = ends_by_cell(s);
-    place_writes(s, next);
+    sort_writes(s, next);
     group_writes(s, next);
     sort_by_value(s);
     uns_pool_drop(s->pool, next);

@@ -23,14 +23,14 @@ typedef UNS_ARRAY(struct uns_watch) uns_watches;
 /* In the arena: a head of two words, then the literals. */
 struct uns_clause {
     uint32_t size : 30, learned : 1, dropped : 1;
-    uint32_t glue; /* of how many decisions it tells: few are worth keeping */
+    uint32_t glue; /* how many decisions it involves: few are worth keeping */
     lit at[];
 };
 
 struct uns_link {
     int32_t source, sink, next_out, next_in;
     lit why;
-    int32_t trail; /* the literal's place on the trail */
+    int32_t trail; /* the literal's position on the trail */
 };
 
 /* A choice of a read: from `write` if `chosen`; ends with a chosen of UNS_FALSE_LIT. */
@@ -59,7 +59,7 @@ struct uns_region {
 struct uns_sat {
     struct uns_state *s;
     struct uns_pool *pool;
-    struct uns_order_answer *answer; /* counts, so that they are told when time is over, too */
+    struct uns_order_answer *answer; /* counts, so that they are there when time is over, too */
     int32_t variables, room;
     int8_t *value;          /* of literals: 1, -1 or 0 */
     int32_t *source, *sink; /* of literals: the edge, or -1 */
@@ -69,7 +69,7 @@ struct uns_sat {
     uint8_t *phase, *seen;              /* phase: what to try first, 1 for false */
     double *activity, *when, increment; /* when: the guessed time, decides between equals */
     UNS_ARRAY(int32_t) heap;
-    int32_t *heap_place; /* of variables, or -1 */
+    int32_t *heap_position; /* of variables, or -1 */
     UNS_ARRAY(lit) trail;
     UNS_ARRAY(int32_t) levels; /* where each decision is on the trail */
     int64_t propagated, linked;
@@ -126,7 +126,7 @@ int32_t uns_heap_take(struct uns_sat *sat);
 void uns_assign(struct uns_sat *sat, lit a, uint32_t reason);
 void uns_clause_add(struct uns_sat *sat, const lit *at, int32_t size); /* without decisions */
 uint32_t uns_clause_new(struct uns_sat *sat, const lit *at, int32_t size, int learned);
-int uns_propagate(struct uns_sat *sat); /* 0: sat->conflict tells why */
+int uns_propagate(struct uns_sat *sat); /* 0: sat->conflict is why */
 void uns_undo(struct uns_sat *sat, int32_t level);
 void uns_reduce(struct uns_sat *sat);
 void uns_thaw(struct uns_sat *sat);

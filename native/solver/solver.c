@@ -20,14 +20,14 @@ static enum uns_search searches(struct uns_state *s, int32_t *order,
     struct uns_sat *sat = NULL;
     for (;; turn *= 2) {
         enum uns_search found = UNS_NOT_FOUND;
-        answer->stage = UNS_BY_FRONTIER;
+        answer->phase = UNS_BY_FRONTIER;
         if (front && (found = uns_front_search(front, turn, order)) == UNS_FOUND)
             return found;
         if (front && (found == UNS_NOT_FOUND || steps >= 0)) {
             uns_front_free(front);
             front = NULL;
         }
-        answer->stage = UNS_BY_CDCL;
+        answer->phase = UNS_BY_CDCL;
         sat = sat ? sat : uns_cdcl_start(s, answer);
         found = uns_cdcl_search(sat, front ? turn : INT64_MAX, order);
         if (found != UNS_GOES_ON)

@@ -37,11 +37,11 @@ enum uns_order_status {
     UNS_NO_MEMORY,
     UNS_STOPPED
 };
-enum uns_order_stage { UNS_BY_SATURATION, UNS_BY_FRONTIER, UNS_BY_CDCL };
+enum uns_order_phase { UNS_BY_SATURATION, UNS_BY_FRONTIER, UNS_BY_CDCL };
 
 struct uns_order_answer {
     enum uns_order_status status;
-    enum uns_order_stage stage;
+    enum uns_order_phase phase;
     int32_t event; /* a read that nothing can explain, or -1 */
     int64_t variables, clauses, conflicts, rounds;
 };

@@ -18,7 +18,8 @@ static void make_room(struct uns_sat *sat) {
     sat->seen = uns_pool_resize(pool, sat->seen, room, sizeof *sat->seen);
     sat->activity = uns_pool_resize(pool, sat->activity, room, sizeof *sat->activity);
     sat->when = uns_pool_resize(pool, sat->when, room, sizeof *sat->when);
-    sat->heap_place = uns_pool_resize(pool, sat->heap_place, room, sizeof *sat->heap_place);
+    sat->heap_position =
+        uns_pool_resize(pool, sat->heap_position, room, sizeof *sat->heap_position);
 }
 
 int32_t uns_new_variable(struct uns_sat *sat, double when) {
@@ -37,7 +38,7 @@ int32_t uns_new_variable(struct uns_sat *sat, double when) {
     sat->seen[v] = 0;
     sat->activity[v] = 0;
     sat->when[v] = when;
-    sat->heap_place[v] = -1;
+    sat->heap_position[v] = -1;
     uns_heap_put(sat, v);
     return v;
 }
@@ -48,33 +49,33 @@ static int is_first(const struct uns_sat *sat, int32_t a, int32_t b) {
     return sat->when[a] < sat->when[b] || (sat->when[a] == sat->when[b] && a < b);
 }
 
-static void heap_set(struct uns_sat *sat, int64_t place, int32_t v) {
-    sat->heap.at[place] = v;
-    sat->heap_place[v] = (int32_t)place;
+static void heap_set(struct uns_sat *sat, int64_t at, int32_t v) {
+    sat->heap.at[at] = v;
+    sat->heap_position[v] = (int32_t)at;
 }
 
-static void heap_up(struct uns_sat *sat, int64_t place) {
-    int32_t v = sat->heap.at[place];
-    for (; place && is_first(sat, v, sat->heap.at[(place - 1) / 2]); place = (place - 1) / 2)
-        heap_set(sat, place, sat->heap.at[(place - 1) / 2]);
-    heap_set(sat, place, v);
+static void heap_up(struct uns_sat *sat, int64_t at) {
+    int32_t v = sat->heap.at[at];
+    for (; at && is_first(sat, v, sat->heap.at[(at - 1) / 2]); at = (at - 1) / 2)
+        heap_set(sat, at, sat->heap.at[(at - 1) / 2]);
+    heap_set(sat, at, v);
 }
 
-static void heap_down(struct uns_sat *sat, int64_t place) {
-    int32_t v = sat->heap.at[place];
-    for (int64_t child; (child = 2 * place + 1) < sat->heap.count; place = child) {
+static void heap_down(struct uns_sat *sat, int64_t at) {
+    int32_t v = sat->heap.at[at];
+    for (int64_t child; (child = 2 * at + 1) < sat->heap.count; at = child) {
         if (child + 1 < sat->heap.count &&
             is_first(sat, sat->heap.at[child + 1], sat->heap.at[child]))
             child++;
         if (!is_first(sat, sat->heap.at[child], v))
             break;
-        heap_set(sat, place, sat->heap.at[child]);
+        heap_set(sat, at, sat->heap.at[child]);
     }
-    heap_set(sat, place, v);
+    heap_set(sat, at, v);
 }
 
 void uns_heap_put(struct uns_sat *sat, int32_t v) {
-    if (sat->heap_place[v] >= 0)
+    if (sat->heap_position[v] >= 0)
         return;
     UNS_PUSH(sat->pool, sat->heap, v);
     heap_up(sat, sat->heap.count - 1);
@@ -84,7 +85,7 @@ void uns_heap_put(struct uns_sat *sat, int32_t v) {
 int32_t uns_heap_take(struct uns_sat *sat) {
     while (sat->heap.count) {
         int32_t v = sat->heap.at[0], last = sat->heap.at[--sat->heap.count];
-        sat->heap_place[v] = -1;
+        sat->heap_position[v] = -1;
         if (sat->heap.count) {
             heap_set(sat, 0, last);
             heap_down(sat, 0);
@@ -101,6 +102,6 @@ void uns_bump(struct uns_sat *sat, int32_t v) {
             sat->activity[i] *= 1e-100;
         sat->increment *= 1e-100;
     }
-    if (sat->heap_place[v] >= 0)
-        heap_up(sat, sat->heap_place[v]);
+    if (sat->heap_position[v] >= 0)
+        heap_up(sat, sat->heap_position[v]);
 }

@@ -113,8 +113,8 @@ static void unlock_word(struct uns_tracker *tracker, char *lock) {
     __atomic_clear(lock, __ATOMIC_RELEASE);
 }
 
-static uint64_t time_now(struct uns_tracker *tracker, struct uns_tracked *t, int tells) {
-    if (tells || ++t->stale >= tracker->stale) {
+static uint64_t time_now(struct uns_tracker *tracker, struct uns_tracked *t, int news) {
+    if (news || ++t->stale >= tracker->stale) {
         t->stale = 0;
         t->time = tracker->now();
     }
@@ -151,7 +151,7 @@ static int repeat_edge(struct uns_tracked *t, const struct uns_often *often, uin
     return 1;
 }
 
-/* An edge to an access of t; 0: contexts are not told of it, it is no news. */
+/* An edge to an access of t; 0: it is no news, and contexts leave it out. */
 static int communicate(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                        uint64_t cell, const struct uns_access_record *source) {
     struct uns_often *often = count_pair(t, source->point, point);
@@ -184,8 +184,8 @@ void uns_shadow_read(struct uns_tracker *tracker, struct uns_shadow *shadow, str
     unlock_word(tracker, lock);
 }
 
-static void tell_readers(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t others,
-                         uint32_t writer) {
+static void inform_readers(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t others,
+                           uint32_t writer) {
     push(tracker, t, UNS_LC_WR);
     if (writer && writer != t->id)
         others |= bit_of(writer);
@@ -203,13 +203,13 @@ static void write_word(struct uns_tracker *tracker, struct uns_shadow *shadow,
     uint32_t writer = (uint32_t)(seen >> UNS_SHADOW_READERS);
     const struct uns_access_record source = last_write(shadow, address);
     const uint16_t context = (uint16_t)t->context;
-    int tells = others != 0;
+    int news = others != 0;
     if (writer && writer != t->id)
-        tells = communicate(tracker, t, point, address / UNS_SHADOW_WORD, &source);
+        news = communicate(tracker, t, point, address / UNS_SHADOW_WORD, &source);
     else
-        time_now(tracker, t, tells);
-    if (tells && !quiet)
-        tell_readers(tracker, t, others, writer);
+        time_now(tracker, t, news);
+    if (news && !quiet)
+        inform_readers(tracker, t, others, writer);
     *time_at(shadow, address) = t->time;
     word->point = point;
     word->context = context;

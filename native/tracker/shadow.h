@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Cells as shadow memory, for free runs of native programs: every 8-byte word has its place, found
+ * Cells as shadow memory, for free runs of native programs: every 8-byte word has its own, found
  * by masking the address. The rules are tracker.c's; edges and contexts are the same. There are no
  * windows and no edges from reads to writes here: they need more than these 24 bytes.
  *
@@ -62,7 +62,7 @@ UNS_API void uns_shadow_read(struct uns_tracker *tracker, struct uns_shadow *sha
                              struct uns_tracked *t, uint32_t point, uintptr_t address);
 UNS_API void uns_shadow_write(struct uns_tracker *tracker, struct uns_shadow *shadow,
                               struct uns_tracked *t, uint32_t point, uintptr_t address);
-/* Never skipped, and tells nothing of what threads share: operations on locks. */
+/* Never skipped, and shows nothing of what threads share: operations on locks. */
 UNS_API void uns_shadow_forced(struct uns_tracker *tracker, struct uns_shadow *shadow,
                                struct uns_tracked *t, uint32_t point, uintptr_t address);
 /* The bytes were made anew. */
@@ -81,7 +81,7 @@ static inline int uns_sees_write(uintptr_t address) {
     return uns_viewed(address)->seen == uns_view.exclusive;
 }
 
-/* A pair is in one of two places. */
+/* A pair has one of two slots. */
 static inline struct uns_often *uns_often_at(struct uns_tracked *t, uint64_t key) {
     return &t->often[key * 0x9E3779B97F4A7C15ull >> (64 - UNS_OFTEN_LOG)];
 }

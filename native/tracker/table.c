@@ -38,12 +38,14 @@ static void unmap(void *pages, size_t bytes) {
 }
 
 void uns_tracker_free(struct uns_tracker *tracker) {
-    size_t count = UNS_CELL_MASK + 1 + UNS_CELL_WAYS;
+    size_t count = UNS_CELLS;
     unmap(tracker->cells, count * sizeof *tracker->cells);
     unmap(tracker->histories, count * sizeof *tracker->histories);
-    unmap(tracker->windows, count * sizeof *tracker->windows);
+    unmap(tracker->far_index, UNS_FAR_INDEX * sizeof *tracker->far_index);
+    unmap(tracker->windows, UNS_WINDOWS * sizeof *tracker->windows);
     tracker->cells = NULL;
     tracker->histories = NULL;
+    tracker->far_index = NULL;
     tracker->windows = NULL;
 }
 
@@ -121,7 +123,7 @@ static int is_later(const struct uns_table *table, const struct row *new, const 
 }
 
 /* Only the latest times are kept (Recon 3.1, "lossy timestamps"). */
-static void again(const struct uns_table *table, struct row *row, const struct row *new) {
+static void repeat(const struct uns_table *table, struct row *row, const struct row *new) {
     const struct row old = *row;
     if (is_later(table, new, row))
         memcpy(row, new, table->row_size);
@@ -140,7 +142,7 @@ uint32_t uns_table_add(struct uns_table *table, const void *added) {
         found = find(table, added);
     }
     if (*found) {
-        again(table, row_at(table, *found - 1), added);
+        repeat(table, row_at(table, *found - 1), added);
         return *found - 1;
     }
     memcpy(row_at(table, table->used), added, table->row_size);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tracker/edges.h"
-#include "unsnarl/rt.h"
+#include "runtime/busy.h"
 #include <string.h>
 
 int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_options *options,
                      uint64_t (*now)(void)) {
     memset(tracker, 0, sizeof *tracker);
-    size_t count = UNS_CELL_MASK + 1 + UNS_CELL_WAYS;
+    size_t count = UNS_CELLS;
     tracker->cells = uns_pages(count * sizeof *tracker->cells);
     tracker->histories = uns_pages(count * sizeof *tracker->histories);
+    tracker->far_index = uns_pages(UNS_FAR_INDEX * sizeof *tracker->far_index);
     tracker->context_mask = (1u << 2 * options->context_size) - 1;
     tracker->first_read = options->first_read;
     tracker->first_write = options->first_write;
@@ -19,11 +20,12 @@ int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_optio
     if (tracker->own_reads && tracker->reach && tracker->reach < UNS_WINDOW_FINE)
         tracker->reach = UNS_WINDOW_FINE;
     if (tracker->window_size)
-        tracker->windows = uns_pages(count * sizeof *tracker->windows);
+        tracker->windows = uns_pages(UNS_WINDOWS * sizeof *tracker->windows);
     tracker->now = now;
     tracker->stale = 1;
-    return tracker->cells && tracker->histories && (tracker->windows || !tracker->window_size) ? 0
-                                                                                               : -1;
+    int complete = tracker->cells && tracker->histories && tracker->far_index &&
+                   (tracker->windows || !tracker->window_size);
+    return complete ? 0 : -1;
 }
 
 static void choose_fast_paths(const struct uns_tracker *tracker, struct uns_tracked *t) {
@@ -70,26 +72,6 @@ static void unlock_cell(struct uns_tracker *tracker, uint64_t key) {
     uns_idle();
 }
 
-/* The home slot is tried first (the fast path looks only there), then its neighbours; a full
- * bucket gives up its home slot: lossy like Recon's table (5.1), but counted. */
-static struct uns_cell *find(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t key) {
-    struct uns_cell *home = uns_cell_at(tracker, key), *free_slot = NULL;
-    for (int way = 0; way < UNS_CELL_WAYS; way++) {
-        if (home[way].key == key)
-            return &home[way];
-        if (!home[way].key && !free_slot)
-            free_slot = &home[way];
-    }
-    if (!free_slot) {
-        free_slot = home;
-        tracker->evicted++;
-        uns_window_end(tracker, t, home);
-    }
-    memset(free_slot, 0, sizeof *free_slot);
-    free_slot->key = key;
-    return free_slot;
-}
-
 static struct uns_history *history(const struct uns_tracker *tracker, const struct uns_cell *cell) {
     return &tracker->histories[cell - tracker->cells];
 }
@@ -107,18 +89,19 @@ static void join_window(struct uns_tracker *tracker, struct uns_tracked *t, stru
 void uns_read_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                    uint64_t key) {
     lock_cell(tracker, key);
-    struct uns_cell *cell = find(tracker, t, key);
+    struct uns_cell *cell = uns_cell_find(tracker, t, key);
     struct uns_history *past = history(tracker, cell);
     int foreign = cell->writer && cell->writer != t->id;
-    int again = (cell->sharers & t->bit) != 0, tells = foreign && !(again && tracker->first_read);
+    int repeated = (cell->sharers & t->bit) != 0,
+        communicates = foreign && !(repeated && tracker->first_read);
     int own = cell->writer == t->id && tracker->own_reads;
-    int noted = tells || own || (!cell->writer && !again);
+    int noted = communicates || own || (!cell->writer && !repeated);
     uint64_t now = noted || tracker->window_size ? tracker->now() : 0;
     if (noted) {
         past->reader = access_now(t, point, now);
         cell->has_reader = 1;
     }
-    if (tells) {
+    if (communicates) {
         add_edge(t, key, &past->writer, &past->reader);
         push(tracker, t, UNS_LC_RD);
         if (tracker->live[cell->writer])
@@ -130,8 +113,8 @@ void uns_read_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t 
     unlock_cell(tracker, key);
 }
 
-static void tell_readers(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t others,
-                         uint32_t writer) {
+static void inform_readers(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t others,
+                           uint32_t writer) {
     push(tracker, t, UNS_LC_WR);
     if (writer && writer != t->id)
         others |= 1ull << writer;
@@ -142,7 +125,7 @@ static void tell_readers(struct uns_tracker *tracker, struct uns_tracked *t, uin
     }
 }
 
-/* `quiet`: lock operations order threads, but tell nothing about what they share. */
+/* `quiet`: lock operations order threads, but show nothing of what they share. */
 static void write_cell(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                        struct uns_cell *cell, uint64_t now, int quiet) {
     struct uns_history *past = history(tracker, cell);
@@ -156,7 +139,7 @@ static void write_cell(struct uns_tracker *tracker, struct uns_tracked *t, uint3
     if (tracker->anti_edges && cell->has_reader && past->reader.index != t->index)
         add_edge(t, cell->key, &past->reader, &write);
     if ((foreign || others) && !quiet)
-        tell_readers(tracker, t, others, cell->writer);
+        inform_readers(tracker, t, others, cell->writer);
     past->writer = write;
     cell->writer = (uint8_t)t->id;
     cell->has_reader = 0;
@@ -173,7 +156,7 @@ static int skip_write(const struct uns_tracker *tracker, const struct uns_tracke
 void uns_write_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                     uint64_t key) {
     lock_cell(tracker, key);
-    struct uns_cell *cell = find(tracker, t, key);
+    struct uns_cell *cell = uns_cell_find(tracker, t, key);
     uint64_t now = tracker->now();
     if (!skip_write(tracker, t, cell))
         write_cell(tracker, t, point, cell, now, 0);
@@ -185,7 +168,7 @@ void uns_write_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t
 void uns_write_forced(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                       uint64_t key) {
     lock_cell(tracker, key);
-    struct uns_cell *cell = find(tracker, t, key);
+    struct uns_cell *cell = uns_cell_find(tracker, t, key);
     if (UNS_UNLIKELY(cell->slot)) /* data, too: whoever was here last has missed this */
         cell->slot |= UNS_SLOT_MISSED;
     write_cell(tracker, t, point, cell, tracker->now(), 1);
@@ -200,7 +183,7 @@ static void void_cell(struct uns_tracker *tracker, struct uns_tracked *t, struct
 void uns_write_new(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                    uint64_t key) {
     lock_cell(tracker, key);
-    struct uns_cell *cell = find(tracker, t, key);
+    struct uns_cell *cell = uns_cell_find(tracker, t, key);
     uint64_t now = tracker->now();
     uns_window_end(tracker, t, cell);
     cell->writer = cell->slot = cell->has_reader = 0;
@@ -213,7 +196,7 @@ void uns_write_new(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t 
 void uns_wait_forever(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                       uint64_t key) {
     lock_cell(tracker, key);
-    struct uns_cell *cell = find(tracker, t, key);
+    struct uns_cell *cell = uns_cell_find(tracker, t, key);
     struct uns_access_record wait = access_now(t, point, tracker->now());
     if (cell->writer)
         add_edge(t, key, &history(tracker, cell)->writer, &wait);
@@ -222,16 +205,15 @@ void uns_wait_forever(struct uns_tracker *tracker, struct uns_tracked *t, uint32
 
 void uns_forget(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t key) {
     lock_cell(tracker, key);
-    struct uns_cell *home = uns_cell_at(tracker, key);
-    for (int way = 0; way < UNS_CELL_WAYS; way++)
-        if (home[way].key == key)
-            void_cell(tracker, t, &home[way]);
+    struct uns_cell *cell = uns_cell_if_any(tracker, key);
+    if (cell)
+        void_cell(tracker, t, cell);
     unlock_cell(tracker, key);
 }
 
 int uns_touch(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t site, uint64_t key,
               uint8_t *shared_sites, uint32_t site_limit) {
-    struct uns_cell *cell = find(tracker, t, key);
+    struct uns_cell *cell = uns_cell_find(tracker, t, key);
     if (cell->last_id && cell->last_id != t->id) {
         cell->shared = 1;
         if (cell->last_site < site_limit)

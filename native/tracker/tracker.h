@@ -9,35 +9,30 @@
 #define UNSNARL_TRACKER_H
 #include <stddef.h>
 #include <stdint.h>
-#include "unsnarl/format.h"
+#include "unsnarl/rt.h"
 
 #define UNS_LIKELY(x)   __builtin_expect(!!(x), 1)
 #define UNS_UNLIKELY(x) __builtin_expect(!!(x), 0)
-#ifndef UNS_API /* where the runtime is part of a program, nobody else is to find it */
-#define UNS_API __attribute__((visibility("default")))
-#endif
 
 /* Ids 1..63 are live threads (recycled, 63 shared when there are more); 0 is "no writer". */
-#define UNS_LIVE_IDS       64
-#define UNS_CELL_BITS      17
-#define UNS_CELL_WAYS      4
-#define UNS_CONTEXT_MAX    8
-#define UNS_ROWS_START     64
-#define UNS_KEY            12
-#define UNS_KEY_THREADS    16
-#define UNS_KEY_TIMES      32
-#define UNS_PAIRS_MOST     4096
-#define UNS_ROWS_MAX       (1u << 20)
-#define UNS_WINDOW_MAX     64
-#define UNS_WINDOW_DEFAULT 5 /* Falcon 4.3: larger ones find little more */
-/* ... but where every access comes by, readers in turn fill a window before the writer comes. */
+#define UNS_LIVE_IDS    64
+#define UNS_CELL_WAYS   4
+#define UNS_NEAR_CELLS  (UNS_CELL_MASK + 1 + UNS_CELL_WAYS)
+#define UNS_FAR_CELLS   (1u << 19)
+#define UNS_FAR_INDEX   (2 * UNS_FAR_CELLS)
+#define UNS_CELLS       (UNS_NEAR_CELLS + UNS_FAR_CELLS)
+#define UNS_WINDOWS     (1u << 17) /* the largest part of what is kept: about 1 KB each */
+#define UNS_ROWS_START  64
+#define UNS_KEY         12
+#define UNS_KEY_THREADS 16
+#define UNS_KEY_TIMES   32
+#define UNS_PAIRS_MOST  4096
+#define UNS_ROWS_MAX    (1u << 20)
+/* Where every access comes by, readers in turn fill a window before the writer comes. */
 #define UNS_WINDOW_FINE  16
 #define UNS_LOCK_STRIPES 256
 
 enum uns_context_event { UNS_LC_RD = 0, UNS_LC_WR = 1, UNS_RM_RD = 2, UNS_RM_WR = 3 };
-/* Recon 5.4.1's first-write rule as worded ("paper") loses every later pair of one writer and one
- * reader; "shared" skips only while nobody else has read since, at the same cost. */
-enum uns_first_write { UNS_FIRST_WRITE_OFF, UNS_FIRST_WRITE_PAPER, UNS_FIRST_WRITE_SHARED };
 
 /* What the fast paths look at: two cells to a cache line. */
 struct uns_cell {
@@ -64,7 +59,7 @@ struct uns_history {
     struct uns_access_record writer, reader;
     uint64_t slot_time, early_time, late_time, wrote_time;
     uint32_t early, late, wrote; /* see struct uns_slot */
-    uint32_t window;             /* place in tracker.windows + 1; 0: only one thread so far */
+    uint32_t window;             /* index in tracker.windows + 1; 0: only one thread so far */
     uint64_t early_is_write;
 };
 _Static_assert(sizeof(struct uns_history) == 88, "history");
@@ -124,7 +119,10 @@ struct uns_tracked {
 struct uns_tracker {
     struct uns_cell *cells;
     struct uns_history *histories; /* same index */
+    uint32_t *far_index; /* of the cells that lie far from their homes; 0: free (cells.c) */
     uint64_t context_mask, evicted;
+    uint32_t far_used;
+    char far_lock;
     int first_read, first_write, racy_lookup, anti_edges, own_reads;
     struct uns_window *windows; /* of the cells that two threads touched */
     uint32_t windows_used, window_size, reach;
@@ -132,15 +130,6 @@ struct uns_tracker {
     struct uns_tracked *live[UNS_LIVE_IDS];
     uint64_t (*now)(void);
     char locks[UNS_LOCK_STRIPES];
-};
-
-struct uns_tracker_options {
-    unsigned context_size;
-    int first_read, racy_lookup;
-    int anti_edges;       /* write-after-read too: beyond the paper (docs/adr/0007) */
-    int own_reads;        /* ... also from reads of what the thread wrote itself: no fast path */
-    unsigned window_size; /* slots of Falcon's windows, 0: none */
-    enum uns_first_write first_write;
 };
 
 UNS_API int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_options *options,
@@ -167,6 +156,13 @@ UNS_API void uns_forget(struct uns_tracker *tracker, struct uns_tracked *t, uint
 UNS_API int uns_touch(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t site,
                       uint64_t key, uint8_t *shared_sites, uint32_t site_limit);
 
+/* cells.c: the cell of a key, made if there is none yet; the cell if there is one, else NULL; how
+ * many there may be. */
+UNS_API struct uns_cell *uns_cell_find(struct uns_tracker *tracker, struct uns_tracked *t,
+                                       uint64_t key);
+UNS_API struct uns_cell *uns_cell_if_any(const struct uns_tracker *tracker, uint64_t key);
+UNS_API uint32_t uns_cells_used(const struct uns_tracker *tracker);
+
 /* windows.c: an access joins its cell's window; a window that is full gives a pattern. */
 UNS_API void uns_window_add(struct uns_tracker *tracker, struct uns_tracked *t,
                             struct uns_cell *cell, const struct uns_slot *access);
@@ -174,6 +170,10 @@ UNS_API void uns_window_add(struct uns_tracker *tracker, struct uns_tracked *t,
 UNS_API void uns_window_end(struct uns_tracker *tracker, struct uns_tracked *t,
                             struct uns_cell *cell);
 UNS_API void uns_windows_end(struct uns_tracker *tracker, struct uns_tracked *t);
+/* The accesses that windows still have, cell by cell, each cell's oldest first. Of many cells those
+ * that were touched last. Returns how many `room` has been given. */
+UNS_API uint32_t uns_windows_latest(const struct uns_tracker *tracker, struct uns_trace_record *out,
+                                    uint32_t room);
 
 /* Which row it is; UINT32_MAX: dropped. */
 UNS_API uint32_t uns_table_add(struct uns_table *table, const void *row);
@@ -186,25 +186,11 @@ static inline uint64_t uns_mix(uint64_t x) {
     return x ^ x >> 32;
 }
 
-/* A cell's key says where it lies, so that what is used together can lie together:
- *
- *    63                      25 24            8 7        0
- *   +--------------------------+---------------+----------+
- *   |          hash            |     index     |   hash   |
- *   +--------------------------+---------------+----------+
- */
-#define UNS_CELL_MASK  ((1ull << UNS_CELL_BITS) - 1)
-#define UNS_INDEX_BITS (UNS_CELL_MASK << 8)
-
-static inline uint64_t uns_cell_key(uint64_t hash, uint64_t index) {
-    return (hash & ~UNS_INDEX_BITS) | (index & UNS_CELL_MASK) << 8 | 1;
-}
-
 static inline struct uns_cell *uns_cell_at(const struct uns_tracker *tracker, uint64_t key) {
     return &tracker->cells[key >> 8 & UNS_CELL_MASK];
 }
 
-/* The two fast paths: this thread has nothing new to tell about this cell. With windows, because
+/* The two fast paths: this thread does nothing new to this cell. With windows, because
  * it touched the cell last (so the window has its slot); without, because it knows what is there.
  */
 static inline int uns_knows_read(const struct uns_cell *cell, const struct uns_tracked *t,
@@ -219,7 +205,7 @@ static inline int uns_knows_write(const struct uns_cell *cell, const struct uns_
                                 (cell->writer == t->write_id && !(cell->sharers & t->write_mask)));
 }
 
-/* ... but for the place: a slot is where its thread was last, and a read leaves a write alone. */
+/* ... but for the point: a slot is where its thread was last, and a read leaves a write alone. */
 static inline void uns_repeat(struct uns_cell *cell, const struct uns_tracked *t, uint32_t point,
                               int write) {
     if (write || cell->slot == t->read_slot)

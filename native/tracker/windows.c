@@ -18,11 +18,17 @@ static struct uns_history *history(const struct uns_tracker *tracker, const stru
     return &tracker->histories[cell - tracker->cells];
 }
 
+/* NULL: all windows are taken. */
 static struct uns_window *window_of(struct uns_tracker *tracker, const struct uns_cell *cell) {
     struct uns_history *past = history(tracker, cell);
     if (!past->window) {
-        past->window = __atomic_add_fetch(&tracker->windows_used, 1, __ATOMIC_RELAXED);
-        tracker->windows[past->window - 1].cell = (uint32_t)(cell - tracker->cells);
+        uint32_t taken = __atomic_fetch_add(&tracker->windows_used, 1, __ATOMIC_RELAXED);
+        if (taken >= UNS_WINDOWS) {
+            __atomic_store_n(&tracker->windows_used, UNS_WINDOWS, __ATOMIC_RELAXED);
+            return NULL;
+        }
+        past->window = taken + 1;
+        tracker->windows[taken].cell = (uint32_t)(cell - tracker->cells);
     }
     return &tracker->windows[past->window - 1];
 }
@@ -42,8 +48,8 @@ static struct uns_slot latest(const struct uns_tracker *tracker, const struct un
                              .wrote = past->wrote};
 }
 
-/* The same streak of accesses, told by its first one, by its read after the write, or by its first
- * write. */
+/* The same streak of accesses, represented by its first one, by its read after the write, or by its
+ * first write. */
 static struct uns_slot early(struct uns_slot slot) {
     slot.time = slot.early_time;
     slot.point = slot.early;
@@ -143,12 +149,12 @@ static void add_pair(struct uns_tracked *t, uint64_t key, const struct uns_slot 
  * before it was read, or what was read is read again. */
 static void add_gaps(struct uns_tracked *t, uint64_t key, const struct uns_slot *first,
                      const struct uns_slot *second, uint32_t span) {
-    const struct uns_slot gone = early(*first), again = early(*second);
-    const struct uns_slot *reader = again.point ? &again : second;
+    const struct uns_slot gone = early(*first), reread = early(*second);
+    const struct uns_slot *reader = reread.point ? &reread : second;
     if (gone.point && gone.write && first->write && !reader->write)
         add(t, key, UNS_PATTERN_UNREAD | UNS_PATTERN_FINE, span, &gone, first, reader);
-    if (again.point && first->write && !again.write && !second->write)
-        add(t, key, UNS_PATTERN_REREAD | UNS_PATTERN_FINE, span, first, &again, second);
+    if (reread.point && first->write && !reread.write && !second->write)
+        add(t, key, UNS_PATTERN_REREAD | UNS_PATTERN_FINE, span, first, &reread, second);
 }
 
 /* Every access that depends on the oldest slot: nobody wrote between. */
@@ -225,6 +231,10 @@ static void keep_late(const struct uns_tracker *tracker, const struct uns_cell *
 
 static void leave_slot(struct uns_tracker *tracker, struct uns_tracked *t, struct uns_cell *cell) {
     struct uns_window *window = window_of(tracker, cell);
+    if (UNS_UNLIKELY(!window)) {
+        tracker->evicted++;
+        return;
+    }
     window->slots[window->used++] = latest(tracker, cell);
     if (window->used == tracker->reach) {
         extract(tracker, t, cell->key, window->slots, window->used);
@@ -249,8 +259,8 @@ void uns_window_add(struct uns_tracker *tracker, struct uns_tracked *t, struct u
 }
 
 void uns_window_end(struct uns_tracker *tracker, struct uns_tracked *t, struct uns_cell *cell) {
-    uint32_t place = tracker->window_size && cell->slot ? history(tracker, cell)->window : 0;
-    struct uns_window *window = place ? &tracker->windows[place - 1] : NULL;
+    uint32_t index = tracker->window_size && cell->slot ? history(tracker, cell)->window : 0;
+    struct uns_window *window = index ? &tracker->windows[index - 1] : NULL;
     if (!window || !window->used)
         return;
     window->slots[window->used++] = latest(tracker, cell);
@@ -263,4 +273,61 @@ void uns_window_end(struct uns_tracker *tracker, struct uns_tracked *t, struct u
 void uns_windows_end(struct uns_tracker *tracker, struct uns_tracked *t) {
     for (uint32_t i = 0; i < tracker->windows_used; i++)
         uns_window_end(tracker, t, &tracker->cells[tracker->windows[i].cell]);
+}
+
+static uint32_t add_latest(struct uns_trace_record *out, uint32_t at, uint64_t cell,
+                           const struct uns_slot *slot) {
+    const struct uns_slot all[] = {early(*slot), wrote(*slot), *slot, late(*slot)};
+    for (uint32_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].point)
+            out[at++] =
+                (struct uns_trace_record){all[i].time, cell, all[i].point, all[i].thread, 0};
+    return at;
+}
+#define ROWS_OF_A_SLOT 4u
+
+static uint32_t rows_of(const struct uns_tracker *tracker, uint32_t cell) {
+    uint32_t window = tracker->histories[cell].window;
+    return ROWS_OF_A_SLOT * (1 + (window ? tracker->windows[window - 1].used : 0));
+}
+
+static uint64_t rows_since(const struct uns_tracker *tracker, uint64_t since) {
+    uint64_t rows = 0;
+    for (uint32_t i = 0; i < uns_cells_used(tracker); i++)
+        if (tracker->cells[i].slot && tracker->histories[i].slot_time >= since)
+            rows += rows_of(tracker, i);
+    return rows;
+}
+
+/* The time from which on there is room for all. */
+static uint64_t since_when(const struct uns_tracker *tracker, uint32_t room) {
+    uint64_t low = 0, high = UINT64_MAX >> 1;
+    if (rows_since(tracker, 0) <= room)
+        return 0;
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (rows_since(tracker, middle) <= room)
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+uint32_t uns_windows_latest(const struct uns_tracker *tracker, struct uns_trace_record *out,
+                            uint32_t room) {
+    uint32_t count = 0;
+    uint64_t since = tracker->window_size ? since_when(tracker, room) : UINT64_MAX;
+    for (uint32_t i = 0; i < uns_cells_used(tracker) && tracker->window_size; i++) {
+        const struct uns_cell *cell = &tracker->cells[i];
+        const struct uns_history *past = &tracker->histories[i];
+        if (!cell->slot || past->slot_time < since)
+            continue;
+        const struct uns_window *window = past->window ? &tracker->windows[past->window - 1] : NULL;
+        for (uint32_t at = 0; window && at < window->used; at++)
+            count = add_latest(out, count, cell->key, &window->slots[at]);
+        const struct uns_slot last = latest(tracker, cell);
+        count = add_latest(out, count, cell->key, &last);
+    }
+    return count;
 }

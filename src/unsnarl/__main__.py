@@ -10,8 +10,8 @@ COMPILERS = ("cc", "c++")
 
 
 def main() -> NoReturn:
-    """Become the compiler at once: a build starts it often. All else is in cli/."""
-    if sys.argv[1:2] and sys.argv[1] in COMPILERS:
+    """Become the compiler at once: a build starts it often. Everything else is in cli/."""
+    if sys.argv[1:2] and sys.argv[1] in COMPILERS and sys.argv[2:] != ["--help"]:
         from unsnarl.probes.native import compiler  # noqa: PLC0415
 
         sys.exit(compiler.become(sys.argv[1], sys.argv[2:]))

@@ -16,7 +16,13 @@ from unsnarl.errors import UsageError
 SWITCHES = ("auto", "gil", "free")
 GRANULARITIES = ("cell", "object")
 WIDEST_WINDOW = 64  # UNS_WINDOW_MAX
+# What a person waits for an answer after something has failed.
+ANSWER_SECONDS = 25.0
+# Where neither --max-runs nor --time is given: a fast program that is correct need not be run for a
+# minute. Without a failure, so many runs bound its rate below 0.3 % (rule of three).
+RUNS_WITHOUT_A_TIME = 1000
 ROOT_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git", ".hg")
+HIGHEST_STATUS = 255
 
 
 def _cores() -> int:
@@ -25,11 +31,15 @@ def _cores() -> int:
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """What a hunt is told; the names are those of the options."""
+    """The settings of a hunt; the names are those of the options.
+
+    Attributes:
+        max_runs: None for as many as fit into the time.
+    """
 
     fail: int = 25
     passed: int = 25
-    max_runs: int = 1000
+    max_runs: int | None = RUNS_WITHOUT_A_TIME
     time: float = 60.0
     timeout: float = 10.0
     jobs: int = dataclasses.field(default_factory=_cores)
@@ -37,10 +47,14 @@ class Settings:
     include: tuple[str, ...] = ()
     switch: Literal["auto", "gil", "free"] = "auto"
     fail_if: str = ""
+    ok_exit: tuple[int, ...] = ()
+    heap_errors: bool = True
     window: int = 5
     granularity: Literal["cell", "object"] = "cell"
     unlabelled: bool = False
     confirm: int = 5
+    # From the first failure to the answer, within `time`.
+    answer: float = ANSWER_SECONDS
 
 
 def _positive_int(value: Any) -> int:
@@ -112,6 +126,15 @@ def _yes_or_no(value: Any) -> bool:
     return word in ("1", "true", "yes")
 
 
+def _statuses(value: Any) -> tuple[int, ...]:
+    """Exit statuses: one, several, or several in a text."""
+    rows = value.replace(",", " ").split() if isinstance(value, str) else value
+    numbers = tuple(map(_natural, rows if isinstance(rows, (list, tuple)) else [rows]))
+    if any(number > HIGHEST_STATUS for number in numbers):
+        raise ValueError(f"exit statuses from 0 to {HIGHEST_STATUS}")
+    return numbers
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("a text")
@@ -130,10 +153,13 @@ KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "include": ("include", _names),
     "switch": ("switch", _switch),
     "fail-if": ("fail_if", _text),
+    "ok-exit": ("ok_exit", _statuses),
+    "heap-errors": ("heap_errors", _yes_or_no),
     "window": ("window", _window),
     "granularity": ("granularity", _granularity),
     "unlabelled": ("unlabelled", _yes_or_no),
     "confirm": ("confirm", _natural),
+    "answer": ("answer", _seconds),
 }
 
 
@@ -153,15 +179,23 @@ def load(root: Path, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Se
         name = "UNSNARL_" + key.upper().replace("-", "_")
         if environ.get(name):
             fields[KEYS[key][0]] = _checked(key, environ[name], name)
-    return Settings(**fields | _from_flags(flags))
+    fields |= _from_flags(flags)
+    if "time" in fields:
+        # Who gives a time wants it to be used, as long as nothing has failed.
+        fields.setdefault("max_runs", None)
+    return Settings(**fields)
 
 
 def override(stored: Mapping[str, Any], flags: Mapping[str, Any]) -> Settings:
     """The settings of a stored campaign, with those flags that are given now."""
     names = {field.name for field in dataclasses.fields(Settings)}
     fields = {name: value for name, value in stored.items() if name in names}
-    fields["include"] = tuple(fields.get("include", ()))
-    return Settings(**fields | _from_flags(flags))
+    for name in ("include", "ok_exit"):
+        fields[name] = tuple(fields.get(name, ()))
+    given = _from_flags(flags)
+    if "time" in given and fields.get("max_runs") == RUNS_WITHOUT_A_TIME:
+        given.setdefault("max_runs", None)
+    return Settings(**fields | given)
 
 
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,10 +7,11 @@ import random
 from dataclasses import replace
 
 import pytest
+from evaluation.synthetic_orders import FUNC, LOOP, Machine, contradicted, misread, simulate
 
 from unsnarl.reproduce.orders import (
-    Event,
     Kind,
+    OrderEvent,
     OrderProblem,
     OrderSolver,
     Solved,
@@ -21,7 +22,6 @@ from unsnarl.reproduce.orders import (
 )
 from unsnarl.reproduce.orders.native import NativeSolver
 from unsnarl.reproduce.orders.smt import SmtSolver
-from unsnarl.reproduce.orders.synthetic import FUNC, LOOP, Machine, contradicted, misread, simulate
 
 SOLVERS: dict[str, OrderSolver] = {
     "native": NativeSolver(),
@@ -57,89 +57,112 @@ def test_nothing_has_an_order(solver: OrderSolver) -> None:
 
 
 def test_one_thread_has_its_own(solver: OrderSolver) -> None:
-    events = [Event(READ, 1, 0), Event(WRITE, 1, 4), Event(READ, 1, 4), Event(READ, 2)]
+    events = [
+        OrderEvent(READ, 1, 0),
+        OrderEvent(WRITE, 1, 4),
+        OrderEvent(READ, 1, 4),
+        OrderEvent(READ, 2),
+    ]
     assert solved(solver, problem_of([events])) == [0, 1, 2, 3]
-    impossible(solver, problem_of([[*events, Event(READ, 1, 5)]]))
+    impossible(solver, problem_of([[*events, OrderEvent(READ, 1, 5)]]))
 
 
 def test_threads_without_accesses_have_any(solver: OrderSolver) -> None:
-    begin, end = Event(Kind.BEGIN), Event(Kind.END)
+    begin, end = OrderEvent(Kind.BEGIN), OrderEvent(Kind.END)
     found = solved(solver, problem_of([[begin, end], [begin, end], []]))
     assert sorted(found) == [0, 1, 2, 3]
 
 
 def test_a_read_is_between_its_write_and_the_next(solver: OrderSolver) -> None:
-    writes = [Event(WRITE, 1, value) for value in (1, 2, 3)]
-    found = solved(solver, problem_of([writes, [Event(READ, 1, 2)]], {1: 0}))
+    writes = [OrderEvent(WRITE, 1, value) for value in (1, 2, 3)]
+    found = solved(solver, problem_of([writes, [OrderEvent(READ, 1, 2)]], {1: 0}))
     assert found == [0, 1, 3, 2]
 
 
 def test_first_values_known_and_free(solver: OrderSolver) -> None:
-    reads = [[Event(READ, 1, 5)], [Event(READ, 1, 6)]]
+    reads = [[OrderEvent(READ, 1, 5)], [OrderEvent(READ, 1, 6)]]
     impossible(solver, problem_of(reads, {1: 5}))
     impossible(solver, problem_of(reads))
-    assert solved(solver, problem_of([*reads, [Event(WRITE, 1, 6)]], {1: 5})) == [0, 2, 1]
-    one = solved(solver, problem_of([*reads, [Event(WRITE, 1, 6)]]))
+    assert solved(solver, problem_of([*reads, [OrderEvent(WRITE, 1, 6)]], {1: 5})) == [0, 2, 1]
+    one = solved(solver, problem_of([*reads, [OrderEvent(WRITE, 1, 6)]]))
     assert one == [0, 2, 1]
 
 
 def test_free_first_values_of_many_reads(solver: OrderSolver) -> None:
     # Each value is written once and read twice by others; one of them may be the first value.
-    reads = [[Event(READ, 1, value), Event(READ, 1, value + 1)] for value in (1, 2, 3)]
-    impossible(solver, problem_of([*reads, [Event(WRITE, 1, 4)]]))
-    solved(solver, problem_of([*reads, [Event(WRITE, 1, value) for value in (2, 3, 4)]]))
+    reads = [[OrderEvent(READ, 1, value), OrderEvent(READ, 1, value + 1)] for value in (1, 2, 3)]
+    impossible(solver, problem_of([*reads, [OrderEvent(WRITE, 1, 4)]]))
+    solved(solver, problem_of([*reads, [OrderEvent(WRITE, 1, value) for value in (2, 3, 4)]]))
 
 
 def test_values_of_64_bits(solver: OrderSolver) -> None:
     large = 2**64 - 1
-    threads = [[Event(WRITE, 1, large)], [Event(READ, 1, large - 2**32), Event(READ, 1, large)]]
+    threads = [
+        [OrderEvent(WRITE, 1, large)],
+        [OrderEvent(READ, 1, large - 2**32), OrderEvent(READ, 1, large)],
+    ]
     assert solved(solver, problem_of(threads)) == [1, 0, 2]
 
 
 def test_reads_without_values_constrain_nothing(solver: OrderSolver) -> None:
-    solved(solver, problem_of([[Event(READ, 1), Event(READ, 1, 3)], [Event(WRITE, 1, 3)]], {1: 0}))
+    solved(
+        solver,
+        problem_of(
+            [[OrderEvent(READ, 1), OrderEvent(READ, 1, 3)], [OrderEvent(WRITE, 1, 3)]], {1: 0}
+        ),
+    )
 
 
 def test_sections_of_a_lock_exclude_each_other(solver: OrderSolver) -> None:
-    def section(*inside: Event) -> list[Event]:
-        return [Event(ACQUIRE, 9), *inside, Event(RELEASE, 9)]
+    def section(*inside: OrderEvent) -> list[OrderEvent]:
+        return [OrderEvent(ACQUIRE, 9), *inside, OrderEvent(RELEASE, 9)]
 
-    writer = section(Event(WRITE, 1, 1), Event(WRITE, 1, 2))
-    solved(solver, problem_of([writer, section(Event(READ, 1, 2))], {1: 0}))
-    impossible(solver, problem_of([writer, section(Event(READ, 1, 1))], {1: 0}))
-    solved(solver, problem_of([writer, [Event(READ, 1, 1)]], {1: 0}))
+    writer = section(OrderEvent(WRITE, 1, 1), OrderEvent(WRITE, 1, 2))
+    solved(solver, problem_of([writer, section(OrderEvent(READ, 1, 2))], {1: 0}))
+    impossible(solver, problem_of([writer, section(OrderEvent(READ, 1, 1))], {1: 0}))
+    solved(solver, problem_of([writer, [OrderEvent(READ, 1, 1)]], {1: 0}))
 
 
 def test_a_lock_kept_is_the_last_ones(solver: OrderSolver) -> None:
-    keeper = [Event(ACQUIRE, 9), Event(WRITE, 1, 1)]
-    other = [Event(ACQUIRE, 9), Event(RELEASE, 9), Event(READ, 1, 1)]
+    keeper = [OrderEvent(ACQUIRE, 9), OrderEvent(WRITE, 1, 1)]
+    other = [OrderEvent(ACQUIRE, 9), OrderEvent(RELEASE, 9), OrderEvent(READ, 1, 1)]
     assert solved(solver, problem_of([keeper, other], {1: 0})) == [2, 3, 0, 1, 4]
-    impossible(solver, problem_of([keeper, [Event(ACQUIRE, 9)]]))
-    impossible(solver, problem_of([keeper, [Event(READ, 1, 1), *other]], {1: 0}))
+    impossible(solver, problem_of([keeper, [OrderEvent(ACQUIRE, 9)]]))
+    impossible(solver, problem_of([keeper, [OrderEvent(READ, 1, 1), *other]], {1: 0}))
 
 
 def test_start_and_join(solver: OrderSolver) -> None:
-    parent = [Event(WRITE, 1, 1), Event(Kind.START, 1), Event(Kind.JOIN, 1), Event(READ, 1, 2)]
-    child = [Event(Kind.BEGIN), Event(READ, 1, 1), Event(WRITE, 1, 2), Event(Kind.END)]
+    parent = [
+        OrderEvent(WRITE, 1, 1),
+        OrderEvent(Kind.START, 1),
+        OrderEvent(Kind.JOIN, 1),
+        OrderEvent(READ, 1, 2),
+    ]
+    child = [
+        OrderEvent(Kind.BEGIN),
+        OrderEvent(READ, 1, 1),
+        OrderEvent(WRITE, 1, 2),
+        OrderEvent(Kind.END),
+    ]
     assert solved(solver, problem_of([parent, child])) == [0, 1, 4, 5, 6, 7, 2, 3]
-    early = [Event(READ, 1, 0), *child]
+    early = [OrderEvent(READ, 1, 0), *child]
     impossible(solver, problem_of([parent, early], {1: 0}))
-    each_other = [[Event(Kind.START, 1)], [Event(Kind.START, 0)]]
+    each_other = [[OrderEvent(Kind.START, 1)], [OrderEvent(Kind.START, 0)]]
     impossible(solver, problem_of(each_other))
-    solved(solver, problem_of([[Event(Kind.START, 1), Event(Kind.JOIN, 1)], []]))
+    solved(solver, problem_of([[OrderEvent(Kind.START, 1), OrderEvent(Kind.JOIN, 1)], []]))
 
 
 def test_clocks_that_prove_the_opposite(solver: OrderSolver) -> None:
-    writer = [Event(WRITE, 1, 1), Event(Kind.CLOCK, 0, 100)]
-    reader = [Event(Kind.CLOCK, 1, 140), Event(READ, 1, 0)]
+    writer = [OrderEvent(WRITE, 1, 1), OrderEvent(Kind.CLOCK, 0, 100)]
+    reader = [OrderEvent(Kind.CLOCK, 1, 140), OrderEvent(READ, 1, 0)]
     assert solved(solver, problem_of([writer, reader], {1: 0}, [[0, 50], [50, 0]]))
     impossible(solver, problem_of([writer, reader], {1: 0}, [[0, 30], [30, 0]]))
 
 
 def test_two_writers_that_do_not_see_each_other(solver: OrderSolver) -> None:
     # Saturation finds this one; three choices for a read each hide the next one.
-    one = [Event(WRITE, 1, 1), Event(READ, 2, 0)]
-    two = [Event(WRITE, 2, 1), Event(READ, 1, 0)]
+    one = [OrderEvent(WRITE, 1, 1), OrderEvent(READ, 2, 0)]
+    two = [OrderEvent(WRITE, 2, 1), OrderEvent(READ, 1, 0)]
     impossible(solver, problem_of([one, two], {1: 0, 2: 0}))
 
 
@@ -200,10 +223,10 @@ def test_the_stage_that_answers_is_told() -> None:
 def test_more_is_told_when_an_order_breaks_it(solver: OrderSolver) -> None:
     # More interfering writes and sections than are told at once (MOST_AT_ONCE in native/solver).
     size = 8 if isinstance(solver, SmtSolver) else 200
-    writer = [Event(WRITE, 1, value) for value in range(1, size)]
-    section = [Event(ACQUIRE, 9), Event(RELEASE, 9)]
-    both = [[*writer, *(section * size)], [Event(READ, 1, size // 2), *(section * size)]]
-    solved(solver, problem_of([*both, [Event(WRITE, 1, size // 2)]], {1: 0}))
+    writer = [OrderEvent(WRITE, 1, value) for value in range(1, size)]
+    section = [OrderEvent(ACQUIRE, 9), OrderEvent(RELEASE, 9)]
+    both = [[*writer, *(section * size)], [OrderEvent(READ, 1, size // 2), *(section * size)]]
+    solved(solver, problem_of([*both, [OrderEvent(WRITE, 1, size // 2)]], {1: 0}))
 
 
 def test_out_of_time_is_not_impossible(solver: OrderSolver) -> None:
@@ -215,5 +238,5 @@ def test_out_of_time_is_not_impossible(solver: OrderSolver) -> None:
 
 @pytest.mark.parametrize("steps", [-1, 0])
 def test_a_read_that_nothing_explains_is_named(steps: int) -> None:
-    problem = problem_of([[Event(WRITE, 1, 1), Event(READ, 1, 3)]])
+    problem = problem_of([[OrderEvent(WRITE, 1, 1), OrderEvent(READ, 1, 3)]])
     assert impossible(NativeSolver(steps), problem).events == (1,)

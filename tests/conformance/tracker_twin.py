@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tracker again, slow and obvious: the oracle for the native one (design 5, Recon 5.1, 5.4).
+"""The tracker again, slow and obvious: the oracle for the native one (Recon 5.1, 5.4).
 
 Per cell: who wrote last (thread, point, context, time) and the sharers, the threads that have read
 since. Per thread: a context, the last few communication events it saw, two bits each, newest in the

@@ -6,20 +6,25 @@ import io
 import msgspec
 import pytest
 
-from unsnarl.model.finding import (
+from unsnarl.model.report import (
     Arm,
+    FailureReport,
+    Finding,
     FindingPoint,
+    Fix,
     Instrumented,
     Notice,
     PassingRun,
-    Repair,
-    RepairPlace,
     Replay,
+    Report,
     RunCounts,
+    SourceLine,
+    SwallowedException,
+    numbered,
 )
-from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
+from unsnarl.reports import finding_ids
 from unsnarl.reports.patterns import classify, core
-from unsnarl.reports.terminal import make_console, print_finding, print_ranking, print_report
+from unsnarl.reports.render.terminal import make_console, print_finding, print_ranking, print_report
 
 THREADS = {"0": "MainThread", "0.1": "Thread-1 (worker)", "0.2": "Thread-2 (worker)"}
 
@@ -35,22 +40,27 @@ def point(place, thread, what, region, text, *, value=None, locks=()):
 
 
 def finding(points, *, score=26.0, runs=25, passing=0):
-    return CountedFinding(
+    kind = classify(points)
+    variables = tuple(dict.fromkeys(points[i].variable for i in core(points)))
+    return Finding(
         rank=1,
         method="recon",
         score=score,
         features={"B": 26.0, "C": 1.0, "R": 1.0},
-        kind=classify(points),
-        variables=tuple(dict.fromkeys(points[i].variable for i in core(points))),
+        kind=kind,
+        variables=variables,
         points=tuple(points),
         runs=runs,
         passing=passing,
-        locks_known=True,
+        locks_checked=True,
+        id=f"{finding_ids.word(variables, kind)}-7c1e",
     )
 
 
-def failure(*findings, message, where, kind="exception", latent=False, count=25, replay=None):
-    return NamedFailure(
+def failure(
+    *findings, message, where, kind="exception", latent=False, count=25, replay=None, chain=()
+):
+    return FailureReport(
         signature="signature",
         kind=kind,
         switch="free" if latent else "gil",
@@ -65,11 +75,12 @@ def failure(*findings, message, where, kind="exception", latent=False, count=25,
         passing=25,
         run="000044",
         replay=replay,
+        chain=chain,
     )
 
 
 def report(*failures, runs=None, warnings=(), instrumented=None):
-    return DetailedReport(
+    return Report(
         version=1,
         campaign="queue",
         command=("pytest", "test_queue.py"),
@@ -95,6 +106,20 @@ def atomicity():
             point(f"{file}:29", "0.1", "fail", "suffix", "item.get_d()"),
         ]
     )
+
+
+def swallowed():
+    """The second thread's exception is caught by a helper; the test fails later."""
+    items = "Cache.items['tea']"
+    points = [
+        point("src/cache.py:13", "0.2", f"read {items}", "source", "if key in self.items:"),
+        point("src/cache.py:14", "0.1", f"write {items}", "sink", "del self.items[key]"),
+        point("src/cache.py:14", "0.2", f"write {items}", "suffix", "del self.items[key]"),
+        point("src/cache.py:14", "0.2", "fail", "suffix", "del self.items[key]", value="KeyError"),
+        point("tests/test_cache.py:33", "0", "fail", "suffix", "assert not errors"),
+    ]
+    points[3] = msgspec.structs.replace(points[3], caught="src/helpers.py:18")
+    return finding(points)
 
 
 def order():
@@ -156,15 +181,15 @@ def proved():
     size, take, test, failed = (known.points[i] for i in (1, 3, 4, 5))
     later = msgspec.structs.replace(test, value="1")
     here = (
-        RepairPlace("src/spider.py", 25, "Spider.run"),
-        RepairPlace("src/spider.py", 27, "Spider.run"),
+        SourceLine("src/spider.py", 25, "Spider.run"),
+        SourceLine("src/spider.py", 27, "Spider.run"),
     )
     return msgspec.structs.replace(
         known,
         explanation=(size, take, test, failed),
         orders=((1, 2), (2, 3)),
         nearest=PassingRun((size, later, take), (2, 3), 1),
-        fix=Repair("region", *here, "Queue.lock", "src/spider.py:13", runs=200, tried=1),
+        fix=Fix("region", *here, "Queue.lock", "src/spider.py:13", runs=200, tried=1),
     )
 
 
@@ -176,13 +201,13 @@ def proved_deadlock():
     )
     told = (first, second, *deadlock().points)
     tested = {"forced": Arm(20, 20, 20), "forbidden": Arm(0, 20, 20), "control": Arm(20, 20)}
-    here = RepairPlace("bank.py", 13, "move"), RepairPlace("bank.py", 14, "move")
+    here = SourceLine("bank.py", 13, "move"), SourceLine("bank.py", 14, "move")
     return msgspec.structs.replace(
         deadlock(),
         points=told,
         explanation=told,
         orders=((1, 4), (2, 3)),
-        fix=Repair("region", *here, function="move", runs=200, tried=1),
+        fix=Fix("region", *here, function="move", runs=200, tried=1),
         status="confirmed",
         p_value=7.3e-12,
         **tested,
@@ -199,13 +224,13 @@ def native():
         point(f"{file}:29", "0.1", f"read {blocks}", "sink", take, value="NULL", locks=lock),
         point(f"{file}:30", "0.1", "fail", "suffix", use, value="SIGSEGV"),
     )
-    here = RepairPlace(file, 28, "BlockQueue::take"), RepairPlace(file, 77, "consume")
+    here = SourceLine(file, 28, "BlockQueue::take"), SourceLine(file, 77, "consume")
     tested = {"forced": Arm(20, 20, 20), "forbidden": Arm(0, 15, 15), "control": Arm(15, 15)}
     return msgspec.structs.replace(
         finding(known),
         explanation=known,
         orders=((1, 2), (2, 3)),
-        fix=Repair("region", *here, "main::queue.mutex", "pbzip2.cpp:28", runs=200, tried=1),
+        fix=Fix("region", *here, "main::queue.mutex", "pbzip2.cpp:28", runs=200, tried=1),
         status="confirmed",
         p_value=7.3e-10,
         **tested,
@@ -220,10 +245,35 @@ WARNINGS = (
 SPIDER = {"message": ATTRIBUTE_ERROR, "where": "src/spider.py:29 in work"}
 POOL = {"message": "AttributeError: 'NoneType' has no 'limit'", "where": "app/pool.py:40 in run"}
 BANK = {"message": "deadlock of 2 threads", "where": "bank.py:14 in move", "kind": "deadlock"}
+DROPPED = {
+    "message": "AssertionError: assert not [KeyError('tea')]",
+    "where": "tests/test_cache.py:33 in test_drop",
+    "kind": "assertion",
+}
 CACHE = {"message": "AssertionError: got ['']", "where": "test_m.py:9 in test"}
 PBZIP2 = {"message": "SIGSEGV", "where": "pbzip2.cpp:30 in BlockQueue::take", "kind": "signal"}
 REPLAY = Replay("000044", 2, 100, 100, 31)
+SWALLOWED = SwallowedException(
+    "KeyError",
+    "'tea'",
+    "0.2",
+    SourceLine("src/cache.py", 14, "Cache.drop", "del self.items[key]"),
+    SourceLine("src/helpers.py", 18, "collect", "except Exception as error:"),
+    25,
+    0,
+)
+KEPT = SwallowedException(
+    "RuntimeError",
+    "dictionary changed size during iteration",
+    "0.1",
+    SourceLine("src/cache.py", 30, "Cache.names", "for key in self.items:"),
+    SourceLine("/usr/lib/python3.11/concurrent/futures/thread.py", 59, "_WorkItem.run"),
+    25,
+    3,
+)
 REPORTS = {
+    "swallowed": report(failure(swallowed(), chain=(SWALLOWED,), **DROPPED)),
+    "swallowed-twice": report(failure(swallowed(), chain=(SWALLOWED, KEPT), **DROPPED)),
     "confirmed": report(failure(confirmed(), order(), **SPIDER)),
     "proved": report(failure(proved(), order(), replay=REPLAY, **SPIDER)),
     "proved-deadlock": report(failure(proved_deadlock(), replay=REPLAY, **BANK)),
@@ -254,6 +304,11 @@ def printed(function, *arguments, width, encoding="utf-8"):
     return stream.read()
 
 
+def first(name):
+    """A report and its first finding."""
+    return REPORTS[name], numbered(REPORTS[name])[0]
+
+
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("name", REPORTS)
 def test_report(name, width, golden):
@@ -264,12 +319,12 @@ def test_report(name, width, golden):
 
 @pytest.mark.parametrize("width", [80, 120])
 def test_show(width, golden):
-    golden(f"show-{width}", printed(print_finding, REPORTS["atomicity"], 1, width=width))
+    golden(f"show-{width}", printed(print_finding, *first("atomicity"), width=width))
 
 
 @pytest.mark.parametrize("width", [80, 120])
-def test_show_sets_the_nearest_passing_run_beside_the_failing_one(width, golden):
-    golden(f"show-proved-{width}", printed(print_finding, REPORTS["proved"], 1, width=width))
+def test_show_compares_the_nearest_passing_run_with_the_failing_one(width, golden):
+    golden(f"show-proved-{width}", printed(print_finding, *first("proved"), width=width))
 
 
 def test_rank(golden):

@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unsnarl.probes.native import program, sites
+from unsnarl.probes.binaries import sites
+from unsnarl.probes.native import program
 from unsnarl.runfile import RunFile, read_run
 
 PROGRAMS = Path(__file__).parents[1] / "data" / "native"
@@ -58,7 +59,7 @@ def run(
     """One run of the program under a plan; `through`: a script that becomes it."""
     file = made.with_suffix(f".{strategy}-{seed}.run")
     plan |= {"strategy": strategy, "seed": seed, "number": seed}
-    plan |= {"timeout": LIMIT, "file": str(file)}
+    plan = {"timeout": LIMIT, **plan, "file": str(file)}
     program.store_plan(sites.Program(made), plan, Path(f"{file}.plan"))
     done = subprocess.run(
         [through or made, *arguments],

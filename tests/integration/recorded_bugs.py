@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.integration.in_process import called
 from tests.integration.native_programs import build
 
 ZOO = Path(__file__).parents[2] / "zoo"
@@ -22,7 +23,7 @@ def unsnarl(folder, *words):
 def record(folder, command, *options, fails=True):
     """Record until it fails, or once; gives how RECORD is called."""
     often = ["--noise", "--until-fail", "500"] if fails else []
-    done = unsnarl(folder, "record", *often, "--json", *options, "--", *command)
+    done = called(folder, "record", *often, "--json", *options, "--", *command)
     assert done.returncode == (1 if fails else 0), done.stdout + done.stderr
     answer = json.loads(done.stdout)
     return f"{answer['campaign']}/{answer['record']['run']}"

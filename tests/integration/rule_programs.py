@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.integration.test_server import Client
 
-from unsnarl.model.site import Op
+from unsnarl.model.event import Op
 from unsnarl.runfile.reader import read_run
 from unsnarl.runfile.sites import SiteTable
 
@@ -203,6 +203,65 @@ def writes():
     os.write(outer, b'x')
 
 go(reads, writes)
+"""
+
+# Five equal threads set two variables, one looks at both.
+RANGE = """
+class Span:
+    low = high = 0
+span = Span()
+
+def set_both():
+    span.low = 10  # low
+    pause()
+    span.high = 20  # high
+
+def audit():
+    low = span.low  # audit low
+    pause()
+    high = span.high  # audit high
+    assert low <= high, (low, high)
+
+go(*[set_both] * 5, audit)
+"""
+
+TALLY = """
+class Tally:
+    n = 0
+tally = Tally()
+
+def add():
+    n = tally.n  # read
+    pause()
+    tally.n = n + 1  # write
+
+go(add, add, add, add)
+assert tally.n == 4, tally.n
+"""
+
+POOL = """
+import functools
+from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import Mock
+
+class Worker(threading.Thread):
+    def run(self):
+        pass
+
+def work(barrier=None):
+    if barrier:
+        barrier.wait()
+
+with ThreadPoolExecutor(2) as pool:
+    barrier = threading.Barrier(2)
+    pool.submit(work, barrier)
+    pool.submit(work, barrier)
+go(work, functools.partial(work, None), pause, Mock())
+threads = [Worker(), Worker()]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
 """
 
 EARLY_RETURN = """

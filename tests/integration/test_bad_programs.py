@@ -3,10 +3,13 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+from tests.integration.in_process import called
 
 # Two threads that add to a balance without a lock; fails when one sum is lost.
 BANK = """
@@ -53,17 +56,21 @@ def built(folder, *arguments):
 
 def refused(folder, program, slug):
     """The one message that `hunt` has for a program; nothing is run, nothing stored."""
-    answer = unsnarl(folder, "hunt", "--", program)
+    answer = called(folder, "hunt", "--", program)
     assert answer.returncode == 2, answer.stdout + answer.stderr
     assert answer.stderr.count("unsnarl: error:") == 1 and f"[{slug}]" in answer.stderr
     return answer.stderr
 
 
 @pytest.fixture
-def bank(tmp_path):
-    (tmp_path / "bank.c").write_text(BANK)
-    built(tmp_path, "bank.c", "-o", "bank")
-    return tmp_path
+def bank(tmp_path, shared):
+    """The program, built once for all tests; who hunts it builds it here."""
+
+    def make(folder):
+        (folder / "bank.c").write_text(BANK)
+        built(folder, "bank.c", "-o", "bank")
+
+    return Path(shutil.copytree(shared.folder("bank", make), tmp_path / "bank"))
 
 
 def patched(folder, at, data):
@@ -148,7 +155,8 @@ def test_one_that_may_not_be_executed(bank):
 
 
 def hunted(folder):
-    """The number of a failing run."""
+    """The number of a failing run of the program, built from the source in this folder."""
+    built(folder, "bank.c", "-o", "bank")
     answer = unsnarl(folder, *HUNT, "--", "./bank")
     assert answer.returncode == 1, answer.stdout + answer.stderr
     (failure,) = json.loads((folder / "answer.json").read_text())["failures"]

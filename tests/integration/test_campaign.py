@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import resource
 import shutil
 import signal
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 PYTEST = (sys.executable, "-m", "pytest", "-q")
+README = Path(__file__).parents[2] / "README.md"
 ZOO = Path(__file__).parents[2] / "zoo" / "python"
 TWO_BUGS = """
 import threading
@@ -93,9 +95,17 @@ def weblech(tmp_path):
     return tmp_path
 
 
+@pytest.fixture(scope="module")
+def hunted(tmp_path_factory):
+    """The folder of a whole hunt with its experiments, for tests that only read; its report."""
+    folder = tmp_path_factory.mktemp("weblech")
+    shutil.copy(ZOO / "weblech" / "weblech.py", folder)
+    return folder, hunt(folder, "--", sys.executable, "weblech.py")
+
+
 @pytest.mark.core
-def test_the_weblech_bug_is_found_and_ranked(weblech):
-    report = hunt(weblech, "--", sys.executable, "weblech.py")
+def test_the_weblech_bug_is_found_and_ranked(hunted):
+    _, report = hunted
     (failure,) = report["failures"]
     assert failure["signature"].startswith("AttributeError in weblech.py:Spider.run")
     assert failure["kind"] == "exception" and failure["switch"] == "gil"
@@ -107,16 +117,15 @@ def test_the_weblech_bug_is_found_and_ranked(weblech):
     assert any(point["value"] is not None for f in findings for point in f["points"])
 
 
-def test_both_kinds_of_runs_come_from_the_same_mixture(weblech):
-    hunt(weblech, "--", "weblech.py")
-    kept = rows(weblech, "label, strategy, kept")
+def test_both_kinds_of_runs_come_from_the_same_mixture(hunted):
+    kept = rows(hunted[0], "label, strategy, kept")
     for label in ("pass", "fail"):
-        assert "surw" in {strategy for found, strategy, k in kept if found == label and k}
+        assert "rff" in {strategy for found, strategy, k in kept if found == label and k}
 
 
 def test_a_deadlock_has_one_signature(tmp_path):
     shutil.copy(ZOO / "abba" / "abba.py", tmp_path)
-    report = hunt(tmp_path, "--", "abba.py")
+    report = hunt(tmp_path, "--no-confirm", "--", "abba.py")
     (failure,) = report["failures"]
     assert failure["kind"] == "deadlock"
     assert failure["signature"] == "deadlock: abba.py:transfer [with target.lock:]"
@@ -188,8 +197,8 @@ def processor_time(work, times):
     return (after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / times
 
 
-def test_rank_and_show_work_on_what_was_stored(weblech):
-    report = hunt(weblech, "--", "weblech.py")
+def test_rank_and_show_work_on_what_was_stored(hunted):
+    weblech, report = hunted
     process = start(weblech, "rank", "--json")
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
@@ -201,13 +210,14 @@ def test_rank_and_show_work_on_what_was_stored(weblech):
     assert process.returncode == 0 and "weblech.py" in out, err
 
 
-def test_the_cause_is_confirmed_by_experiment(weblech):
-    report = hunt(weblech, "--", "weblech.py")
+def test_the_cause_is_confirmed_by_experiment(hunted):
+    weblech, report = hunted
     best = report["failures"][0]["findings"][0]
     assert best["status"] == "confirmed" and best["variables"] == ["Queue.qsize"]
-    assert best["forced"]["fail"] == best["forced"]["runs"] == 20
+    # The arm ends with ten: the other ten could not change the verdict (docs/adr/0036).
+    assert best["forced"]["fail"] == best["forced"]["runs"] == 10
     assert best["forbidden"]["fail"] == 0 < best["forbidden"]["runs"]
-    assert best["control"]["fail"] > 0 and best["p_value"] < 1e-9
+    assert best["control"]["fail"] > 0 and best["p_value"] < 1e-7
     out, _ = start(weblech, "show", "1").communicate(timeout=60)
     assert out.count("CONFIRMED") == 1
     assert not list(weblech.glob(".unsnarl/*/trials/*"))
@@ -220,11 +230,20 @@ def test_without_experiments_a_finding_is_only_suspected(weblech):
     assert {finding["forced"] for finding in findings} == {None}
 
 
-def test_the_demo_finds_its_bug(tmp_path):
-    process = start(tmp_path, "demo")
+def test_the_demo_finds_its_bug_and_readme_shows_its_report(tmp_path):
+    process = start(tmp_path, "demo", env=os.environ | {"COLUMNS": "120"})
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, err
     assert "AttributeError" in out and "Queue.length" in out
+    _, _, rest = README.read_text(encoding="utf-8").partition("<!-- demo output: begin -->\n```\n")
+    shown, _, _ = rest.partition("\n```\n<!-- demo output: end -->")
+    assert without_figures(shown) == without_figures(f"$ unsnarl demo\n{out.strip()}")
+
+
+def without_figures(text: str) -> str:
+    """Times, counts of runs and which finding is second differ from machine to machine."""
+    text = re.sub(r"\b\w+-[0-9a-f]{4}\b", "ID", text)
+    return re.sub(r"\d+(\.\d+)?", "N", text)
 
 
 def wait_for(condition, seconds: float = 30.0) -> None:

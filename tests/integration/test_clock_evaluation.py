@@ -5,15 +5,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from evaluation.clock_page import chart
 from evaluation.clocks import Window
 
-from unsnarl.reproduce.clocks import ClockRange
+from unsnarl.recording.clocks import ClockRange
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SHORT = ("--windows", "2", "--pause", "0", "--messages", "20000", "--patience", "0")
 
 
+@pytest.mark.alone
 def test_the_page_has_both_tables_and_the_figure(tmp_path):
     page = tmp_path / "page.md"
     command = [sys.executable, "-m", "evaluation.clocks", *SHORT, "--page", str(page)]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `unsnarl clocks` in its own process, and the native loops on real cores."""
 
+import contextlib
 import os
 import platform
 import subprocess
@@ -10,25 +11,47 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from unsnarl.reproduce.clocks import Clocks, machine
-from unsnarl.reproduce.clocks.measure import How, measure
-from unsnarl.reproduce.clocks.observed import PROGRAMS, Reading, Test, gaps, observe, ping_pong
+from unsnarl.errors import ToolError
+from unsnarl.recording.clocks import Clocks, machine
+from unsnarl.recording.clocks.measure import How, measure
+from unsnarl.recording.clocks.observed import PROGRAMS, Reading, Test, gaps, observe, ping_pong
+
+# Two threads that wait for each other by the million want both cores at once.
+pytestmark = pytest.mark.alone
 
 CORES = tuple(sorted(os.sched_getaffinity(0)))[:2]
 QUICK = ("--runs", "2000", "--patience", "0")
+MOST_CALLS = 4  # about one in 80 finds a skew that jumps
 FLAGS = "flags : tsc constant_tsc rdtscp"
 
 
 @pytest.fixture
 def clocks(tmp_path):
-    """Call the command with a cache of its own."""
+    """Call the command with a cache of its own.
+
+    A host that moves its virtual cores while they are measured makes the skew jump: one window was
+    -24 to 153 ticks, another -140 to 6. The command then refuses, rightly; that is not what is
+    tested here, so it is called once more.
+    """
 
     def call(*arguments, cache=tmp_path / "cache", **options):
         command = [sys.executable, "-m", "unsnarl", "clocks", *QUICK, *arguments]
         options |= {"env": os.environ | {"XDG_CACHE_HOME": str(cache)}, "timeout": 120}
-        return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+        for _ in range(MOST_CALLS):
+            answer = subprocess.run(command, capture_output=True, text=True, check=False, **options)
+            if "[clocks-drift]" not in answer.stderr:
+                break
+        return answer
 
     return call
+
+
+def measured() -> Clocks:
+    """As the command measures them; see `clocks` for why more than once."""
+    for _ in range(MOST_CALLS - 1):
+        with contextlib.suppress(ToolError):
+            return measure(machine.read(), How(runs=2000, patience=0))
+    return measure(machine.read(), How(runs=2000, patience=0))
 
 
 def kept(folder: Path) -> list[Path]:
@@ -118,7 +141,7 @@ def test_a_cache_that_cannot_be_written_is_no_reason_to_fail(clocks, tmp_path):
 
 
 def test_threads_need_not_be_bound(clocks):
-    """Where they ran is told by the stamps; the kernel may have kept them on one core."""
+    """The stamps say where they ran; the kernel may have kept them on one core."""
     answer = clocks("--no-pin", "--json")
     if answer.returncode == 4:
         assert "[clocks-unseen]" in answer.stderr
@@ -181,8 +204,8 @@ def test_measuring_leaves_the_callers_affinity_alone():
 
 
 def test_no_message_arrives_before_it_was_sent():
-    """The bar of issue 6, at a fiftieth: benchmarks/clocks.py sends 10 million."""
-    known = measure(machine.read(), How(runs=2000, patience=0))
+    """The bar, at a fiftieth: benchmarks/clocks.py sends 10 million."""
+    known = measured()
     stamps = ping_pong(Reading.FULL, CORES, 100_000)
     for first, second in (CORES, CORES[::-1]):
         mine = stamps[stamps["first_core"] == first]
@@ -191,7 +214,7 @@ def test_no_message_arrives_before_it_was_sent():
 
 def test_no_write_is_put_before_a_read_that_did_not_see_it():
     """Figure 2(b), with the fences of figure 2(c); cheaper reads fail this now and then."""
-    known = measure(machine.read(), How(runs=2000, patience=0))
+    known = measured()
     for writer, reader in (CORES, CORES[::-1]):
         stamps = observe(Test.UNSEEN, Reading.FULL, (writer, reader), 50_000, 60.0)
         assert len(stamps)

@@ -189,7 +189,6 @@ def test_response_files(family, folder):
         ["-print-search-dirs"],
         ["-print-file-name=libc.so.6"],
         ["-print-prog-name=ld"],
-        ["--help"],
         [],
         ["-V"],
         ["-Wall", "-O2"],
@@ -200,6 +199,14 @@ def test_what_is_asked_of_the_compiler_itself(family, folder, question):
     answer, plain = call("unsnarl", "cc", *question), call(family, *question)
     assert (answer.returncode, answer.stdout) == (plain.returncode, plain.stdout)
     assert answer.stderr == plain.stderr
+
+
+def test_help_is_ours_unless_the_compiler_is_called_by_one_word(family, folder):
+    ours = done("unsnarl", "cc", "--help")
+    assert "--functions" in ours and "UNSNARL_CC_LOOPS" in ours and "gcc --help" in ours
+    assert call("unsnarl-cc", "--help").stdout == call(family, "--help").stdout
+    answer, plain = call("unsnarl", "cc", "-v", "--help"), call(family, "-v", "--help")
+    assert (answer.returncode, answer.stdout) == (plain.returncode, plain.stdout)
 
 
 @pytest.mark.parametrize("words", [["-c"], ["-S"], ["-E"], ["-fsyntax-only"], []])

@@ -185,3 +185,66 @@ def test_a_gated_run_keeps_every_pair_and_not_only_its_latest(start):
         assert all(len(set(times)) == len(times) for times in every.values())
         repeated += sum(len(times) > 1 for times in every.values())
     assert repeated
+
+
+TEARDOWN = """
+    import threading
+    import pytest
+
+    class Box:
+        def __init__(self):
+            self.lock = threading.Lock()
+            self.open = True
+            self.ready = False
+
+    def work(box, asked):
+        asked.wait()
+        with box.lock:
+            box.ready = True
+
+    @pytest.fixture
+    def box():
+        made = Box()
+        yield made
+        with made.lock:
+            made.open = False
+
+    def test_ready(box):
+        asked = threading.Event()
+        thread = threading.Thread(target=work, args=(box, asked), daemon=True)
+        thread.start()
+        try:
+            assert box.ready
+        finally:
+            asked.set()
+            thread.join()
+
+    def test_later(box):
+        thread = threading.Thread(target=setattr, args=(box, "open", 1))
+        thread.start()
+        thread.join()
+        assert box.open
+"""
+WORKER, CLOSED, ASSERTED, LATER = 14, 21, 28, 37
+
+
+def test_what_a_thread_does_after_it_failed_is_no_evidence(start):
+    """The late write of the other thread is: it is why the first one failed."""
+    client = start("pytest", "-q", "test_box.py", test_box=TEARDOWN)
+    client.run(1, trace=True)
+    run = read_run(client.path(1, "run"))
+    table = SiteTable.load(client.folder / "codes.json", client.folder)
+    lines = [table.site(int(point) >> 4).line for point in run.trace["point"]]
+    assert ASSERTED in lines and WORKER in lines[lines.index(ASSERTED) :]
+    assert not {CLOSED - 1, CLOSED, LATER} & {*lines[lines.index(ASSERTED) :]}
+    assert run.failures[0].frames[-1].line == ASSERTED
+
+
+def test_a_run_that_passes_is_evidence_to_its_end(start):
+    passing = TEARDOWN.replace("assert box.ready", "assert box.open")
+    client = start("pytest", "-q", "test_box.py", test_box=passing)
+    client.run(1, trace=True)
+    run = read_run(client.path(1, "run"))
+    table = SiteTable.load(client.folder / "codes.json", client.folder)
+    lines = [table.site(int(point) >> 4).line for point in run.trace["point"]]
+    assert {CLOSED, LATER} <= {*lines}

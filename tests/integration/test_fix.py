@@ -7,19 +7,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace as with_fields
 
 from unsnarl import config
 from unsnarl.analyses.methods import rank_with
 from unsnarl.campaigns import store as stores
-from unsnarl.campaigns import target
 from unsnarl.campaigns.comparisons import Comparisons
-from unsnarl.campaigns.engine import Engine
-from unsnarl.campaigns.judging import Judge
 from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.tally import Tally
+from unsnarl.execution import target
+from unsnarl.execution.runner import started
+from unsnarl.execution.trials import Trials
 from unsnarl.experiments.fix import Fixer
 from unsnarl.experiments.named_fix import named
-from unsnarl.experiments.trials import Trials
+from unsnarl.model.plan import Match, Rule
 from unsnarl.reports.fixes import fix_note
 
 CERTAIN = 50
@@ -94,7 +95,67 @@ threading.Thread(target=compute, args=(job,)).start()
 abs(len("some work of its own"))
 print(job.result + 1)  # end
 """
+# A test's own time limits: each would run out for a thread that is held for ever.
+LIMITS = {
+    "join": (
+        "",
+        "",
+        "for thread in threads:\n    thread.join(30)\n    assert not thread.is_alive()",
+    ),
+    "get": ("done = queue.Queue()", "done.put(1)", "done.get(timeout=5), done.get(timeout=5)"),
+    "event": (
+        "done = [threading.Event(), threading.Event()]",
+        "done[which].set()",
+        "assert all(event.wait(10) for event in done)",
+    ),
+    "condition": (
+        "done, count = threading.Condition(), []",
+        "with done:\n        count.append(which)\n        done.notify()",
+        "with done:\n    assert done.wait_for(lambda: len(count) == 2, timeout=5)",
+    ),
+    "acquire": (
+        "done = [threading.Lock(), threading.Lock()]\n[lock.acquire() for lock in done]",
+        "done[which].release()",
+        "assert all(lock.acquire(timeout=3) for lock in done)",
+    ),
+    "poll": (
+        "done = []",
+        "done.append(which)",
+        "end = time.monotonic() + 5\nwhile len(done) < 2:\n    time.sleep(0.05)\n"
+        "    assert time.monotonic() < end",
+    ),
+}
+LIMITED = """import queue, threading, time
+
+class Account:
+    def __init__(self):
+        self.total = 0
+        self.log = []
+
+account = Account()
+MAKE
+
+def pay(which):
+    before = account.total  # begin
+    account.log.append(abs(1))
+    account.total = before + 1  # end
+    DONE
+
+threads = [threading.Thread(target=pay, args=(n,), daemon=True) for n in range(2)]
+for thread in threads:
+    thread.start()
+WAIT
+assert account.total == 2
+"""
+
+
+def limited(make, done, wait):
+    """The program with one of the limits."""
+    return LIMITED.replace("MAKE", make).replace("DONE", done or "pass").replace("WAIT", wait)
+
+
 PROGRAMS = {"lock": LOCK, "no_lock": NO_LOCK, "order": ORDER}
+PROGRAMS |= {f"limit_{name}": limited(*parts) for name, parts in LIMITS.items()}
 
 
 class Case:
@@ -105,7 +166,7 @@ class Case:
         self.fixer = fixer
         self.fix = fixer.fix(answer, certain=CERTAIN)
         self.repair = named(self.fix)
-        self.ground = self.fix.story.ground
+        self.context = self.fix.placement.context
 
     def line(self, marker):
         """The line with this comment."""
@@ -115,8 +176,9 @@ class Case:
     def points(self, marker):
         """All points of that line, in the order of the code."""
         wanted = self.line(marker)
-        points = {step.point for step in self.ground.steps}
-        return sorted(point for point in points if self.ground.place(point)[2] == wanted)
+        points = {event.point for event in self.context.events}
+        met = (point for point in points if self.context.line(point)[2] == wanted)
+        return tuple(sorted(met))
 
     def outcome(self, *rules):
         """What the screening says of other rules than those of the fix."""
@@ -125,7 +187,7 @@ class Case:
 
 @contextmanager
 def hunted(folder, name):
-    """The program after a short hunt, with an engine for trials."""
+    """The program after a short hunt, with a runner for trials."""
     (folder / f"{name}.py").write_text(PROGRAMS[name])
     hunt = ["hunt", "--no-confirm", "--fail=8", "--pass=8", "--switch=gil", "--"]
     command = [sys.executable, "-m", "unsnarl", *hunt, sys.executable, f"{name}.py"]
@@ -139,9 +201,8 @@ def hunted(folder, name):
     (compared,) = comparisons.all()
     found = target.parse(store.description.command, folder)
     try:
-        with Engine(found, store.folder, settings.jobs, settings.include) as engine:
-            judge = Judge(found.root, store.folder / "codes.json", settings.fail_if)
-            trials = Trials(engine, judge, folder, compared.switch, settings.timeout)
+        with started(found, store.folder, settings) as runner:
+            trials = Trials(runner, folder, compared.switch, settings.timeout)
             fixer = Fixer(trials, compared, comparisons.interner, [])
             yield Case(PROGRAMS[name], fixer, rank_with("joined", compared.comparison)[0])
     finally:
@@ -173,12 +234,12 @@ class TestALockThatShouldBeHeld:
 
     def test_a_region_that_begins_too_late_is_told_apart(self, case):
         first, *rest = case.fix.candidate.rules
-        late = {**first, "when": {"points": case.points("end")}}
+        late = with_fields(first, when=Match(case.points("end")))
         assert case.outcome(late, *rest).bad
 
     def test_a_region_that_ends_too_early_is_told_apart(self, case):
         first, *rest = case.fix.candidate.rules
-        early = {**first, "until": {"points": case.points("end")}}
+        early = with_fields(first, until=Match(case.points("end")))
         assert case.outcome(early, *rest).bad
 
 
@@ -194,17 +255,23 @@ class TestNoLockAtAll:
 
     def test_a_region_elsewhere_is_told_apart(self, case):
         first, last = case.points("elsewhere")[0], case.points("elsewhere")[-1]
-        elsewhere = {"when": {"points": [first]}, "until": {"points": [last]}, "exclusive": 0}
+        elsewhere = Rule(when=Match((first,)), until=Match((last,)), exclusive=0)
         assert case.outcome(elsewhere).bad
 
     def test_what_waits_for_ever_is_a_deadlock(self, case):
-        nobody = {
-            "when": None,
-            "hold": {"who": "any", "points": case.points("begin")},
-            "until": {"who": "any", "points": case.points("end")},
-        }
+        nobody = Rule(hold=Match(case.points("begin")), until=Match(case.points("end")))
         outcome = case.outcome(*case.fix.candidate.rules, nobody)
         assert (outcome.fail, outcome.deadlocks) == (0, outcome.runs)
+
+
+@pytest.mark.parametrize("case", [f"limit_{name}" for name in LIMITS], indirect=True)
+class TestATimeLimitOfTheProgram:
+    def test_it_does_not_run_out_because_the_fix_holds_a_thread(self, case):
+        assert case.repair.works, case.repair
+        assert (case.repair.begin.line, case.repair.end.line) == (
+            case.line("begin"),
+            case.line("end"),
+        )
 
 
 @of("order")
@@ -216,9 +283,5 @@ class TestAnOrder:
         assert case.repair.works
 
     def test_the_other_order_is_told_apart(self, case):
-        other = {
-            "when": None,
-            "hold": {"who": "any", "points": case.points("begin")},
-            "until": {"who": "any", "points": case.points("end")},
-        }
+        other = Rule(hold=Match(case.points("begin")), until=Match(case.points("end")))
         assert case.outcome(other).bad

@@ -14,14 +14,14 @@ import threading
 import time
 
 import pytest
+from evaluation.synthetic_orders import Machine, simulate
 from tests.integration.recorded_bugs import ZOO, record
 
-from unsnarl.cli.reproducing import Reproduction
-from unsnarl.errors import UnsnarlError
+from unsnarl.cli.main import run
 from unsnarl.reproduce.orders import OrderProblem
 from unsnarl.reproduce.orders.native import NativeSolver
 from unsnarl.reproduce.orders.smt import checked, load_z3
-from unsnarl.reproduce.orders.synthetic import Machine, simulate
+from unsnarl.workflows.reproduce import Reproduction
 
 # Far below what the work would take (a solver's deadline), far above what ending takes.
 SOON, DEADLINE = 10.0, 60.0
@@ -134,16 +134,15 @@ def test_a_schedule_that_was_found_is_kept(tmp_path, monkeypatch, capsys):
     shutil.copy(ZOO / "python" / "weblech" / "weblech.py", tmp_path)
     word = record(tmp_path, [sys.executable, "weblech.py"], "--level", "access")
     monkeypatch.chdir(tmp_path)
-    reproduction = Reproduction(word, "pres", explains=True)
 
-    def interrupted(process, signature):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(reproduction, "_explained", interrupted)
-    with pytest.raises(UnsnarlError, match="while its cause was looked for") as caught:
-        reproduction.run(50, None)
-    assert (caught.value.slug, caught.value.exit_code) == ("interrupted", 130)
-    told = re.search(r"next: unsnarl replay (\S+)", capsys.readouterr().out)
+    monkeypatch.setattr(Reproduction, "_explained", interrupted)
+    assert run(["reproduce", "--tries", "50", "--", word]) == 130
+    out, err = capsys.readouterr()
+    assert "interrupted while looking for the cause [interrupted]" in err
+    told = re.search(r"next: unsnarl replay (\S+)", out)
     command = [sys.executable, "-m", "unsnarl", "replay", "--times", "20", "--json", "--", told[1]]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert json.loads(done.stdout)["failed"] == 20, done.stderr

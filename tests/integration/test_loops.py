@@ -12,8 +12,9 @@ from tests.integration.native_programs import build, run
 from tests.integration.test_recording import ops, record, recorded
 
 from unsnarl.campaigns.store import Store
-from unsnarl.model.site import Op
-from unsnarl.reproduce.again import again
+from unsnarl.model.event import Op
+from unsnarl.model.plan import Plan
+from unsnarl.replay.target_process import start_target
 from unsnarl.reproduce.pres.sketch import Sketch
 from unsnarl.runfile import SiteTable
 
@@ -188,7 +189,7 @@ def test_loops_of_python(tmp_path, level):
         assert counts["made"] + counts["made.<locals>.<listcomp>"] == 5
         assert (ops(found)[path][Op.ENTER] > 0) == (level == "funcloop")
     store = Store.open(tmp_path / ".unsnarl" / answer["campaign"])
-    with again(store, loops=True) as process:
+    with start_target(store, loops=True) as process:
         for strategy in ("sketch", "pos"):
             counters, total = followed(
                 found, tmp_path, level, lambda plan, name=strategy: tried(process, name, plan)
@@ -198,7 +199,7 @@ def test_loops_of_python(tmp_path, level):
 
 
 def tried(process, strategy, plan):
-    (trial,) = process.trials.run([{"strategy": strategy, "seed": 1, **plan}])
+    (trial,) = process.trials.run([Plan(strategy=strategy, seed=1, **plan)])
     return trial.run.counters
 
 

@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.integration.rule_programs import START
 
-from unsnarl.campaigns import target
-from unsnarl.campaigns.engine import Engine
-from unsnarl.campaigns.judging import Judge
+from unsnarl.config import Settings
+from unsnarl.execution import target
+from unsnarl.execution.runner import started
+from unsnarl.execution.symptom import Symptom
+from unsnarl.execution.trials import Trials, fresh_plans
 from unsnarl.experiments.minimise import Minimal, Minimiser, explanation
 from unsnarl.experiments.nearest import Nearest, nearest
-from unsnarl.experiments.trials import Trials, fresh_plans
 
 pytestmark = pytest.mark.core
 
@@ -87,8 +89,8 @@ class Case:
 def minimised(folder, name):
     (folder / f"{name}.py").write_text(START + PROGRAMS[name])
     found = target.parse((sys.executable, f"{name}.py"), folder)
-    with Engine(found, folder, 2) as engine:
-        trials = Trials(engine, Judge(found.root, folder / "codes.json"), folder, "gil", 5.0)
+    with started(found, folder, Settings(jobs=2)) as runner:
+        trials = Trials(runner, folder, "gil", 5.0)
         failing = [
             trial
             for trial in trials.run(fresh_plans(name, 30, trace=True))
@@ -96,7 +98,7 @@ def minimised(folder, name):
         ]
         runs = sorted((one.run for one in failing), key=lambda run: len(run.schedule))
         signature = failing[0].signature
-        minimal = Minimiser(trials, signature).minimise(runs, [])
+        minimal = Minimiser(trials, Symptom(signature)).minimise(runs, [])
         near = nearest(trials, minimal)
         yield Case(trials, signature, minimal, near, itertools.count())
 
@@ -130,7 +132,7 @@ def test_the_explanation_is_in_the_order_of_the_failing_run(case):
 
 
 def test_the_nearest_run_passes_and_has_one_order_the_other_way_round(case):
-    (again,) = case.trials.run([{**case.nearest.plan, "trace": True}])
+    (again,) = case.trials.run([replace(case.nearest.plan, trace=True)])
     assert again.label == "pass"
     moved = case.nearest.reversed
     assert moved in case.minimal.constraints

@@ -232,17 +232,17 @@ from array import array
 
 import store
 from unsnarl import _core
-from unsnarl.probes.native import finding, libraries
+from unsnarl.probes.binaries import finding, libraries
 from unsnarl.runfile import read_run
 
 store.add()
 found = libraries.Libraries(finding.loaded(), 100, 0)
 dump = {"modules": 0, "probes": 0, "codes": [], "watermark": 100}
-places = array("I", range(found.limit))
+lines = array("I", range(found.limit))
 found.add_to(dump)
-found.add_places(places, dump)
+found.add_lines(lines, dump)
 _core.set_modules(found.modules)
-_core.set_places(places)
+_core.set_first_sites(lines)
 _core.begin_run({"strategy": "free", "file": "run", "site_limit": found.limit})
 thread, ended = _core.thread_new("other", False), _thread.allocate_lock()
 ended.acquire()
@@ -529,7 +529,7 @@ def test_all_stand_ins_are_wrapped_in_libraries():
     listed = run(archive.parent, "nm", "-g", "--defined-only", archive).stdout.splitlines()
     names = {line.split()[2] for line in listed if len(line.split()) == 3}
     stand_ins = {name for name in names if not NOT_WRAPPED.match(name)}
-    wraps = (compiler.folder() / compiler.STAND_INS).read_text().split()
+    wraps = (compiler.folder() / compiler.INTERCEPTORS).read_text().split()
     assert {f"--wrap={name}" for name in stand_ins} == set(wraps)
     assert {f"__wrap_{name}" for name in stand_ins} <= names
 

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from evaluation.truth import judge, load_bug
 
-from unsnarl.model.finding import FindingPoint
+from unsnarl.model.report import FindingPoint
 from unsnarl.probes.native import compiler
 
 ZOO = Path(__file__).parents[2] / "zoo" / "c"
@@ -104,11 +104,12 @@ def built(folder, *arguments, verb="cc"):
     return folder
 
 
-def specimen(tmp_path, bug, verb="cc"):
+def specimen(tmp_path, bug, verb="cc", *others):
+    """A bug of the zoo, built; `others`: what else to build of it."""
     folder = tmp_path / bug
     shutil.copytree(ZOO / bug, folder)
     suffix = ".c" if verb == "cc" else ".cpp"
-    for name in (bug, "fixed"):
+    for name in (bug, *others):
         built(folder, name + suffix, "-o", name, verb=verb)
     return folder
 
@@ -157,20 +158,24 @@ def test_all_waiting_is_known_to_the_gate(tmp_path):
 
 
 needs_cxx = pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++")
-LOST_UPDATES = ("apachelog", "cc"), pytest.param("lostupdate", "c++", marks=needs_cxx)
+LOST_UPDATES = (
+    ("apachelog", "cc", "access_log.used"),
+    pytest.param("lostupdate", "c++", "main::page.visits", marks=needs_cxx),
+)
 
 
-@pytest.mark.parametrize(("bug", "verb"), LOST_UPDATES)
-def test_a_bug_is_found_and_proved_and_its_twin_is_quiet(tmp_path, bug, verb):
-    folder = specimen(tmp_path, bug, verb)
+@pytest.mark.parametrize(("bug", "verb", "variable"), LOST_UPDATES)
+def test_a_bug_is_found_and_proved_and_its_twin_is_quiet(tmp_path, bug, verb, variable):
+    folder = specimen(tmp_path, bug, verb, "fixed")
     done = unsnarl(folder, *HUNT, f"./{bug}")
     assert done.returncode == 1, done.stderr
     (failure,) = json.loads((folder / "answer.json").read_text())["failures"]
     finding = failure["findings"][0]
     assert (failure["kind"], finding["status"]) == ("assertion", "confirmed"), done.stdout
+    assert finding["variables"] == [variable]
     assert json.loads((folder / "answer.json").read_text())["instrumented"]["modules"] == 1
     told = msgspec.convert(finding["explanation"], list[FindingPoint])
-    assert judge(load_bug(folder).causes[0], told, folder).tells, done.stdout
+    assert judge(load_bug(folder).causes[0], told, folder).matches, done.stdout
     assert finding["fix"]["fail"] == finding["fix"]["deadlocks"] == 0 < finding["fix"]["runs"]
     replayed = unsnarl(folder, "replay", failure["run"].lstrip("0"), "--times", "10")
     assert "10 of 10" in replayed.stdout, replayed.stdout + replayed.stderr
@@ -179,12 +184,8 @@ def test_a_bug_is_found_and_proved_and_its_twin_is_quiet(tmp_path, bug, verb):
 
 
 @needs_cxx
-def test_a_crash_is_told_by_its_line_and_globals_by_their_names(tmp_path):
+def test_a_crash_is_told_by_its_line(tmp_path):
     folder = specimen(tmp_path, "macnetio", "c++")
-    done = unsnarl(folder, *HUNT, "./macnetio")
+    done = unsnarl(folder, *HUNT[:-1], "--", "./macnetio")
     (failure,) = json.loads((folder / "answer.json").read_text())["failures"]
     assert failure["signature"].startswith("SIGSEGV in macnetio.cpp:"), done.stdout
-    folder = specimen(tmp_path, "apachelog")
-    unsnarl(folder, *HUNT, "./apachelog")
-    (failure,) = json.loads((folder / "answer.json").read_text())["failures"]
-    assert failure["findings"][0]["variables"] == ["access_log.used"]

@@ -69,10 +69,16 @@ def debugged(folder, run, commands, *options):
     return done.returncode, done.stdout
 
 
+@pytest.fixture(scope="module")
+def apachelog(tmp_path_factory):
+    """The folder in which it was hunted, and its failure."""
+    folder = specimen(tmp_path_factory.mktemp("gdb"), "apachelog")
+    return folder, hunted(folder, "apachelog")
+
+
 @needs_gdb
-def test_gdb_stops_before_an_access_with_the_others_held(tmp_path):
-    folder = specimen(tmp_path, "apachelog")
-    failure = hunted(folder, "apachelog")
+def test_gdb_stops_before_an_access_with_the_others_held(apachelog):
+    folder, failure = apachelog
     steps = failure["findings"][0]["explanation"]
     at = next(i for i, one in enumerate(steps) if one["op"] in ("read", "write"))
     point = steps[at]
@@ -113,17 +119,15 @@ def test_gdb_stops_when_the_deadlock_is_there(tmp_path):
 
 
 @needs_gdb
-def test_a_run_that_is_left_is_not_called_reproduced(tmp_path):
-    folder = specimen(tmp_path, "apachelog")
-    failure = hunted(folder, "apachelog")
+def test_a_run_that_is_left_is_not_called_reproduced(apachelog):
+    folder, failure = apachelog
     code, out = debugged(folder, failure["run"], ["quit"], "--gdb")
     assert out.rstrip().endswith("the run was left")
     assert code == 4
 
 
-def test_the_wrong_debugger_is_refused_and_a_missing_one_is_named(tmp_path):
-    folder = specimen(tmp_path, "apachelog")
-    failure = hunted(folder, "apachelog")
+def test_the_wrong_debugger_is_refused_and_a_missing_one_is_named(apachelog, tmp_path):
+    folder, failure = apachelog
     done = unsnarl(folder, "replay", failure["run"].lstrip("0"), "--pdb")
     assert done.returncode == 2
     assert "wrong-debugger" in done.stderr

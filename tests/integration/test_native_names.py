@@ -10,12 +10,13 @@ import pytest
 from tests.integration.test_native import HUNT, built, needs_cxx, specimen, unsnarl
 
 from unsnarl.campaigns.store import Store, find
+from unsnarl.model.plan import Plan
 from unsnarl.probes.native import dwarf
 from unsnarl.probes.native.blocks import Blocks
 from unsnarl.probes.native.types import value_text
 from unsnarl.probes.native.variables import Variables
-from unsnarl.reproduce.again import again, find_run
-from unsnarl.reproduce.replay import load_schedule
+from unsnarl.replay.replayer import load_schedule
+from unsnarl.replay.target_process import find_run, start_target
 from unsnarl.runfile import SiteTable
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc")
@@ -231,15 +232,17 @@ def hunted(folder, program, *options):
 
 def test_fields_elements_and_values_are_told(tmp_path):
     folder = specimen(tmp_path, "circlist")
-    done, _, finding = hunted(folder, "circlist")
-    points = finding["explanation"] or finding["points"]
+    done, failure, _ = hunted(folder, "circlist", "--no-confirm")
+    points = [point for finding in failure["findings"] for point in finding["explanation"]]
     told = {(one["variable"].partition("[")[0], one["op"]) for one in points}
     assert ("servers.head", "write") in told, done.stdout
     tails = [one for one in points if one["variable"] == "servers.tail"]
     assert tails, done.stdout
     assert all(one["value"].isdigit() for one in tails)
     assert all(one["locks"] == ["servers.lock"] for one in tails)
-    assert any(one["variable"].startswith("servers.items") for one in points)
+    elements = {one["variable"] for one in points if one["variable"].startswith("servers.items")}
+    assert elements
+    assert elements <= {f"servers.items[{slot}]" for slot in range(8)}
 
 
 @needs_cxx
@@ -274,7 +277,7 @@ def test_a_replay_asks_for_the_same_blocks(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     folder, number = find_run(tmp_path, failure["run"])
     store = Store.open(folder)
-    with again(store) as process:
+    with start_target(store) as process:
         replayer = process.replayer(load_schedule(store, number))
         trials = replayer.follow(5, trace=True)
     store.close()
@@ -307,11 +310,11 @@ def test_blocks_are_called_by_their_types_or_by_who_asked_for_them(tmp_path):
     built(tmp_path, "blocks.cpp", "-o", "blocks", verb="c++")
     unsnarl(tmp_path, "hunt", "--max-runs", "10", "--", "./blocks")
     store = Store.open(find(tmp_path, ""))
-    with again(store) as process:
+    with start_target(store) as process:
         table = SiteTable.load(process.codes, tmp_path)
         sites = [(site, op) for op in ("read", "write", "free") for site in table.of_kinds([op])]
         points = [site << 4 | (op != "read") for site, op in sites]
-        (trial,) = process.trials.run([{"capture": points, "seed": 1}])
+        (trial,) = process.trials.run([Plan(strategy="walk", seed=1, capture=points)])
     store.close()
     noted = [(value[2], value[5] + value[7][1], value[3]) for value in trial.run.notes.values]
     names = {name for path, name, _ in noted if path != "0"}

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from tests.integration.native_programs import PROGRAMS, build, plainly, run
 
-from unsnarl.model.site import Op
-from unsnarl.probes.native import compiler, sites
+from unsnarl.model.event import Op
+from unsnarl.probes.binaries import sites
+from unsnarl.probes.native import compiler
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc")
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
@@ -282,7 +283,7 @@ def test_foreign_threads_are_told_and_never_green(tmp_path):
             assert not (paths["1"] or paths["2"])
     done = hunt(tmp_path, "./foreign", "--max-runs", "6", "--pass", "5")
     assert done.returncode == 4, done.stdout
-    assert "2 of 4 threads ran out of control" in warnings(tmp_path)["uncontrolled-threads"]
+    assert "2 of 4 threads were not controlled" in warnings(tmp_path)["uncontrolled-threads"]
 
 
 @pytest.mark.parametrize("count", ["100", "400"])
@@ -303,3 +304,37 @@ def test_more_threads_than_ids_or_places_are_told(tmp_path):
     done = hunt(tmp_path, "./many 1100", "--max-runs", "5")
     assert done.returncode == 3
     assert "1024 threads at once" in done.stderr
+
+
+# Threads that are interchangeable.
+
+
+def test_threads_that_one_line_starts_to_run_one_function_are_equal(tmp_path):
+    threads = run(build(tmp_path, "equals.c"), "walk", 1).file.threads
+    main, clerk, second, third, auditor, late = (thread.kind for thread in threads)
+    assert clerk == second == third
+    assert main == 0
+    assert len({clerk, auditor, late}) == 3
+
+
+def points_of(run_file, path):
+    """What a thread accesses, in its order."""
+    index = [thread.path for thread in run_file.threads].index(path)
+    rows = run_file.trace[run_file.trace["thread"] == index]
+    return [point for point in rows["point"].tolist() if point & 15 in (Op.READ, Op.WRITE)]
+
+
+def test_an_order_of_equal_threads_holds_all_of_them(tmp_path):
+    made = build(tmp_path, "equals.c")
+    traced = run(made, "walk", 1, trace=True, switch="free").file
+    (sets_low, sets_high), (sees_low, sees_high) = (points_of(traced, p) for p in ("0.1", "0.4"))
+    clerks, auditor = {"path": "0.1", "equal": True}, {"path": "0.4"}
+    rules = [
+        {"hold": {"points": [sees_low], **auditor}, "until": {"points": [sets_low], **clerks}},
+        {"hold": {"points": [sets_high], **clerks}, "until": {"points": [sees_high], **auditor}},
+    ]
+    for strategy in GATED:
+        for seed in SEEDS:
+            done = run(made, strategy, seed, rules=rules, switch="free")
+            assert done.output == "wrong\n", (strategy, seed)
+            assert [rule.satisfied for rule in done.file.rules] == [1, 1]

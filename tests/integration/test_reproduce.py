@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.integration.in_process import called
 from tests.integration.native_programs import build, run
 from tests.integration.recorded_bugs import c_bug, python_bug, record, unsnarl
 
 from unsnarl.campaigns import store as stores
 from unsnarl.model.record import Record
-from unsnarl.reproduce.clocks import machine, stored
+from unsnarl.recording.clocks import machine, stored
 from unsnarl.reproduce.pres.base import ContradictionError
 from unsnarl.reproduce.pres.sketch import Sketch
 from unsnarl.runfile import RunFileError, read_run
@@ -28,14 +29,14 @@ from unsnarl.runfile.reader import parse_run
 
 def reproduce(folder, word, *options):
     """The answer, and the exit code."""
-    done = unsnarl(folder, "reproduce", "--json", *options, "--", word)
+    done = called(folder, "reproduce", "--json", *options, "--", word)
     assert done.stdout, done.stderr
     return json.loads(done.stdout), done.returncode
 
 
 def check_replays(folder, answer):
     word = f"{answer['campaign']}/{answer['run']}"
-    done = unsnarl(folder, "replay", "--times", "5", "--json", "--", word)
+    done = called(folder, "replay", "--times", "5", "--json", "--", word)
     assert done.returncode == 1, done.stdout + done.stderr
     told = json.loads(done.stdout)
     assert (told["failed"], told["signature"]) == (5, answer["record"]["signature"])
@@ -238,7 +239,7 @@ def test_sections_out_of_place_are_told_or_done_without(tmp_path, method, option
     for _ in range(6):
         write_sections(path, displaced(whole, draw))
         words = ("--with", method, "--no-explain", "--tries", "1", word)
-        done = unsnarl(tmp_path, "reproduce", *words)
+        done = called(tmp_path, "reproduce", *words)
         assert done.returncode in (1, 2, 4), done.stderr
         assert "internal-error" not in done.stderr
         if done.returncode == 2:

@@ -8,7 +8,7 @@ from tests.integration import rule_programs as programs
 from tests.integration.rule_programs import THREAD_BEGINS, THREAD_ENDS, Program, total
 
 from unsnarl import _core
-from unsnarl.model.site import Op
+from unsnarl.model.event import Op
 
 pytestmark = pytest.mark.core
 
@@ -149,6 +149,70 @@ def test_an_instance_is_made_by_the_occurrence_that_is_meant(start):
         _, run = program.run(rule, seed=seed)
         assert program.output().strip().endswith("a")
         assert (each(run, "activated"), each(run, "satisfied")) == ([1], [1])
+
+
+def equal(points, role=0):
+    return {"points": points, "path": "0.1", "equal": True, "role": role}
+
+
+def test_a_rule_about_equal_threads_holds_all_of_them(start):
+    program = start(programs.RANGE)
+    auditor = {"path": "0.6"}
+    held = {"points": program.heads("high", Op.WRITE)}
+    # The last read of a line is the attribute's, those before it find the object.
+    seen = {"points": program["audit high", Op.READ][-1:], **auditor}
+    begun = {"hold": {"points": program.heads("audit low", Op.READ), **auditor}}
+    failed, fates = program.failures(
+        20,
+        {**begun, "until": equal(program["low", Op.WRITE])},
+        {"hold": equal(held["points"]), "until": seen},
+    )
+    assert failed == 20
+    assert total(fates, "satisfied") == [20, 20]
+    # The same order of one thread by its name: the others do as they like.
+    by_name, _ = program.failures(
+        20,
+        {**begun, "until": {"points": program["low", Op.WRITE], "path": "0.1"}},
+        {"hold": {**held, "path": "0.1"}, "until": seen},
+    )
+    assert by_name < 20
+
+
+def test_of_equal_threads_whoever_comes_first_has_the_role(start):
+    program = start(programs.TALLY)
+    failed, fates = program.failures(
+        20,
+        {
+            "hold": equal(program.heads("write", Op.WRITE), 2),
+            "until": equal(program["read", Op.READ][-1:], 1),
+        },
+        {
+            "hold": equal(program.heads("write", Op.WRITE), 1),
+            "until": equal(program["write", Op.WRITE], 2),
+        },
+    )
+    assert failed == 20
+    assert total(fates, "satisfied") == [20, 20]
+
+
+def test_who_is_to_go_first_is_not_who_waits_for_it(start):
+    program = start(programs.TALLY)
+    rule = {
+        "hold": equal(program.heads("read", Op.READ), 2),
+        "until": equal(program["write", Op.WRITE], 1),
+    }
+    _, fates = program.failures(20, {"when": None, **rule})
+    assert total(fates, "satisfied") == [20]
+    assert total(fates, "released") == [0]
+
+
+def test_threads_of_one_function_and_of_one_pool_are_equal(start):
+    _, run = start(programs.POOL).run()
+    kinds = [thread.kind for thread in run.threads]
+    assert kinds[0] == 0
+    pooled, worked, paused, mocked, own = kinds[1], kinds[3], kinds[5], kinds[6], kinds[7]
+    assert kinds[1:] == [pooled, pooled, worked, worked, paused, mocked, own, own]
+    assert len({pooled, worked, paused, mocked, own}) == 5
 
 
 def test_the_begin_and_the_end_of_a_thread_are_events(start):
@@ -296,9 +360,14 @@ def overlaps(program, run, end):
     return found
 
 
-@pytest.mark.parametrize("wait", ["pass", "__import__('time').sleep(0.01)"], ids=["spin", "poll"])
-@pytest.mark.parametrize("limit", [0, 100])
-def test_a_thread_that_spins_does_not_hang_a_rule(start, wait, limit):
+SLEEPS = "__import__('time').sleep(0.01)"
+# A rule does not let more than half a second of the run's time pass: 50 of these sleeps.
+LIMITS = [("pass", 0, 5000, 5001), ("pass", 100, 100, 101), (SLEEPS, 20, 20, 21)]
+LIMITS += [(SLEEPS, 0, 50, 500)]
+
+
+@pytest.mark.parametrize(("wait", "limit", "least", "most"), LIMITS)
+def test_a_thread_that_spins_or_polls_does_not_hang_a_rule(start, wait, limit, least, most):
     program = start(programs.SPIN.replace("WAIT", wait))
     rule = {
         "when": None,
@@ -311,7 +380,7 @@ def test_a_thread_that_spins_does_not_hang_a_rule(start, wait, limit):
         assert done["status"] == 0 and not done["timed_out"]
         assert each(run, "released") == [1]
         held = run.rules[0].held
-        assert (limit or 5000) <= held <= (limit or 5000) + 1
+        assert least <= held <= most
         assert run.rules[0].first_release > held
 
 
@@ -419,6 +488,9 @@ BAD = {
     ),
     "path": ([{**RULE, "hold": {**POINTS, "path": "main"}}], "path must be a thread's"),
     "long path": ([{**RULE, "hold": {**POINTS, "path": "0." * 30}}], "path must be a thread's"),
+    "equal to nobody": ([{**RULE, "hold": {**POINTS, "equal": True}}], '"equal" needs a path'),
+    "role": ([{**RULE, "hold": {**POINTS, "path": "0.1", "role": 1}}], 'a role needs "equal"'),
+    "huge role": ([{**RULE, "hold": {**POINTS, "role": 17}}], "role must be a number from 0 to 16"),
     "occurrence": ([{**RULE, "hold": {**POINTS, "occurrence": -1}}], "occurrence must be a number"),
     "limit": ([{**RULE, "limit": "much"}], "rules[0]: limit must be a number"),
     "exclusive without when": ([{**RULE, "exclusive": 1}], 'need "when"'),

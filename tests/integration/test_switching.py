@@ -2,10 +2,9 @@
 """Where threads may switch: `gil` keeps whole what the interpreter's lock does, `free` nothing."""
 
 import json
-import subprocess
-import sys
 
 import pytest
+from tests.integration.in_process import called
 
 pytestmark = pytest.mark.core
 
@@ -51,13 +50,7 @@ BREAKABLE = {
 
 def hunt(folder, increment, *options):
     (folder / "counter.py").write_text(COUNTER.replace("INCREMENT", increment))
-    done = subprocess.run(
-        [sys.executable, "-m", "unsnarl", "hunt", "--json", *options, "--", "counter.py"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = called(folder, "hunt", "--no-confirm", "--json", *options, "--", "counter.py")
     assert done.returncode in (0, 1), done.stderr
     return json.loads(done.stdout)
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 import pytest
 from tests.integration.test_replay import ZOO, unsnarl
 
-from unsnarl.reproduce.anchors import TO_THE_END
+from unsnarl.replay.anchors import TO_THE_END
 
 FRESH_RUNS = 60
 LOOP = """\
@@ -153,7 +153,7 @@ def test_replay_falls_back_on_the_constraints_where_the_schedule_is_lost(proven)
     told = json.loads((folder / "told.json").read_text())
     assert (answer.returncode, told["failed"], told["left"]["step"]) == (1, 0, 1)
     assert told["constrained"]["failed"] == told["constrained"]["runs"] == 20
-    assert "left the recorded track at step 1 of 3: thread 0 did not come to" in answer.stdout
+    assert "left the recorded schedule in segment 1 of 3: thread 0 did not reach" in answer.stdout
     assert "the failure comes back under its 2 minimised constraints: 20 of 20" in answer.stdout
 
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.unit.comparisons import compare, counted, edge, places, run
+from tests.unit.comparisons import compare, counted, edge, point_table, run
 
-from unsnarl.analyses.bugaboo import Options, answers, ranking
+from unsnarl.analyses.bugaboo import BugabooOptions, answers, ranking
 from unsnarl.model.evidence import Comparison
 
 SITES = [0, 0, 1, 2, 2, 3]  # by point
@@ -32,7 +32,7 @@ runs = st.lists(
     ),
     max_size=4,
 )
-options = st.builds(Options, labelled=st.booleans(), context_size=st.integers(0, 2))
+options = st.builds(BugabooOptions, labelled=st.booleans(), context_size=st.integers(0, 2))
 
 
 def comparison(failing: list[Run], passing: list[Run], order: list[int]) -> Comparison:
@@ -45,7 +45,7 @@ def comparison(failing: list[Run], passing: list[Run], order: list[int]) -> Comp
             rows, counts=[counted(site, one.executed[site]) for site in sorted(one.executed)]
         )
 
-    where = places(len(SITES), sites=SITES, order=order)
+    where = point_table(len(SITES), sites=SITES, order=order)
     return compare(map(evidence, failing), map(evidence, passing), where)
 
 
@@ -64,7 +64,7 @@ def executions(one: Run) -> Counter[int]:
     return Counter({**seen, **one.executed})
 
 
-def oracle(failing: list[Run], passing: list[Run], options: Options) -> dict[int, float]:
+def oracle(failing: list[Run], passing: list[Run], options: BugabooOptions) -> dict[int, float]:
     """Design section 7, word by word."""
     normal = {e for one in passing for e in cut(one, options.context_size)}
     ranked = failing if options.labelled else failing + passing

@@ -4,14 +4,14 @@
 import dataclasses
 
 import numpy as np
+from evaluation.clock_unwrap import unwrap
 from evaluation.simulated_clocks import SimulatedClock, messages
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from unsnarl.errors import ToolError
-from unsnarl.reproduce.clocks.observed import gaps
-from unsnarl.reproduce.clocks.ranges import hard_ranges
-from unsnarl.reproduce.clocks.unwrap import unwrap
+from unsnarl.recording.clocks.observed import gaps
+from unsnarl.recording.clocks.ranges import hard_ranges
 
 # Laws of numbers: how long the machine takes over them, or over finding examples, is no matter.
 LAW = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

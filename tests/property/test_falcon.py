@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conformance.tracker_twin import Event, Kind
 from tests.conformance.window_twin import PatternKey, Windows
-from tests.unit.comparisons import compare, places, run
+from tests.unit.comparisons import compare, point_table, run
 
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.baselines import avio
-from unsnarl.analyses.falcon import Options, answers
+from unsnarl.analyses.falcon import FalconOptions, answers
 from unsnarl.model.evidence import Comparison
 from unsnarl.model.pattern import PatternKind
 
@@ -41,7 +41,7 @@ def comparison(failing: list[Windows], passing: list[Windows], order: list[int])
     evidence = [
         [replace(EMPTY, patterns=one.rows()) for one in some] for some in (failing, passing)
     ]
-    return compare(*evidence, places(POINTS, order=order))
+    return compare(*evidence, point_table(POINTS, order=order))
 
 
 def score(formula: str, failed: int, passed: int, failing: int, passing: int) -> float:
@@ -65,7 +65,7 @@ def key_of(answer: Answer, failing: list[Windows]) -> PatternKey:
 @given(runs, runs, orders, formulas)
 @settings(deadline=None, max_examples=200)
 def test_agrees_with_the_definition(failing, passing, order, formula):
-    found = answers(comparison(failing, passing, order), Options(formula=formula))
+    found = answers(comparison(failing, passing, order), FalconOptions(formula=formula))
     keys = [key_of(answer, failing) for answer in found]
     assert set(keys) == {key for one in failing for key in one.patterns}
     for answer, key in zip(found, keys, strict=True):
@@ -90,7 +90,7 @@ def test_agrees_with_the_definition(failing, passing, order, formula):
 @settings(deadline=None)
 def test_a_shorter_answer_is_the_start_of_a_longer_one(failing, passing, order, keep):
     runs = comparison(failing, passing, order)
-    assert answers(runs, Options(keep=keep)) == answers(runs)[:keep]
+    assert answers(runs, FalconOptions(keep=keep)) == answers(runs)[:keep]
 
 
 @given(runs, runs, orders, st.randoms(use_true_random=False))

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from evaluation.synthetic_orders import FUNC, LOOP, Machine, simulate
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conformance.order_twin import any_order
 
 from unsnarl.reproduce.orders import (
-    Event,
     Kind,
+    OrderEvent,
     OrderProblem,
     Solved,
     TimedOut,
@@ -22,7 +23,6 @@ from unsnarl.reproduce.orders import (
 )
 from unsnarl.reproduce.orders.native import NativeSolver
 from unsnarl.reproduce.orders.smt import SmtSolver
-from unsnarl.reproduce.orders.synthetic import FUNC, LOOP, Machine, simulate
 
 NATIVE = NativeSolver()
 CDCL = NativeSolver(steps=0)
@@ -47,7 +47,7 @@ class Run:
     """A program that is made up while it runs: threads take turns at random."""
 
     def __init__(self, width: int, known: bool) -> None:
-        self.threads: list[list[Event]] = [[] for _ in range(4)]
+        self.threads: list[list[OrderEvent]] = [[] for _ in range(4)]
         self.order: list[tuple[int, int]] = []
         self.memory: dict[int, int] = {}
         self.holders: dict[int, int] = {}
@@ -59,25 +59,27 @@ class Run:
         """One event of the thread; one that would block is left out."""
         self.time += 1 + value
         if kind == Kind.READ:
-            self._log(thread, Event(kind, thing, self.memory.get(thing, 0) if logged else None))
+            self._log(
+                thread, OrderEvent(kind, thing, self.memory.get(thing, 0) if logged else None)
+            )
         elif kind == Kind.WRITE:
             self.memory[thing] = value
-            self._log(thread, Event(kind, thing, value))
+            self._log(thread, OrderEvent(kind, thing, value))
         elif kind == Kind.CLOCK:
             core = thread % CORES
-            self._log(thread, Event(kind, core, self.time + core * self.width + 10))
+            self._log(thread, OrderEvent(kind, core, self.time + core * self.width + 10))
         else:
             self._lock(thread, thing % LOCKS)
 
     def _lock(self, thread: int, lock: int) -> None:
         if self.holders.get(lock) == thread:
             del self.holders[lock]
-            self._log(thread, Event(Kind.RELEASE, lock))
+            self._log(thread, OrderEvent(Kind.RELEASE, lock))
         elif lock not in self.holders:
             self.holders[lock] = thread
-            self._log(thread, Event(Kind.ACQUIRE, lock))
+            self._log(thread, OrderEvent(Kind.ACQUIRE, lock))
 
-    def _log(self, thread: int, event: Event) -> None:
+    def _log(self, thread: int, event: OrderEvent) -> None:
         self.order.append((thread, len(self.threads[thread])))
         self.threads[thread].append(event)
 
@@ -101,28 +103,28 @@ def test_what_was_executed_has_an_order(
         assert isinstance(solve_order(problem, solver, TIME), Solved)
 
 
-def events(most: int) -> st.SearchStrategy[list[Event]]:
+def events(most: int) -> st.SearchStrategy[list[OrderEvent]]:
     """A thread of random events with random values; its locks are taken in turn."""
     cell, value = st.integers(0, 1), st.integers(0, 2)
     listed = st.lists(
         st.one_of(
-            st.builds(Event, st.just(Kind.READ), cell, st.none() | value | value | value),
-            st.builds(Event, st.just(Kind.WRITE), cell, value),
-            st.builds(Event, st.just(Kind.CLOCK), cell, st.integers(0, 12)),
-            st.builds(Event, st.just(Kind.ACQUIRE), cell, st.none()),
+            st.builds(OrderEvent, st.just(Kind.READ), cell, st.none() | value | value | value),
+            st.builds(OrderEvent, st.just(Kind.WRITE), cell, value),
+            st.builds(OrderEvent, st.just(Kind.CLOCK), cell, st.integers(0, 12)),
+            st.builds(OrderEvent, st.just(Kind.ACQUIRE), cell, st.none()),
         ),
         max_size=most,
     )
     return listed.map(_balanced)
 
 
-def _balanced(listed: list[Event]) -> list[Event]:
+def _balanced(listed: list[OrderEvent]) -> list[OrderEvent]:
     held: set[int] = set()
     stamp, balanced = 0, []
     for event in listed:
         if event.kind == Kind.ACQUIRE and event.object in held:
             held.remove(event.object)
-            balanced.append(Event(Kind.RELEASE, event.object))
+            balanced.append(OrderEvent(Kind.RELEASE, event.object))
             continue
         if event.kind == Kind.ACQUIRE:
             held.add(event.object)

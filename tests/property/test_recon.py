@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unsnarl.analyses.recon import Focus, Options, Reconstruction, focus, rank
+from unsnarl.analyses.recon import Focus, ReconOptions, Reconstruction, focus, rank
 from unsnarl.model.graph import EDGE, Graph
 
 Node = tuple[int, int]
@@ -73,7 +73,7 @@ def oracle_timeline(rows: list[Row], *, every: bool, data_only: bool) -> list[tu
     return sorted(moments)
 
 
-def oracle(failing: list[list[Row]], passing: list[list[Row]], options: Options):
+def oracle(failing: list[list[Row]], passing: list[list[Row]], options: ReconOptions):
     """Design section 7, word by word: {edge: (score, B, C, R, runs, confidences)}."""
     failing_edges = Counter(row.edge for run in failing for row in run)
     passing_edges = Counter(row.edge for run in passing for row in run)
@@ -104,7 +104,7 @@ def oracle(failing: list[list[Row]], passing: list[list[Row]], options: Options)
     return result
 
 
-def oracle_regions(failing: list[list[Row]], edge: Edge, options: Options, data_only: bool):
+def oracle_regions(failing: list[list[Row]], edge: Edge, options: ReconOptions, data_only: bool):
     counts: dict[str, Counter[Node]] = defaultdict(Counter)
     having = []
     for number, run in enumerate(failing):
@@ -136,7 +136,7 @@ def edge_of(one: Reconstruction) -> Edge:
 
 many_runs = st.lists(runs(), min_size=1, max_size=5)
 any_options = st.builds(
-    Options,
+    ReconOptions,
     window=st.integers(1, 6),
     sync=st.sampled_from(["keep", "drop", "auto"]),
     timeline=st.sampled_from(["latest", "all"]),
@@ -164,8 +164,8 @@ def test_agrees_with_the_definition(failing, passing, options):
 @settings(deadline=None)
 def test_a_shorter_answer_is_the_start_of_a_longer_one(failing, passing, keep):
     failing, passing = [to_graph(r) for r in failing], [to_graph(r) for r in passing]
-    everything = rank(failing, passing, Options())
-    assert rank(failing, passing, Options(keep=keep)) == everything[:keep]
+    everything = rank(failing, passing, ReconOptions())
+    assert rank(failing, passing, ReconOptions(keep=keep)) == everything[:keep]
     scores = [one.score for one in everything]
     assert scores == sorted(scores, reverse=True)
 

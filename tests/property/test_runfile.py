@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.runfile_writer import edge, notes, records, run_file, section, thread
 
-from unsnarl.model.site import Op
+from unsnarl.model.event import Op
 from unsnarl.runfile import Interner, RunFileError, SiteTable, pieces
 from unsnarl.runfile.layout import MAGIC, THREAD, VERSION, Section
 from unsnarl.runfile.reader import parse_run

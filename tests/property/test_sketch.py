@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.test_pres import ENTER, clocks, record
 
-from unsnarl.model.site import Op
+from unsnarl.model.event import Op
 from unsnarl.reproduce.pres.base import FAR, LATE, Times
 from unsnarl.reproduce.pres.sketch import Sketch, direct_orders
 

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The zoo, and its hunts: made once for all tests of this folder, two at a time."""
+"""The zoo, and its hunts: a draw is made once for all tests of this folder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+import os
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from unittest import mock
 
+import msgspec
 import pytest
-from evaluation.draws import ZOO, hunt
+from evaluation.draws import ZOO, copy_of
 from evaluation.truth import Bug, load_zoo
+from tests.integration.in_process import called
+from tests.sharing import Shared
 
-from unsnarl.model.finding import Report
+from unsnarl.model.report import Report
 
 SEED = 1
-HUNTS_AT_ONCE = 2
 TWIN_RUNS = 50
 SWITCHES = ("gil", "free")
 
@@ -26,36 +31,29 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture(scope="session")
-def pool() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(HUNTS_AT_ONCE) as pool:
-        yield pool
-        pool.shutdown(cancel_futures=True)
-
-
-def wanted(request: pytest.FixtureRequest, fixture: str) -> list[Bug]:
-    """The bugs that the selected tests will ask a fixture for."""
-    tests = [item for item in request.session.items if fixture in item.fixturenames]
-    named = {item.callspec.params["bug"].name for item in tests if hasattr(item, "callspec")}
-    every = any(not hasattr(item, "callspec") for item in tests)
-    return [bug for bug in load_zoo(ZOO) if every or bug.name in named]
-
-
-@pytest.fixture(scope="session")
-def drawn(pool: ThreadPoolExecutor, request: pytest.FixtureRequest) -> Hunt:
+def drawn(shared: Shared) -> Hunt:
     """One draw of every bug. A hunt repeats exactly only if its runs come one after the other."""
-    hunts: dict[str, Future[Report]] = {}
-    for bug in wanted(request, "drawn"):
+
+    def draw(bug: Bug) -> Report:
         options = ("--seed", str(SEED), "--switch", bug.switch, "--jobs", "1")
-        hunts[bug.name] = pool.submit(hunt, bug, bug.command, *options)
-    return lambda bug: hunts[bug.name].result()
+        answer = shared.data(f"draw-{bug.name}", lambda: hunt(bug, bug.command, *options))
+        return msgspec.json.decode(answer, type=Report)
+
+    return draw
 
 
-@pytest.fixture(scope="session")
-def twins(pool: ThreadPoolExecutor, request: pytest.FixtureRequest) -> Callable[[Bug, str], Report]:
-    """Hunts of every repaired program in both switching modes."""
-    hunts: dict[tuple[str, str], Future[Report]] = {}
-    for bug in wanted(request, "twins"):
-        for switch in SWITCHES:
-            options = ("--switch", switch, "--max-runs", str(TWIN_RUNS), "--jobs", "1")
-            hunts[bug.name, switch] = pool.submit(hunt, bug, bug.fixed, *options)
-    return lambda bug, switch: hunts[bug.name, switch].result()
+def hunt(bug: Bug, command: Sequence[str], *options: str) -> bytes:
+    """The answer of a hunt without experiments: they would put the ranking right afterwards."""
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    with copy_of(Path(bug.folder)) as folder, mock.patch.dict(os.environ, PATH=path):
+        words = ("hunt", "--json=answer.json", "--no-confirm", *options, "--", *command)
+        done = called(folder, *words)
+        answer = folder / "answer.json"
+        assert answer.exists(), done.stdout + done.stderr
+        return answer.read_bytes()
+
+
+def twin(bug: Bug, switch: str) -> Report:
+    """A hunt of the repaired program."""
+    options = ("--switch", switch, "--max-runs", str(TWIN_RUNS), "--jobs", "1")
+    return msgspec.json.decode(hunt(bug, bug.fixed, *options), type=Report)

@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from unsnarl.model.evidence import COUNT, Comparison, Evidence, Places
+from unsnarl.model.evidence import COUNT, Comparison, Evidence, PointTable
 from unsnarl.model.graph import EDGE, Graph
 from unsnarl.model.pattern import PATTERN
 
@@ -59,24 +58,21 @@ def run(
     edges: Iterable[Row] = (), patterns: Iterable[Row] = (), counts: Iterable[Row] = ()
 ) -> Evidence:
     """One run."""
-    return replace(
-        Evidence.of_graph(Graph(_rows(edges, EDGE))),
-        patterns=_rows(patterns, PATTERN),
-        counts=_rows(counts, COUNT),
-    )
+    graph = Graph(_rows(edges, EDGE))
+    return Evidence(graph, _rows(patterns, PATTERN), _rows(counts, COUNT))
 
 
-def places(
+def point_table(
     points: int,
     *,
     sites: Sequence[int] | None = None,
     functions: Sequence[int] | None = None,
     order: Sequence[int] | None = None,
-) -> Places:
+) -> PointTable:
     """Points with a site of their own each, in functions of their own, in the order of indexes."""
     site = np.array(range(points) if sites is None else sites, dtype=np.intp)
     function = range(int(site.max(initial=-1)) + 1) if functions is None else functions
-    return Places(
+    return PointTable(
         sync=np.zeros(points, dtype=bool),
         order=np.array(range(points) if order is None else order, dtype=np.intp),
         site=site,
@@ -86,10 +82,10 @@ def places(
 
 
 def compare(
-    failing: Iterable[Evidence], passing: Iterable[Evidence] = (), where: Places | None = None
+    failing: Iterable[Evidence], passing: Iterable[Evidence] = (), where: PointTable | None = None
 ) -> Comparison:
     """Failing runs against passing runs."""
-    return Comparison(tuple(failing), tuple(passing), places(100) if where is None else where)
+    return Comparison(tuple(failing), tuple(passing), point_table(100) if where is None else where)
 
 
 def _rows(rows: Iterable[Row], dtype: np.dtype[Any]) -> npt.NDArray[Any]:

@@ -68,6 +68,7 @@ def behave(mode, plan, root):
     fails = {
         "mixed": plan["seed"] % 2 == 1,
         "fail": True,
+        "rarely": plan["seed"] % 8 == 1,
         "early": True,
         "latent": plan["switch"] == "free" and plan["seed"] % 2 == 1,
         "seldom": plan["seed"] % 2 == 1 and (plan["switch"] == "free" or plan["number"] > 60),
@@ -94,6 +95,10 @@ class FakeServer:
         if self.mode == "refuse":
             message = {"slug": "target-import-failed", "message": "no module x", "output": "tb"}
             self.send({"error": message})
+            return
+        if self.mode in ("full", "says-full"):
+            message = {"slug": "server-failed", "message": "[Errno 28] No space left on device"}
+            self.send({"error": message | {"errno": 28 if self.mode == "full" else 0}})
             return
         site = [3, "attr_read", "x", 3, 3, 0, 1], [9, "attr_write", "x", 4, 4, 0, 1]
         code = {"base": 0, "size": 20, "file": self.root + "/program.py", "function": "work"}

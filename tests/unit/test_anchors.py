@@ -9,21 +9,25 @@ import msgspec
 import pytest
 from tests.unit.runfile_writer import notes, records, run_file, thread
 
-from unsnarl.model.run import RunRecord, Segment
-from unsnarl.model.site import Op
-from unsnarl.probes.python.places import Places, plain_function
+from unsnarl.model.event import Op
+from unsnarl.model.python_names import plain_function
+from unsnarl.model.run import RunRecord
+from unsnarl.model.schedule import Segment
+from unsnarl.probes.python.line_sites import LineSites
 from unsnarl.probes.python.registry import Registry
-from unsnarl.reproduce.anchors import (
+from unsnarl.replay.anchors import (
     TO_THE_END,
+    Anchor,
     AnchoredSchedule,
     Anchorer,
     Codes,
-    Place,
-    Step,
+    Resolved,
+    StoredSegment,
     plan_of,
     resolve,
     with_stops,
 )
+from unsnarl.runfile import SiteTable
 from unsnarl.runfile.codes import Code, SiteEntry
 from unsnarl.runfile.layout import Section
 from unsnarl.runfile.reader import parse_run
@@ -63,9 +67,9 @@ TWICE = Code(
         SiteEntry(9, "attr_write", "qsize", 8),
     ),
 )
-READ_SIZE = Place("queue.py", "size", 3, "return self.qsize", 0, "qsize", Op.READ)
-BEGIN = Place("", "", 0, "", 0, "", Op.BEGIN)
-START = Place("", "", 0, "", 0, "", Op.ACQUIRE)
+READ_SIZE = Anchor("queue.py", "size", 3, "return self.qsize", 0, "qsize", Op.READ)
+BEGIN = Anchor("", "", 0, "", 0, "", Op.BEGIN)
+START = Anchor("", "", 0, "", 0, "", Op.ACQUIRE)
 
 
 @pytest.fixture
@@ -86,7 +90,7 @@ def _moved(code: Code, file: str, down: int) -> Code:
 
 
 def schedule_of(places, steps) -> AnchoredSchedule:
-    steps = tuple(Step(*one) for one in steps)
+    steps = tuple(StoredSegment(*one) for one in steps)
     return AnchoredSchedule(1, 7, "boom", "gil", 3, "3.11.7", tuple(places), steps)
 
 
@@ -117,9 +121,13 @@ def test_a_schedule_is_anchored_by_function_text_operation_name_and_occurrence(t
     run = parse_run(run_file([threads, records(Section.SCHEDULE, rows), notes()]))
     record = RunRecord(7, "fail", "boom", "walk", 3, "gil", 1, 0, 0.1, 2, 2)
     found = Anchorer(tmp_path / "codes.json", tmp_path, "3.11.7").schedule(record, run)
-    second = Place("queue.py", "twice", 8, "self.qsize += 1", 1, "qsize", Op.READ)
-    assert found.places == (second, READ_SIZE)
-    assert found.steps == (Step("0", 0, 5), Step("0.1", 1, 3), Step("0", TO_THE_END, 0))
+    second = Anchor("queue.py", "twice", 8, "self.qsize += 1", 1, "qsize", Op.READ)
+    assert found.anchors == (second, READ_SIZE)
+    assert found.segments == (
+        StoredSegment("0", 0, 5),
+        StoredSegment("0.1", 1, 3),
+        StoredSegment("0", TO_THE_END, 0),
+    )
     assert (found.run, found.signature, found.seed) == (7, "boom", 3)
 
 
@@ -133,7 +141,7 @@ def test_code_that_only_the_run_loaded_is_anchored_too(tmp_path):
     run = parse_run(run_file([threads, records(Section.SCHEDULE, rows), note]))
     record = RunRecord(7, "fail", "boom", "walk", 3, "gil", 1, 0, 0.1, 2, 2)
     found = Anchorer(tmp_path / "codes.json", tmp_path, "3.11.7").schedule(record, run)
-    assert found.places == (Place("late.py", "g", 2, "x", 0, "x", Op.READ),)
+    assert found.anchors == (Anchor("late.py", "g", 2, "x", 0, "x", Op.READ),)
 
 
 def test_a_line_is_found_where_an_edit_above_has_moved_it(project):
@@ -144,7 +152,7 @@ def test_a_line_is_found_where_an_edit_above_has_moved_it(project):
 
 @pytest.mark.parametrize("nth, site", [(0, 43), (1, 49), (4, 49)])
 def test_equal_lines_of_a_function_are_told_apart_by_their_order(project, nth, site):
-    place = Place("queue.py", "twice", 6, "self.qsize += 1", nth, "qsize", Op.WRITE)
+    place = Anchor("queue.py", "twice", 6, "self.qsize += 1", nth, "qsize", Op.WRITE)
     assert site << 4 | Op.WRITE in resolve(place, project()).points
 
 
@@ -198,17 +206,17 @@ def test_the_gate_is_told_raw_points_and_steps_that_are_gone_are_left_out(projec
     steps = [("0", 0, 4), ("0.1", 1, 1), ("0", 2, 5), ("0.1", TO_THE_END, 0)]
     schedule = schedule_of([READ_SIZE, gone, BEGIN], steps)
     codes = project()
-    resolved = {at: resolve(place, codes) for at, place in enumerate(schedule.places)}
+    resolved = {at: resolve(place, codes) for at, place in enumerate(schedule.anchors)}
     rows, numbers = plan_of(schedule, resolved)
-    assert rows == [["0", [19 << 4], 4], ["0", [Op.BEGIN], 0], ["0.1", [], 0]]
+    assert rows == [("0", [19 << 4], 4), ("0", [Op.BEGIN], 0), ("0.1", [], 0)]
     assert numbers == [0, 2, 3]
 
 
 def test_a_loose_plan_leaves_out_waits_in_libraries(project):
-    own = Place("queue.py", "size", 2, "with self.lock:", 0, "", Op.ACQUIRE)
-    library = Place("queue.py", "twice", 7, "print()", 0, "", Op.ACQUIRE)
+    own = Anchor("queue.py", "size", 2, "with self.lock:", 0, "", Op.ACQUIRE)
+    library = Anchor("queue.py", "twice", 7, "print()", 0, "", Op.ACQUIRE)
     schedule = schedule_of([START, own, library], [("0", at, 1) for at in range(3)])
-    resolved = {at: resolve(place, project()) for at, place in enumerate(schedule.places)}
+    resolved = {at: resolve(place, project()) for at, place in enumerate(schedule.anchors)}
     resolved[2] = resolved[1]
     kept = [plan_of(schedule, resolved, looseness)[1] for looseness in range(3)]
     assert kept == [[0, 1, 2], [1, 2], [1]]
@@ -227,7 +235,34 @@ def test_the_head_of_a_loop_that_is_compiled_twice_is_one_place():
     registry = Registry()
     labels = dict.fromkeys(units, ("attr_read", "size"))
     base = registry.allocate(code, len(code.co_code) // 2, 0, lambda: labels)
-    first = Places(registry.blocks, registry.dump()).first
+    first = LineSites(registry.blocks, registry.dump()).first
     lines = [position[0] for position in code.co_positions()]
     assert len({first[base + unit] for unit in units if lines[unit] == 2}) == 1
     assert len({first[base + unit] for unit in units}) == 2
+
+
+STORED = (
+    '{"version":1,"run":7,"signature":"boom","switch":"gil","seed":3,"python":"3.11.7",'
+    '"places":[["queue.py","size",3,"return self.qsize",0,"qsize",0]],'
+    '"steps":[["0.1",0,3],["0",-1,0]],'
+    '"constraints":[[["0.2",0,1,0,1],["0.1",0,1,0,1],["0.1",0,2,-1,1]]]}'
+)
+
+
+def test_schedules_keep_the_form_in_which_earlier_campaigns_stored_them():
+    stored = msgspec.json.decode(STORED, type=AnchoredSchedule)
+    assert stored.anchors == (READ_SIZE,)
+    assert stored.segments == (StoredSegment("0.1", 0, 3), StoredSegment("0", TO_THE_END, 0))
+    assert stored.constraints[0].hold.path == "0.1"
+    # An anchor has one element more since, at its end.
+    assert msgspec.json.encode(stored).decode() == STORED.replace('"qsize",0]', '"qsize",0,0]')
+
+
+def test_a_wait_inside_of_a_call_is_anchored_behind_what_is_listed(project, tmp_path):
+    """`thread.join(5)` waits at an instruction that is no site of its own."""
+    unlisted = SIZE.base + 12
+    site, shift = SiteTable([SIZE, TWICE], "/project").nearest(unlisted)
+    assert (site.line, site.name, shift) == (3, "qsize", 3)
+    anchor = msgspec.structs.replace(READ_SIZE, op=Op.ACQUIRE, shift=shift)
+    moved = project("\n\n" + SOURCE, down=2)
+    assert resolve(anchor, moved) == Resolved((unlisted << 4 | Op.ACQUIRE,), "same")

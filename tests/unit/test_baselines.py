@@ -9,7 +9,7 @@ from math import log
 import numpy as np
 import pytest
 from tests.conformance.window_twin import FIGURE_1, Windows, figure_1
-from tests.unit.comparisons import compare, counted, edge, pattern, places, run
+from tests.unit.comparisons import compare, counted, edge, pattern, point_table, run
 
 from unsnarl.analyses import falcon
 from unsnarl.analyses.baselines import avio, cci
@@ -108,17 +108,17 @@ class TestCCI:
         passing = [run(counts=[counted(site, 1, 0) for site in (5, 6, 7)])] * 3
         ranked = [one.lines[0].point for one in cci.answers(compare(failing, passing))]
         assert ranked == [6, 7, 5]
-        backwards = compare(failing, passing, places(8, order=range(8)[::-1]))
+        backwards = compare(failing, passing, point_table(8, order=range(8)[::-1]))
         assert [one.lines[0].point for one in cci.answers(backwards)] == [7, 6, 5]
-        assert len(cci.answers(backwards, cci.Options(keep=2))) == 2
+        assert len(cci.answers(backwards, cci.CciOptions(keep=2))) == 2
 
     def test_a_site_is_shown_by_its_first_point(self):
-        where = places(4, sites=[0, 1, 1, 1], order=[0, 3, 1, 2])
+        where = point_table(4, sites=[0, 1, 1, 1], order=[0, 3, 1, 2])
         runs = compare([run(counts=[counted(1, 1, 1)])], [run(counts=[counted(1, 1)])], where)
         assert [one.lines[0].point for one in cci.answers(runs)] == [2]
 
     def test_a_site_without_a_point_is_left_out(self):
-        where = places(1, functions=[0, 0, 0])
+        where = point_table(1, functions=[0, 0, 0])
         runs = compare([run(counts=[counted(2, 1, 1)])], [run(counts=[counted(2, 1)])], where)
         assert cci.answers(runs) == []
 
@@ -161,9 +161,9 @@ class TestAVIO:
     def test_every_access_counts_unless_only_falcons_windows_are_asked_for(self):
         runs = compare([run(patterns=[pattern(RWR + FINE, 1, 2, 3)])])
         assert len(avio.answers(runs)) == 1
-        assert avio.answers(runs, avio.Options(fine=False)) == []
+        assert avio.answers(runs, avio.AvioOptions(fine=False)) == []
 
     def test_only_the_best_are_kept(self):
         runs = compare([run(patterns=[pattern(RWR, at, at + 1, at + 2) for at in range(60)])])
         assert len(avio.answers(runs)) == 50
-        assert avio.answers(runs, avio.Options(keep=1)) == avio.answers(runs)[:1]
+        assert avio.answers(runs, avio.AvioOptions(keep=1)) == avio.answers(runs)[:1]

@@ -7,12 +7,18 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
+from evaluation.inspections import Inspections, inspections
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.conformance.tracker_twin import EdgeKey, Event, Kind, Seen, Tracker
-from tests.unit.comparisons import compare, counted, edge, places, run
+from tests.unit.comparisons import compare, counted, edge, point_table, run
 
-from unsnarl.analyses.bugaboo import Inspections, Options, Ranking, answers, inspections, ranking
+from unsnarl.analyses.bugaboo import (
+    BugabooOptions,
+    SiteRanking,
+    answers,
+    ranking,
+)
 from unsnarl.model.evidence import Comparison, Evidence
 
 EMPTY = run()
@@ -21,7 +27,7 @@ LR, LW, RR, RW = Seen
 
 def ranks(comparison: Comparison, **options) -> dict[int, float]:
     """Code points and their ranks, best first."""
-    found = ranking(comparison, Options(**options))
+    found = ranking(comparison, BugabooOptions(**options))
     return dict(zip(found.sites.tolist(), found.values.tolist(), strict=True))
 
 
@@ -129,7 +135,7 @@ class TestFigure5:
 
     def test_only_contexts_tell_the_buggy_execution_from_the_others(self):
         passing = [self.evidence(self.reads_first), self.evidence(self.writes_first)]
-        runs = compare([self.evidence(self.buggy)], passing, places(8))
+        runs = compare([self.evidence(self.buggy)], passing, point_table(8))
         assert set(ranks(runs)) == {self.SET_STR, self.GET_STR, self.OLD_LEN, self.GET_LEN}
         assert ranks(runs, context_size=0) == {}
 
@@ -162,7 +168,7 @@ class TestRank:
         assert ranks(runs) == {1: 2 / (3 + 2 + 7), 2: 2 / 12, 3: 1 / 2}
 
     def test_points_of_one_site_are_one_code_point(self):
-        where = places(4, sites=[0, 1, 1, 2])
+        where = point_table(4, sites=[0, 1, 1, 2])
         runs = compare([run([edge(0, 1), edge(0, 2)], counts=[counted(1, 8)])], (), where)
         assert ranks(runs) == {1: 1 / 8, 0: 1 / 2}
 
@@ -173,7 +179,7 @@ class TestRank:
         assert set(ranks(runs, labelled=False)) == {1, 2, 3}
 
     def test_edges_are_compared_by_points_and_contexts(self):
-        where = places(4, sites=[0, 1, 1, 2])
+        where = point_table(4, sites=[0, 1, 1, 2])
         runs = compare(
             [run([edge(0, 1, contexts=(1, 1)), edge(0, 2, contexts=(1, 1))])],
             [run([edge(0, 2, contexts=(1, 1)), edge(0, 1, contexts=(1, 2))])],
@@ -200,7 +206,7 @@ class TestRank:
     def test_equal_ranks_are_ordered_by_runs_then_by_site(self):
         failing = [run([edge(8, 9)]), run([edge(8, 9)]), run([edge(1, 2)])]
         assert list(ranks(compare(failing))) == [8, 9, 1, 2]
-        backwards = compare(failing, (), places(10, order=range(10)[::-1]))
+        backwards = compare(failing, (), point_table(10, order=range(10)[::-1]))
         assert list(ranks(backwards)) == [9, 8, 2, 1]
 
 
@@ -224,7 +230,7 @@ class TestAnswers:
             run([edge(1, 2, threads=(4, 5)), edge(1, 3, count=99, time=8)]),
             run([edge(1, 2, threads=(6, 7))], counts=[counted(1, 500)]),
         ]
-        (best, *_) = answers(compare(failing, (), places(5)))
+        (best, *_) = answers(compare(failing, (), point_table(5)))
         told = [(line.point, line.region, line.role, line.anchor) for line in best.lines]
         assert told == [(1, "source", 1, 0), (2, "sink", 2, 1)]
         assert [line.time for line in best.lines] == [1, 2]
@@ -265,7 +271,7 @@ class TestAnswers:
         assert [line.point for line in best.lines] == [1, 3]
 
     def test_unlabelled_answers_of_passing_runs_alone(self):
-        found = answers(compare([], [run([edge(1, 2)]), EMPTY]), Options(labelled=False))
+        found = answers(compare([], [run([edge(1, 2)]), EMPTY]), BugabooOptions(labelled=False))
         assert [(one.method, one.runs, one.passing, one.threads) for one in found] == [
             ("bugaboo-unlabelled", (), 1, {})
         ] * 2
@@ -274,7 +280,7 @@ class TestAnswers:
 
     def test_unlabelled_answers_prefer_partners_of_failing_runs(self):
         passing = [run([edge(1, 3)]), run([edge(1, 3)])]
-        found = answers(compare([run([edge(1, 2)])], passing), Options(labelled=False))
+        found = answers(compare([run([edge(1, 2)])], passing), BugabooOptions(labelled=False))
         lines = {one.lines[0].point: one for one in found if one.lines[1].point != 3}
         assert [line.point for line in lines[1].lines] == [1, 2]
 
@@ -286,13 +292,13 @@ class TestAnswers:
     def test_only_the_best_are_kept(self):
         runs = compare([run([edge(point, point + 1) for point in range(60)])])
         assert len(answers(runs)) == 50
-        assert answers(runs, Options(keep=3)) == answers(runs)[:3]
+        assert answers(runs, BugabooOptions(keep=3)) == answers(runs)[:3]
 
 
-def ranked(*values: float, functions: tuple[int, ...] = ()) -> Ranking:
+def ranked(*values: float, functions: tuple[int, ...] = ()) -> SiteRanking:
     """Sites 0, 1, ... with these ranks."""
     size = len(values)
-    return Ranking(
+    return SiteRanking(
         sites=np.arange(size),
         values=np.array(values),
         runs=np.ones(size, dtype=np.intp),

@@ -15,7 +15,7 @@ READ, WRITE, CALL = 16, 17, 26
 
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
-    monkeypatch.setattr(failures._files, "known", {__file__})
+    monkeypatch.setattr(failures._files, "listed", {__file__})
     monkeypatch.setattr(capture, "_wanted", {READ, WRITE, CALL})
     for name in ("_values", "_written"):
         monkeypatch.setattr(capture, name, [])

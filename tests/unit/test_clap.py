@@ -7,17 +7,24 @@ import numpy as np
 import pytest
 
 from unsnarl.errors import UsageError
+from unsnarl.model.event import Op
 from unsnarl.model.record import LOG, VALUE, Record, Recorded, ThreadLog
-from unsnarl.model.site import Op
+from unsnarl.recording.clocks.ranges import ClockRange, Clocks
 from unsnarl.reproduce.clap import schedule
 from unsnarl.reproduce.clap.conditions import Chooser
 from unsnarl.reproduce.clap.encode import encode, ticks
-from unsnarl.reproduce.clap.following import Followed, Guesses, Left, Story
-from unsnarl.reproduce.clap.histories import KNOWN, MORE, Did, History, Touched, of_record
+from unsnarl.reproduce.clap.following import FollowedRun, FollowedThread, Guesses, Left
+from unsnarl.reproduce.clap.histories import (
+    HAS_VALUE,
+    MORE,
+    History,
+    LoggedEvent,
+    Touched,
+    of_record,
+)
 from unsnarl.reproduce.clap.method import form_of
 from unsnarl.reproduce.clap.sightings import FIRST, Sightings
-from unsnarl.reproduce.clap.solving import explained
-from unsnarl.reproduce.clocks.ranges import ClockRange, Clocks
+from unsnarl.reproduce.clap.solving import solve_all_but_few
 from unsnarl.reproduce.orders import Kind, Solved, Unsatisfiable, solve_order
 from unsnarl.reproduce.orders.native import NativeSolver
 
@@ -29,7 +36,7 @@ CLOCKS = Clocks(
 
 
 def did(op, cell=CELL, value=None, **more):
-    return Did(16 | op, (Touched(op, cell, value),), **more)
+    return LoggedEvent(16 | op, (Touched(op, cell, value),), **more)
 
 
 def reads(value, **more):
@@ -53,7 +60,7 @@ def order_of(*threads, **options):
     encoded = encode(histories(*threads), None, **options)
     answer = solve_order(encoded.problem, NativeSolver(), 5.0)
     assert isinstance(answer, Solved), answer
-    return schedule.places_in_order(encoded, answer.order.tolist())
+    return schedule.positions_in_order(encoded, answer.order.tolist())
 
 
 def test_values_decide_the_order():
@@ -64,7 +71,7 @@ def test_values_decide_the_order():
 def test_cells_of_one_thread_are_left_out():
     encoded = encode(histories([did(Op.WRITE, 7, 1), writes(1)], [reads(1)]), None)
     assert encoded.accesses == 2
-    assert encoded.places == [(0, 1), (1, 0)]
+    assert encoded.positions == [(0, 1), (1, 0)]
 
 
 def test_a_lock_that_its_owner_takes_again_is_one_section():
@@ -83,7 +90,7 @@ def test_who_waits_goes_on_after_who_wakes_it():
 def test_nobody_comes_between_what_a_method_finds_and_leaves():
     def append(before):
         pair = (Touched(Op.READ, CELL, before), Touched(Op.WRITE, CELL, before + 1))
-        return Did(16 | Op.WRITE, pair)
+        return LoggedEvent(16 | Op.WRITE, pair)
 
     encoded = encode(histories([append(0)], [append(1)]), None)
     assert kinds(encoded, 0) == [Kind.ACQUIRE, Kind.READ, Kind.WRITE, Kind.RELEASE]
@@ -91,7 +98,7 @@ def test_nobody_comes_between_what_a_method_finds_and_leaves():
 
 
 def test_a_method_that_changed_nothing_is_a_read():
-    failed = Did(16 | Op.WRITE, (Touched(Op.READ, CELL, 0), Touched(Op.WRITE, CELL, 0)))
+    failed = LoggedEvent(16 | Op.WRITE, (Touched(Op.READ, CELL, 0), Touched(Op.WRITE, CELL, 0)))
     assert kinds(encode(histories([failed], [writes(1)]), None), 0) == [Kind.READ]
 
 
@@ -102,12 +109,16 @@ def test_calls_of_libraries_keep_the_order_of_their_times(in_turn):
     assert bool(encoded.accesses) == in_turn
     if in_turn:
         answer = solve_order(encoded.problem, NativeSolver(), 5.0)
-        assert schedule.places_in_order(encoded, answer.order.tolist()) == [(0, 0), (1, 0), (0, 1)]
+        assert schedule.positions_in_order(encoded, answer.order.tolist()) == [
+            (0, 0),
+            (1, 0),
+            (0, 1),
+        ]
 
 
 def test_values_that_nobody_wrote_say_nothing():
     encoded = encode(histories([writes(1)], [reads(8), reads(9)]), None)
-    assert encoded.problem.known.tolist() == [True, False, False]
+    assert encoded.problem.logged.tolist() == [True, False, False]
 
 
 def test_one_such_value_is_the_first():
@@ -134,9 +145,9 @@ def test_a_value_that_nobody_wrote_was_there_from_the_beginning_whatever_the_tim
 
 def test_a_read_that_contradicts_all_else_is_set_aside():
     encoded = encode(histories([writes(1), reads(5)], [writes(2), reads(1)]), None)
-    problem, answer, aside = explained(encoded.problem, 5.0)
+    problem, answer, aside = solve_all_but_few(encoded.problem, 5.0)
     assert isinstance(answer, Solved)
-    assert (aside, problem.known.sum()) == (1, 3)
+    assert (aside, problem.logged.sum()) == (1, 3)
 
 
 def stamped(fenced, stamp, core):
@@ -199,7 +210,7 @@ def lost_update(final):
     ]
     ended[2] = History("0.3", (*join, reads(None)))
     encoded = encode(ended, None)
-    events = {place: event for event, place in enumerate(encoded.places)}
+    events = {place: event for event, place in enumerate(encoded.positions)}
     names = {events[0, 0]: "r0_0_1", events[1, 0]: "r0_0_2", events[2, 2]: "r0_0_3"}
     cell = int(encoded.problem.object[events[0, 0]])
     seen = Sightings(
@@ -223,9 +234,9 @@ def test_conditions_choose_what_reads_saw(final, possible):
     assert chooser.effort.reads == 3
 
 
-def story(path="0", guesses=(), left=None):
-    one = Followed(accesses=(), conditions=(), guesses=tuple(guesses), branches=0)
-    return Story({path: one}, Left(path, 0, 0, "") if left else None)
+def followed(path="0", guesses=(), left=None):
+    one = FollowedThread(accesses=(), conditions=(), guesses=tuple(guesses), branches=0)
+    return FollowedRun({path: one}, Left(path, 0, 0, "") if left else None)
 
 
 def test_guesses_are_tried_both_ways():
@@ -233,7 +244,7 @@ def test_guesses_are_tried_both_ways():
     for _ in range(10):
         made = (*guesses.asked().get("0", []), 0, 0)[:2]
         tried.append(made)
-        guesses.learn(story(guesses=made))
+        guesses.learn(followed(guesses=made))
         if not guesses.turn("0"):
             break
     assert tried == [(0, 0), (0, 1), (1, 0), (1, 1)]
@@ -270,7 +281,7 @@ def logged(events, values, level="funcloop"):
     return Record(Recorded(level, values=True), (log,))
 
 
-def value(op, cell, number, position, flags=KNOWN):
+def value(op, cell, number, position, flags=HAS_VALUE):
     return (cell, number, 16 | op, position, 1, flags, 0)
 
 
@@ -302,8 +313,12 @@ def test_marks_in_a_row_are_two():
 
 
 def test_what_one_access_touches_is_one_event():
-    values = [value(Op.READ, CELL, 4, 1), value(Op.WRITE, CELL, 5, 1, KNOWN | MORE),
-              value(Op.WRITE, OBJECT, 6, 1, KNOWN | MORE), value(Op.WRITE, CELL, 7, 1)]  # fmt: skip
+    values = [
+        value(Op.READ, CELL, 4, 1),
+        value(Op.WRITE, CELL, 5, 1, HAS_VALUE | MORE),
+        value(Op.WRITE, OBJECT, 6, 1, HAS_VALUE | MORE),
+        value(Op.WRITE, CELL, 7, 1),
+    ]
     (history,) = of_record(logged([(Op.BEGIN, 1)], values), None)
     assert [(one.op, len(one.touched)) for one in history.events] == [
         (Op.BEGIN, 0), (Op.WRITE, 3), (Op.WRITE, 1)

@@ -14,8 +14,8 @@ from evaluation import clap, clap_page, recording
 from evaluation.clap_page import Size
 from evaluation.orders import Spent
 
+from unsnarl.model.event import Op
 from unsnarl.model.record import LOG, VALUE, Record, Recorded, ThreadLog
-from unsnarl.model.site import Op
 
 EVENTS = (Op.BEGIN, Op.ENTER, Op.BLOCK, Op.ACQUIRE, Op.BLOCK, Op.EXIT, Op.END)
 

@@ -12,18 +12,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unsnarl.model.site import Op
+from unsnarl.model.event import Op
+from unsnarl.model.plan import Plan
 from unsnarl.reproduce.clap.conditions import Chooser
 from unsnarl.reproduce.clap.encode import encode
-from unsnarl.reproduce.clap.following import MOST_TURNS, Along, Followed, Follower, Story
-from unsnarl.reproduce.clap.histories import Did, History, Touched
+from unsnarl.reproduce.clap.following import (
+    MOST_TURNS,
+    Along,
+    FollowedRun,
+    FollowedThread,
+    Follower,
+)
+from unsnarl.reproduce.clap.histories import History, LoggedEvent, Touched
 from unsnarl.reproduce.clap.method import Clap, ending
 from unsnarl.reproduce.clap.pairs import Pairs
 from unsnarl.reproduce.clap.sightings import FIRST, sightings
 from unsnarl.reproduce.clap.solving import Attempt, Cost
 from unsnarl.reproduce.methods import Outcome
 from unsnarl.reproduce.orders import Solved, TimedOut, Unsatisfiable
-from unsnarl.reproduce.orders.known import Known
+from unsnarl.reproduce.orders.closure import OrderClosure
 from unsnarl.reproduce.orders.native import NativeSolver
 
 OWN, SHARED = 7, 100
@@ -53,19 +60,21 @@ class Run:
         paths = list(self.threads)
         events = {path: [] for path in paths}
         for path, op, cell in self.rows:
-            did = Did(16 | op, (Touched(op, cell),), number=len(events[path]))
+            did = LoggedEvent(16 | op, (Touched(op, cell),), number=len(events[path]))
             events[path].append(did)
         own = [History(path, tuple(events[path])) for path in paths]
         trace = [(at, cell, 16 | op, paths.index(p)) for at, (p, op, cell) in enumerate(self.rows)]
         run = SimpleNamespace(
             threads=[SimpleNamespace(path=path) for path in paths], trace=np.array(trace, object)
         )
-        told = {path: Followed(tuple(rows), (), (), 0) for path, rows in self.threads.items()}
-        first = Followed(told[paths[0]].accesses, tuple((0, one) for one in conditions), (), 0,
-                         names or {})  # fmt: skip
-        story = Story({**told, paths[0]: first})
+        threads = {
+            path: FollowedThread(tuple(rows), (), (), 0) for path, rows in self.threads.items()
+        }
+        asked = tuple((0, one) for one in conditions)
+        first = FollowedThread(threads[paths[0]].accesses, asked, (), 0, names or {})
+        followed = FollowedRun({**threads, paths[0]: first})
         encoded = encode(own, None)
-        seen = sightings(encoded, own, Along(story, run, None))
+        seen = sightings(encoded, own, Along(followed, run, None))
         return seen, Chooser(encoded, seen, how)
 
 
@@ -124,7 +133,7 @@ def test_exactly_means_reads_on_which_nothing_depends_too(how, is_fixed):
     run.reads("0.2", SHARED, "1")
     _, chooser = run.question(how=how)
     problem = chooser.with_choice({})
-    assert bool(problem.known[1]) == is_fixed
+    assert bool(problem.logged[1]) == is_fixed
 
 
 @given(st.integers(0, 2**30))
@@ -140,10 +149,12 @@ def test_pairs_are_those_that_no_order_allows(seed):
         else:
             now = run.reads(path, SHARED, now)
     _, chooser = run.question()
-    own = [History(p, tuple(Did(16 | o, (Touched(o, c),)) for q, o, c in run.rows if q == p))
-           for p in run.threads]  # fmt: skip
+    own = [
+        History(p, tuple(LoggedEvent(16 | o, (Touched(o, c),)) for q, o, c in run.rows if q == p))
+        for p in run.threads
+    ]
     problem = encode(own, None).problem
-    known = Known.of(problem)
+    known = OrderClosure.of(problem)
     writes = [int(e) for e in np.flatnonzero(problem.kind == int(Op.WRITE))]
     reads = [int(e) for e in np.flatnonzero(problem.kind == int(Op.READ))]
     choices = {
@@ -213,7 +224,7 @@ def test_no_run_is_made_when_the_time_is_over(tmp_path, seconds, runs):
     follower = Follower(SimpleNamespace(threads=()), StrayTrials(tmp_path), tmp_path, 1)
     follower.until = time.monotonic() + seconds
     candidates = SimpleNamespace(next=lambda: (), learn=lambda run, made, left: True)
-    assert list(follower.turned({}, candidates)) == []
+    assert list(follower.turned(Plan(strategy="walk", seed=0), candidates)) == []
     assert follower.runs == runs
 
 

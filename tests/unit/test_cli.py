@@ -3,6 +3,7 @@
 
 import json
 import os
+import platform
 import signal
 import subprocess
 import sys
@@ -12,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from unsnarl.campaigns import engine, interpreter, target
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.campaign import Campaign
-from unsnarl.campaigns.interpreter import Interpreter
 from unsnarl.campaigns.store import Store
-from unsnarl.cli.main import run
-from unsnarl.cli.rank import METHODS
+from unsnarl.cli.main import cli, run
 from unsnarl.errors import ToolError, UsageError
+from unsnarl.execution import engine, interpreter, server, target
+from unsnarl.execution.interpreter import Interpreter
+from unsnarl.model.choices import METHODS, REPRODUCTIONS
 
 FAKE = Path(__file__).with_name("fake_server.py")
 PROGRAM = "import threading\n\nx.value\nx.value = 1\n"
@@ -32,7 +33,7 @@ def project(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     python = Interpreter(sys.executable, "3.11.7", sys.prefix)
     monkeypatch.setattr(interpreter, "ours", lambda: python)
-    monkeypatch.setattr(engine, "SERVER", (str(FAKE),))
+    monkeypatch.setattr(server, "SERVER", (str(FAKE),))
     return tmp_path
 
 
@@ -292,6 +293,107 @@ def test_help_loads_nothing_heavy():
     assert answer.stdout.splitlines()[-1] == "[]"
 
 
+VERBS = [name for names in cli._sections.values() for name in names]
+
+
+def test_commands_are_listed_by_workflow_and_no_summary_is_cut(capsys):
+    assert run(["--help"]) == 0
+    text = capsys.readouterr().out
+    headings = ["Find:", "Understand:", "Prove:", "Reproduce:", "Build and maintain:"]
+    assert [line for line in text.splitlines() if line in headings] == headings
+    for name in VERBS:
+        (line,) = [line for line in text.splitlines() if line.split()[:1] == [name]]
+        assert len(line) <= 78 and line.endswith(".") and not line.endswith("...")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_an_example_in_its_help_and_fits_the_terminal(capsys, verb):
+    assert run([verb, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert f"unsnarl {verb}" in text.partition("Examples:")[2]
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("system", "machine"), [("Darwin", "arm64"), ("Linux", "riscv64"), ("Windows", "AMD64")]
+)
+def test_other_platforms_are_refused_before_anything_runs(
+    project, monkeypatch, capsys, system, machine
+):
+    monkeypatch.setattr(platform, "system", lambda: system)
+    monkeypatch.setattr(platform, "machine", lambda: machine)
+    for arguments in (["hunt", "--", "program.py"], ["record", "--", "program.py"], ["demo"]):
+        assert run(arguments) == 3
+        assert "[platform-unsupported]" in capsys.readouterr().err
+    assert not stores.campaigns(project)
+    assert run(["hunt", "--help"]) == 0
+    assert run(["doctor"]) == 3
+
+
+def test_a_finding_is_named_by_its_id_wherever_a_number_is_allowed(project, capsys):
+    hunt("--fail", "4", "--pass", "4")
+    capsys.readouterr()
+    run(["rank", "--json"])
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    names = [finding["id"] for finding in findings]
+    assert len(set(names)) == len(names) and all(names)
+    run(["rank"])
+    assert all(name in capsys.readouterr().out for name in names[:1])
+    run(["show", "1", "--json"])
+    first = capsys.readouterr().out
+    for word in (names[0], names[0].rpartition("-")[2], f"another-word-{names[0][-4:]}"):
+        assert run(["show", word, "--json"]) == 0
+        assert capsys.readouterr().out == first
+    assert run(["export", names[0]]) == 0
+    assert run(["show", "length-0000"]) == 2
+    assert "[no-finding]" in capsys.readouterr().err
+
+
+def test_ids_survive_a_new_ranking(project, capsys):
+    hunt("--fail", "4", "--pass", "4")
+    capsys.readouterr()
+    run(["rank", "--json"])
+    before = {finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]}
+    assert run(["hunt", "--resume", "--fail", "12", "--pass", "12"]) == 1
+    capsys.readouterr()
+    run(["rank", "--json"])
+    after = {finding["id"] for finding in json.loads(capsys.readouterr().out)["findings"]}
+    assert before & after
+
+
+def test_workflows_return_values_and_print_nothing(project, capfd):
+    from unsnarl.workflows.export import export
+    from unsnarl.workflows.hunt import hunt as hunt_workflow
+    from unsnarl.workflows.rank import rank
+    from unsnarl.workflows.show import show
+
+    seen = []
+    flags = {"fail": 3, "pass": 3}
+    result = hunt_workflow(("program.py", "mixed"), flags, on_progress=seen.append)
+    assert (result.exit_code, result.ends_with) == (1, None)
+    assert seen[-1].runs == result.report.runs.total
+    hunting = [one for one in seen if not one.doing]
+    assert [one.runs for one in hunting] == list(range(1, len(hunting) + 1))
+    assert {"ranking", "naming and explaining"} <= {one.doing for one in seen}
+    assert rank() == result.report
+    report, chosen = show("1")
+    assert report == result.report and chosen.failure == report.failures[0]
+    assert export(chosen.finding.id).startswith("digraph")
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_report_that_cannot_be_stored_is_shown_all_the_same(project, monkeypatch, capsys):
+    from unsnarl.workflows import campaign_report
+
+    def full(*_):
+        raise ToolError("disk-full", "no room left")
+
+    monkeypatch.setattr(campaign_report, "save_report", full)
+    assert hunt("--fail", "3", "--pass", "3") == 3
+    captured = capsys.readouterr()
+    assert "ValueError: boom 7" in captured.out and "[disk-full]" in captured.err
+
+
 def test_doctor_answers(project, capsys):
     assert run(["doctor", "--json"]) in (0, 3)
     document = json.loads(capsys.readouterr().out)
@@ -406,8 +508,12 @@ def test_every_method_ranks_what_is_stored(project, capsys, method):
 
 def test_the_names_of_the_methods_are_those_of_the_analyses():
     from unsnarl.analyses import methods
+    from unsnarl.reproduce.methods import DEFAULT, MODULES
 
     assert tuple(methods.METHODS) == METHODS
+    assert METHODS[0] == methods.DEFAULT
+    assert tuple(MODULES) == REPRODUCTIONS
+    assert REPRODUCTIONS[0] == DEFAULT
 
 
 def test_what_is_rare_is_ranked_only_if_asked_for_and_says_what_it_means(project, capsys):

@@ -6,7 +6,7 @@ import os
 import msgspec
 import pytest
 
-from unsnarl.reproduce.clocks import ClockRange, Clocks, machine, stored
+from unsnarl.recording.clocks import ClockRange, Clocks, machine, stored
 
 GOOD = "fpu tsc constant_tsc nonstop_tsc rdtscp"
 

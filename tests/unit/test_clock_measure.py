@@ -9,10 +9,10 @@ import pytest
 from evaluation.simulated_clocks import SimulatedClock, Trigger, messages
 
 from unsnarl.errors import ToolError
-from unsnarl.reproduce.clocks import estimates, observed
-from unsnarl.reproduce.clocks.machine import Machine
-from unsnarl.reproduce.clocks.measure import FEW_CORES, How, measure, pairs
-from unsnarl.reproduce.clocks.observed import STAMPS, Observed, Test
+from unsnarl.recording.clocks import estimates, observed
+from unsnarl.recording.clocks.machine import Machine
+from unsnarl.recording.clocks.measure import FEW_CORES, How, measure, pairs
+from unsnarl.recording.clocks.observed import STAMPS, Observed, Test
 
 QUICK = How(runs=40, windows=2, patience=0.0)
 

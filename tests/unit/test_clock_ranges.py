@@ -5,9 +5,9 @@ import msgspec
 import pytest
 
 from unsnarl.errors import ToolError
-from unsnarl.reproduce.clocks import ClockRange, Clocks, Stamp
-from unsnarl.reproduce.clocks.measure import narrowed
-from unsnarl.reproduce.clocks.ranges import hard_ranges, hull, intersection, smallest
+from unsnarl.recording.clocks import ClockRange, Clocks, Stamp
+from unsnarl.recording.clocks.measure import narrowed
+from unsnarl.recording.clocks.ranges import hard_ranges, hull, intersection, smallest
 
 
 def clocks(*ranges, **more):
@@ -85,7 +85,7 @@ def test_a_range_holds_in_both_directions():
 
 
 def test_an_estimate_proves_nothing():
-    from unsnarl.reproduce.clocks import Estimate
+    from unsnarl.recording.clocks import Estimate
 
     sure = Estimate("figure 6", 0, 1, 0.0, 0.99999, -0.1, 0.1, 1000, 20)
     assert not clocks(ClockRange(0, 1, -114, 112), estimates=(sure,)).before(

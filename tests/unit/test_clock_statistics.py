@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from evaluation.simulated_clocks import Trigger
 
-from unsnarl.reproduce.clocks import statistics
-from unsnarl.reproduce.clocks.estimates import M, N, told
+from unsnarl.recording.clocks import statistics
+from unsnarl.recording.clocks.estimates import M, N, table_5
 
 
 # Values of any table of Student's distribution.
@@ -109,11 +109,11 @@ def test_messages_far_off_are_left_out():
 
 def test_an_estimate_is_told_with_every_confidence():
     sides = statistics.split(Trigger(12.0).differences(2 * N * M, 6))
-    rows = [*told("figure 6", 0, 1, *sides)]
+    rows = [*table_5("figure 6", 0, 1, *sides)]
     assert [row.confidence for row in rows] == [*statistics.CONFIDENCES]
     assert all(row.low < row.value < row.high for row in rows)
     assert rows[-1].low <= 12 <= rows[-1].high
 
 
 def test_nothing_is_told_of_too_few_runs():
-    assert [*told("figure 6", 0, 1, np.arange(5), np.arange(5))] == []
+    assert [*table_5("figure 6", 0, 1, np.arange(5), np.arange(5))] == []

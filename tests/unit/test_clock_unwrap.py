@@ -2,9 +2,8 @@
 """Counters of fewer bits (ReCBuLC III.B.3)."""
 
 import numpy as np
+from evaluation.clock_unwrap import lift, unwrap
 from evaluation.simulated_clocks import SimulatedClock
-
-from unsnarl.reproduce.clocks.unwrap import lift, unwrap
 
 ROUND = 1 << 32
 

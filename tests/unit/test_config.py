@@ -20,6 +20,17 @@ def test_defaults_are_those_of_the_contract(tmp_path):
     assert settings.jobs >= 1
 
 
+def test_a_given_time_is_used_unless_a_number_of_runs_is_given_too(tmp_path):
+    for environ, flags in (({}, {"time": 9}), ({"UNSNARL_TIME": "9"}, {})):
+        settings = config.load(tmp_path, environ, flags)
+        assert (settings.time, settings.max_runs) == (9, None)
+    assert config.load(tmp_path, {}, {"time": 9, "max-runs": 3}).max_runs == 3
+    for stored, overridden in ((1000, None), (7, 7), (None, None)):
+        options = {"max_runs": stored, "time": 60.0}
+        assert config.override(options, {}).max_runs == stored
+        assert config.override(options, {"time": 9}).max_runs == overridden
+
+
 def test_flags_beat_the_environment_beats_pyproject(tmp_path):
     root = project(tmp_path, "[tool.unsnarl]\nfail = 1\npass = 2\nmax-runs = 3\n")
     environ = {"UNSNARL_PASS": "20", "UNSNARL_MAX_RUNS": "30"}
@@ -95,3 +106,16 @@ def test_the_messages_page_is_up_to_date():
 
 def test_no_slug_is_both_error_and_warning():
     assert not set(errors.ERRORS) & set(errors.WARNINGS)
+
+
+def test_good_exit_statuses_come_as_numbers_or_as_a_text(tmp_path):
+    assert config.load(tmp_path, {}, {"ok-exit": (3, 4)}).ok_exit == (3, 4)
+    assert config.load(tmp_path, {"UNSNARL_OK_EXIT": "3, 4"}, {}).ok_exit == (3, 4)
+    with pytest.raises(UsageError):
+        config.load(tmp_path, {}, {"ok-exit": (256,)})
+
+
+def test_a_time_bounds_the_answer_but_does_not_put_it_off(tmp_path):
+    settings = config.load(tmp_path, {}, {"time": 300})
+    assert (settings.time, settings.answer) == (300.0, config.ANSWER_SECONDS)
+    assert config.load(tmp_path, {"UNSNARL_ANSWER": "90"}, {"time": 300}).answer == 90.0

@@ -12,6 +12,7 @@ import pytest
 from evaluation import bars, bugaboo_tables, falcon_tables, markdown, page, reasons, relieff
 from evaluation.cases import Case
 from evaluation.draws import sample
+from evaluation.inspections import inspections
 from evaluation.recon_tables import first_shown
 from evaluation.results import (
     BugabooDraw,
@@ -33,13 +34,14 @@ from evaluation.singles import METHODS, looked_at, singles
 from evaluation.truth import Bug, Cause, TruePoint
 from evaluation.windows import five_numbers, sizes, together
 
-from unsnarl.analyses.bugaboo import Ranking, inspections
+from unsnarl.analyses.bugaboo import SiteRanking
 from unsnarl.analyses.methods import rank_with
-from unsnarl.model.evidence import Comparison, Evidence, Places
-from unsnarl.model.finding import RunCounts
+from unsnarl.model.event import Op
+from unsnarl.model.evidence import Comparison, Evidence, PointTable
 from unsnarl.model.graph import EDGE, Graph
 from unsnarl.model.pattern import FINE, PATTERN, PatternKind
-from unsnarl.model.site import Op, Point, Site
+from unsnarl.model.report import RunCounts
+from unsnarl.model.site import Point, Site
 
 # -- ReliefF ------------------------------------------------------------------------------------
 
@@ -88,7 +90,7 @@ def test_inspections_are_counted_as_bugaboo_counts_them():
         count = draw.randint(1, 12)
         values = np.sort([draw.randint(1, 4) / 4 for _ in range(count)])
         bugs = [draw.random() < 0.3 for _ in range(count)]
-        ranked = Ranking(np.arange(count), values, np.ones(count, int), np.zeros(count, int))
+        ranked = SiteRanking(np.arange(count), values, np.ones(count, int), np.zeros(count, int))
         found = inspections(ranked, lambda site, bugs=bugs: bugs[site])
         assert looked_at((-values).tolist(), bugs) == (found.points if found else None)
 
@@ -133,7 +135,7 @@ def patterns(*found: tuple) -> np.ndarray:
 
 
 def run(*found: tuple) -> Evidence:
-    empty = Evidence.of_graph(Graph(np.empty(0, dtype=EDGE)))
+    empty = Evidence(Graph(np.empty(0, dtype=EDGE)))
     return Evidence(empty.graph, patterns(*found), empty.counts, empty.orders)
 
 
@@ -170,14 +172,14 @@ def make_case(tmp_path, failing, passing=(), *, points=((0, 1), (1, 2), (2, 1)),
         for line, op in enumerate((*ops, Op.READ))
     ]
     four = np.arange(4)
-    places = Places(
+    points = PointTable(
         sync=np.zeros(4, dtype=bool),
         order=four,
         site=four,
         function=np.zeros(4, dtype=int),
         line=four,
     )
-    comparison = Comparison(tuple(failing), tuple(passing), places)
+    comparison = Comparison(tuple(failing), tuple(passing), points)
     compared = SimpleNamespace(comparison=comparison)
     interner = SimpleNamespace(point=known.__getitem__)
     return Case(bug, 1, cause, SimpleNamespace(), compared, interner, tmp_path)
@@ -189,7 +191,9 @@ OTHER = (RWR, 0, 1, 3, 3)
 
 def why(case: Case, method: str) -> str:
     answers = rank_with(method, case.comparison)
-    rank = next((at for at, one in enumerate(answers, 1) if case.judge(case.told(one)).tells), None)
+    rank = next(
+        (at for at, one in enumerate(answers, 1) if case.judge(case.points_of(one)).matches), None
+    )
     return reasons.of_patterns(case, method, answers, rank)
 
 

@@ -7,20 +7,20 @@ import pytest
 from tests.unit.traces import run_of
 
 from unsnarl.experiments.confirm import judge
-from unsnarl.experiments.constraints import Timeline
 from unsnarl.experiments.prove import ORDER
-from unsnarl.experiments.rules import controlling, forbidding
-from unsnarl.experiments.scene import Spot, _outermost_acquires
+from unsnarl.experiments.rules import controlling, forbidding, holding
 from unsnarl.experiments.statistics import fisher
-from unsnarl.model.finding import Arm
-from unsnarl.model.site import Op
+from unsnarl.model.event import Op
+from unsnarl.model.report import Arm
+from unsnarl.placement.line_points import LinePoints, outermost_acquires
+from unsnarl.placement.timeline import Timeline
 
 ALWAYS, NEVER = Arm(20, 20, 20), Arm(0, 20, 20)
 
 
-def spot(point, role, hold=None, code=(0, 0)):
+def line(point, role, hold=None, code=(0, 0)):
     holds = (point if hold is None else hold,)
-    return Spot((point,), holds, role, code, (point,), (point,))
+    return LinePoints((point,), holds, role, code, (point,), (point,))
 
 
 @pytest.mark.parametrize(
@@ -41,42 +41,54 @@ def test_an_empty_arm_proves_nothing():
 
 
 def test_an_intrusion_is_forbidden_by_regions_that_exclude_each_other():
-    first, second = forbidding([spot(1, 1, hold=10), spot(2, 2, hold=20), spot(3, 1)])
-    assert first["exclusive"] == second["exclusive"]
-    assert (first["when"]["points"], first["until"]["points"]) == ([1, 10], [3])
-    assert (second["when"]["points"], second["until"]["points"]) == ([2, 20], [2])
+    first, second = forbidding([line(1, 1, hold=10), line(2, 2, hold=20), line(3, 1)])
+    assert first.exclusive == second.exclusive
+    assert (first.when.points, first.until.points) == ((1, 10), (3,))
+    assert (second.when.points, second.until.points) == ((2, 20), (2,))
 
 
 def test_a_region_within_one_function_ends_with_it():
     same, other = (7, 9), (20, 30)
-    (only,) = forbidding([spot(1, 1, 5, same), spot(1, 2, 5, same), spot(3, 1, code=same)])
-    assert only["leave"] == [7, 9]
-    assert "leave" not in forbidding([spot(1, 1, 5, same), spot(2, 2, 6), spot(3, 1, 7, other)])[0]
+    (only,) = forbidding([line(1, 1, 5, same), line(1, 2, 5, same), line(3, 1, code=same)])
+    assert only.leave == (7, 9)
+    apart = forbidding([line(1, 1, 5, same), line(2, 2, 6), line(3, 1, 7, other)])
+    assert apart[0].leave is None
 
 
 def test_an_order_is_forbidden_by_the_other_one():
-    (forbidden,) = forbidding([spot(1, 1), spot(2, 2)])
-    assert (forbidden["hold"]["points"], forbidden["until"]["points"]) == ([1], [2])
+    (forbidden,) = forbidding([line(1, 1), line(2, 2)])
+    assert (forbidden.hold.points, forbidden.until.points) == ((1,), (2,))
+
+
+def test_the_thread_that_came_too_early_can_be_held_alone():
+    (rule,) = holding([line(1, 1, hold=10), line(2, 2)], "0.2")
+    assert (rule.hold.points, rule.hold.path) == ((10,), "0.2")
+    assert (rule.until.points, rule.until.who) == ((2,), "others")
+
+
+@pytest.mark.parametrize("roles", [(1, 2, 1), (1, 1, 2), (1, 1)])
+def test_only_an_order_of_two_accesses_has_such_a_thread(roles):
+    assert holding([line(point, role) for point, role in enumerate(roles, 1)], "0.2") == []
 
 
 def test_two_writes_in_a_row_are_forbidden_by_a_read_between():
-    (rule,) = forbidding([spot(1, 1), spot(1, 1, hold=10), spot(2, 2)])
-    assert (rule["hold"]["who"], rule["hold"]["points"]) == ("self", [10])
-    assert (rule["until"]["who"], rule["until"]["points"]) == ("others", [2])
+    (rule,) = forbidding([line(1, 1), line(1, 1, hold=10), line(2, 2)])
+    assert (rule.hold.who, rule.hold.points) == ("self", (10,))
+    assert (rule.until.who, rule.until.points) == ("others", (2,))
 
 
-def test_no_place_elsewhere_no_control():
-    assert controlling([spot(1, 1), spot(2, 2)], ()) == []
+def test_nothing_elsewhere_no_control():
+    assert controlling([line(1, 1), line(2, 2)], ()) == []
 
 
 def test_who_comes_too_late_again_and_again_must_have_ended():
     """Only others wait for it: it may come by the first access itself."""
-    spots = [spot(1, 1), spot(2, 2)]
-    first, second = forbidding(spots, repeaters=(("0.3", "0.1"), ("0.3", "0.2")))
-    assert first["hold"]["points"] == second["hold"]["points"] == [1]
-    assert first["hold"]["path"] == second["hold"]["path"] == "0.3"
-    assert (first["until"]["points"], first["until"]["path"]) == ([Op.END], "0.1")
-    assert second["until"]["path"] == "0.2"
+    lines = [line(1, 1), line(2, 2)]
+    first, second = forbidding(lines, repeaters=(("0.3", "0.1"), ("0.3", "0.2")))
+    assert first.hold.points == second.hold.points == (1,)
+    assert first.hold.path == second.hold.path == "0.3"
+    assert (first.until.points, first.until.path) == ((Op.END,), "0.1")
+    assert second.until.path == "0.2"
 
 
 def timeline(*events):
@@ -84,7 +96,7 @@ def timeline(*events):
 
 
 def test_a_hold_is_lifted_to_the_outermost_acquire():
-    around = _outermost_acquires(
+    around = outermost_acquires(
         timeline(
             (1, Op.ACQUIRE, 5, 100),
             (1, Op.ACQUIRE, 6, 101),
@@ -99,7 +111,7 @@ def test_a_hold_is_lifted_to_the_outermost_acquire():
 
 
 def test_a_lock_that_another_thread_releases_is_a_signal_and_guards_nothing():
-    around = _outermost_acquires(
+    around = outermost_acquires(
         timeline(
             (1, Op.ACQUIRE, 5, 100),
             (2, Op.RELEASE, 6, 100),
@@ -129,3 +141,26 @@ def test_the_verdict(forced, forbidden, control, status):
 def test_what_is_confirmed_comes_first():
     assert min(ORDER, key=lambda status: ORDER[status]) == "confirmed"
     assert max(ORDER, key=lambda status: ORDER[status]) == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("arms", "status", "why"),
+    [
+        ((Arm(20, 20, 20), Arm(0, 20), Arm(20, 20)), "confirmed", ""),
+        (
+            (Arm(20, 20, 20), Arm(3, 20), Arm(20, 20)),
+            "inconclusive",
+            "3 of 20 runs fail all the same",
+        ),
+        ((Arm(6, 20, 20), Arm(0, 20), Arm(20, 20)), "inconclusive", "only 6 of 20 runs fail"),
+        ((Arm(20, 20, 20), Arm(0, 20), Arm(4, 20)), "inconclusive", "elsewhere removes"),
+        ((Arm(3, 3, 3), Arm(0, 3), Arm(3, 3)), "inconclusive", "too few failing runs"),
+        ((Arm(0, 0), Arm(0, 20), Arm(20, 20)), "inconclusive", "in no run"),
+        ((Arm(0, 20, 0), Arm(0, 20), Arm(20, 20)), "infeasible", "in any of 20 runs"),
+        ((Arm(0, 20, 9), Arm(20, 20), Arm(20, 20)), "refuted", "fail without this order"),
+    ],
+)
+def test_one_rule_gives_the_status_and_says_why(arms, status, why):
+    verdict = judge(*arms)
+    assert verdict.status == status
+    assert why in verdict.why and bool(verdict.why) == (status != "confirmed")

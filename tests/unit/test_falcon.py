@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.conformance.window_twin import FIGURE_1, Windows, figure_1
-from tests.unit.comparisons import compare, pattern, places, run
+from tests.unit.comparisons import compare, pattern, point_table, run
 
-from unsnarl.analyses.falcon import Options, answers, suspiciousness, table
+from unsnarl.analyses.falcon import FalconOptions, answers, suspiciousness, table
 from unsnarl.model.evidence import Comparison, Evidence
 from unsnarl.model.pattern import FINE, PatternKind
 
@@ -20,7 +20,7 @@ EMPTY = run()
 
 def patterns_of(comparison: Comparison, **options) -> list[tuple[int, ...]]:
     """The points of the answers, best first."""
-    found = answers(comparison, Options(**options))
+    found = answers(comparison, FalconOptions(**options))
     return [tuple(line.point for line in answer.lines) for answer in found]
 
 
@@ -119,7 +119,7 @@ def test_lines_of_a_pair():
 )
 def test_lines_of_a_triple_that_nobody_came_between(kind, expected):
     runs = compare([run(patterns=[pattern(kind + FINE, 7, 8, 9, threads=(3, 5))])])
-    (only,) = answers(runs, Options(fine=True))
+    (only,) = answers(runs, FalconOptions(fine=True))
     assert [(line.region, line.role, line.anchor) for line in only.lines] == expected
     assert only.threads == {0: {0: 3, 1: 5}}
 
@@ -141,7 +141,7 @@ def test_equal_scores_are_ordered_by_runs_then_by_site():
     failing = [run(patterns=[twice, once]), run(patterns=[pattern(WR, 1, 3), twice])]
     runs = compare(failing)
     assert patterns_of(runs, formula="tarantula") == [(50, 60), (1, 2), (1, 3)]
-    backwards = compare(failing, (), places(100, order=range(100)[::-1]))
+    backwards = compare(failing, (), point_table(100, order=range(100)[::-1]))
     assert patterns_of(backwards, formula="tarantula") == [(50, 60), (1, 3), (1, 2)]
 
 
@@ -190,7 +190,7 @@ def test_a_table_counts_patterns_that_only_passing_runs_have():
 def test_any_number_of_points_will_do():
     far = 3_000_000
     rows = [pattern(WWR, far, 5, far - 1), pattern(WR, 7, far)]
-    where = replace(places(10), order=np.arange(far + 1), site=np.arange(far + 1))
+    where = replace(point_table(10), order=np.arange(far + 1), site=np.arange(far + 1))
     runs = compare([run(patterns=rows), run(patterns=rows[:1])], [run(patterns=rows[1:])], where)
     assert [[line.point for line in one.lines] for one in answers(runs)] == [
         [far, 5, far - 1],

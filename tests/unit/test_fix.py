@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixes: stories and candidates from a trace made by hand, names, sentences."""
+"""Fixes: placements and candidates from a trace made by hand, names, sentences."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tests.unit.runfile_writer import notes, records, run_file, thread
 
 from unsnarl.analyses.answer import Line
 from unsnarl.experiments.candidates import candidates
-from unsnarl.experiments.fix import Fix, Outcome, is_stuck
-from unsnarl.experiments.ground import Ground
+from unsnarl.experiments.fix import FixResult, TriedFix, is_stuck
 from unsnarl.experiments.named_fix import named
-from unsnarl.experiments.story import lock_names, stacks_of, tell
-from unsnarl.model.finding import Repair, RepairPlace
-from unsnarl.model.site import Op
+from unsnarl.model.event import Op
+from unsnarl.model.report import Fix, SourceLine
+from unsnarl.model.sources import Sources
+from unsnarl.placement.code_context import CodeContext, stacks_of
+from unsnarl.placement.occurrence import find_placement
 from unsnarl.reports.fixes import fix_note, with_texts
-from unsnarl.reports.source import Sources
 from unsnarl.runfile import Interner, SiteTable
 from unsnarl.runfile.codes import Code, SiteEntry
 from unsnarl.runfile.layout import Section
@@ -65,7 +65,7 @@ EVENTS = [
     (1, point(18, Op.READ), OWN),
     *visit(1, 13, 14, Op.WRITE),
 ]
-TOLD = [(10, Op.READ, 1), (14, Op.WRITE, 2), (14, Op.WRITE, 1)]
+ANSWER = [(10, Op.READ, 1), (14, Op.WRITE, 2), (14, Op.WRITE, 1)]
 
 
 def noted(path: str, line: int, op: Op, call: int, locks: list[int]) -> list[object]:
@@ -104,65 +104,69 @@ def interner():
     return Interner(SiteTable([COUNT, TAKE, USE], "/project", watermark=100))
 
 
-def story_of(interner, run, told=TOLD):
-    ground = Ground([run], [run], interner)
+def placed(interner, run, answer=ANSWER):
+    context = CodeContext([run], [run], interner)
     lines = []
-    for at, (line, op, role) in enumerate(told):
+    for at, (line, op, role) in enumerate(answer):
         index = next(i for i in range(len(interner)) if point(line, op) in interner.raw_points(i))
         lines.append(Line(index, "body", role, 1.0, float(at), 1.0, 1.0, role - 1))
-    return tell(lines, {}, ground, interner, run)
+    return find_placement(lines, {}, context, run)
 
 
 @pytest.fixture
-def story(interner):
+def placement(interner):
     run = make_run()
-    told = story_of(interner, run)
-    names = lock_names(run, told.ground.steps)
-    return replace(told, stacks=stacks_of(run), lock_names=names)
+    found = placed(interner, run)
+    names = found.context.lock_names(run)
+    return replace(found, stacks=stacks_of(run), lock_names=names)
 
 
-def test_the_lines_become_steps_of_threads_in_the_order_of_time(story):
-    assert [(step.path, step.at) for step in story.steps] == [("0.1", 2), ("0.2", 10), ("0.1", 14)]
-    assert story.is_whole
-    assert story.returning == 1
+def test_the_lines_become_events_of_threads_in_the_order_of_time(placement):
+    assert [(line.event.path, line.event.at) for line in placement.lines] == [
+        ("0.1", 2),
+        ("0.2", 10),
+        ("0.1", 14),
+    ]
+    assert placement.is_whole
+    assert placement.returning == 1
 
 
-def test_the_lock_that_the_others_hold_is_the_one_to_be_held(story):
-    assert story.lock == LOCK
-    assert story.lock_names == {LOCK: "Shelf.lock"}
+def test_the_lock_that_the_others_hold_is_the_one_to_be_held(placement):
+    assert placement.lock == LOCK
+    assert placement.lock_names == {LOCK: "Shelf.lock"}
 
 
 def test_a_name_that_is_not_held_with_the_cell_is_not_its_name(interner):
     values = [noted("0.1", 10, Op.READ, 17, []), *SEEN[1:]]
     run = make_run(values=values)
-    assert lock_names(run, Ground([run], [run], interner).steps) == {}
+    assert CodeContext([run], [run], interner).lock_names(run) == {}
 
 
-def test_a_line_that_the_run_has_not_leaves_the_story_incomplete(interner):
+def test_a_line_that_the_run_has_not_leaves_the_placement_incomplete(interner):
     run = make_run(EVENTS[:-4])
-    story = story_of(interner, run)
-    assert not story.is_whole
-    assert len(story.parts) == 2
+    found = placed(interner, run)
+    assert not found.is_whole
+    assert len(found.lines) == 2
 
 
 def test_a_cycle_needs_no_lines(interner):
     run = make_run()
-    empty = tell((), {}, Ground([run], [run], interner), interner, run)
-    assert (empty.parts, empty.quality) == ((), 0)
+    empty = find_placement((), {}, CodeContext([run], [run], interner), run)
+    assert (empty.lines, empty.quality) == ((), 0)
 
 
-def test_the_first_candidate_is_the_smallest_region_under_the_programs_lock(story):
-    first = next(candidates(story))
+def test_the_first_candidate_is_the_smallest_region_under_the_programs_lock(placement):
+    first = next(candidates(placement))
     (rule,) = first.rules
     assert (first.kind, first.lock) == ("region", LOCK)
-    assert rule["when"]["points"] == [point(10, Op.READ)]
-    assert point(14, Op.WRITE) in rule["until"]["points"]
-    assert rule["guards"] == [point(9, Op.ACQUIRE), point(13, Op.ACQUIRE)]
-    assert rule["leave"] == [USE.base, USE.base + USE.size]
+    assert rule.when.points == (point(10, Op.READ),)
+    assert point(14, Op.WRITE) in rule.until.points
+    assert rule.guards == (point(9, Op.ACQUIRE), point(13, Op.ACQUIRE))
+    assert rule.leave == (USE.base, USE.base + USE.size)
 
 
-def test_candidates_are_not_repeated_and_end_with_orders(story):
-    made = list(candidates(story))
+def test_candidates_are_not_repeated_and_end_with_orders(placement):
+    made = list(candidates(placement))
     assert len({repr(one.rules) for one in made}) == len(made)
     kinds = [one.kind for one in made]
     assert kinds == sorted(kinds, key=["region", "order"].index)
@@ -170,19 +174,19 @@ def test_candidates_are_not_repeated_and_end_with_orders(story):
 
 
 def test_two_accesses_are_tried_as_an_order_first(interner):
-    told = [(10, Op.READ, 1), (14, Op.WRITE, 2)]
-    first = next(candidates(story_of(interner, make_run(EVENTS[:-4]), told)))
+    answer = [(10, Op.READ, 1), (14, Op.WRITE, 2)]
+    first = next(candidates(placed(interner, make_run(EVENTS[:-4]), answer)))
     assert (first.kind, first.scope) == ("order", "once")
     (rule,) = first.rules
-    assert rule["hold"]["points"] == [point(10, Op.READ)]
-    assert rule["until"]["points"] == [point(14, Op.WRITE)]
+    assert rule.hold.points == (point(10, Op.READ),)
+    assert rule.until.points == (point(14, Op.WRITE),)
 
 
-def test_a_fix_is_named_by_the_lines_of_the_function_that_has_all_of_it(story):
-    repair = named(Fix(next(candidates(story)), story, Outcome(0, 0, 200), 1))
+def test_a_fix_is_named_by_the_lines_of_the_function_that_has_all_of_it(placement):
+    repair = named(TriedFix(next(candidates(placement)), placement, FixResult(0, 0, 200), 1))
     assert (repair.begin, repair.end) == (
-        RepairPlace("shelf.py", 17, "reader"),
-        RepairPlace("shelf.py", 18, "reader"),
+        SourceLine("shelf.py", 17, "reader"),
+        SourceLine("shelf.py", 18, "reader"),
     )
     assert (repair.lock, repair.lock_site, repair.reentrant) == ("Shelf.lock", "shelf.py:13", True)
     assert fix_note(repair) == (
@@ -215,20 +219,20 @@ def test_a_fix_that_had_to_be_given_up_is_a_deadlock(one, stuck):
 
 
 def test_nothing_tried_is_no_success():
-    assert not Outcome().good
-    assert Outcome(0, 0, 6).good
-    assert not (Outcome(0, 0, 6) + Outcome(0, 1, 6)).good
+    assert not FixResult().good
+    assert FixResult(0, 0, 6).good
+    assert not (FixResult(0, 0, 6) + FixResult(0, 1, 6)).good
 
 
 # Sentences.
 
 
-def place(line, file="bank.py"):
-    return RepairPlace(file, line, "f")
+def source_line(line, file="bank.py"):
+    return SourceLine(file, line, "f")
 
 
 def repair(kind="region", lines=(12, 14), **more):
-    return Repair(kind, place(lines[0]), place(lines[1]), **{"runs": 200, **more})
+    return Fix(kind, source_line(lines[0]), source_line(lines[1]), **{"runs": 200, **more})
 
 
 DONE = ": 0/200 runs fail, no deadlock."
@@ -259,8 +263,13 @@ DONE = ": 0/200 runs fail, no deadlock."
         ),
         (
             repair(fail=3, deadlocks=1, runs=60),
-            "No fix found: the best tried, make bank.py:12 to :14 atomic (a new lock), "
+            "No fix found: the best one tried, make bank.py:12 to :14 atomic (a new lock), "
             "still fails in 3/60 and deadlocks in 1/60 runs.",
+        ),
+        (
+            repair("order", scope="once", runs=0),
+            "No fix found: there was no time to try this one: "
+            "bank.py:12 must come before bank.py:14.",
         ),
     ],
 )
@@ -269,7 +278,7 @@ def test_one_sentence_tells_the_fix(given, sentence):
 
 
 def test_a_region_over_two_files_names_both():
-    both = Repair("region", place(3), place(4, "shop.py"), runs=200)
+    both = Fix("region", source_line(3), source_line(4, "shop.py"), runs=200)
     assert "make bank.py:3 to shop.py:4 atomic" in fix_note(both)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from tests.unit.test_pres import record
 from tests.unit.traces import run_of
 
-from unsnarl.model.site import Op
+from unsnarl.model.event import Op
 from unsnarl.reproduce.pres.flips import flips
 from unsnarl.reproduce.pres.sketch import Sketch
 from unsnarl.reproduce.pres.traced import ALSO_WROTE, MARK, Traced

@@ -9,10 +9,11 @@ from itertools import combinations, pairwise
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.comparisons import compare, edge, pattern, places, run
+from tests.unit.comparisons import compare, edge, pattern, point_table, run
 
-from unsnarl.analyses.joined import answers, cycles
-from unsnarl.analyses.joined.places import by_line
+from unsnarl.analyses.joined import answers
+from unsnarl.analyses.joined import conflict_cycles as cycles
+from unsnarl.analyses.joined.line_merge import by_line
 from unsnarl.analyses.ordered import Knowledge, open_patterns
 from unsnarl.model.evidence import ORDER
 from unsnarl.model.pattern import FINE, PatternKind
@@ -77,7 +78,7 @@ def test_threads_are_those_of_each_run():
 def test_sites_of_one_line_count_together():
     """A loop over a dict's items reads it at two sites of one line."""
     begin, turn = conflict(RWR, CHECK, TAKE, USE), conflict(RWR, OTHER, TAKE, USE)
-    where = places(9)
+    where = point_table(9)
     where.line[OTHER] = CHECK
     failing = [run(patterns=[begin])] * 2 + [run(patterns=[turn])] * 2
     (best,) = answers(compare(failing, [run()] * 2, where))
@@ -157,7 +158,7 @@ def test_cycles_of_a_loop_are_as_many_as_its_rounds():
 
     def number(count):
         turns = [(40 * i + at, point) for i in range(count) for at, point in ROUND]
-        where = by_line(places(9))
+        where = by_line(point_table(9))
         tried = np.array([1 << 32 | 2, 2 << 32 | 1, 3 << 32 | 4, 4 << 32 | 3], dtype=np.uint64)
         return len(list(cycles._in_run(rounds(*turns), where, tried)))
 
@@ -278,3 +279,23 @@ def test_the_order_of_runs_changes_no_score(failing, passing, random):
         return sorted((tuple(told(one)), one.score) for one in answers(compare(some, others)))
 
     assert [score for _, score in scores(runs)] == [score for _, score in scores(shuffled)]
+
+
+def test_a_cycle_is_one_whichever_of_its_accesses_comes_first():
+    """A writer sets text, then length; a reader reads length, then text."""
+    text, length, see_length, see_text = 1, 2, 3, 4
+
+    def failing(first, second):
+        return run(
+            patterns=[
+                conflict(WR, text, see_text, cell=X, threads=(1, 2), times=(first, 30)),
+                conflict(RW, see_length, length, cell=Y, threads=(2, 1), times=(second, 40)),
+            ]
+        )
+
+    pairs = [
+        run(patterns=[conflict(WR, text, see_text, cell=X, threads=(1, 2))]),
+        run(patterns=[conflict(RW, see_length, length, cell=Y, threads=(2, 1))]),
+    ]
+    best = answers(compare([failing(10, 20), failing(20, 10)] * 4, pairs * 4))[0]
+    assert (len(best.runs), best.passing, best.score) == (8, 0, 1.0)

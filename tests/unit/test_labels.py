@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from unsnarl.campaigns.engine import Done
-from unsnarl.campaigns.labels import Labeller, Verdict
 from unsnarl.errors import UsageError
+from unsnarl.execution.labels import Judgement, Labeller
+from unsnarl.execution.server import Done
 from unsnarl.model.run import Failure, Frame, Wait, in_cycle
 
 ROOT = Path("/project")
@@ -13,12 +13,12 @@ ERROR = Failure("exception", "KeyError", "'x'", "0.1", (Frame("/project/a.py", 3
 DEADLOCK = Failure("deadlock", "Deadlock", "two wait", "0.1", (Frame("/project/a.py", 9, "go"),))
 
 
-def label(done: Done, *failures: Failure, waiting=(), fail_if="", output=Path("none")) -> Verdict:
+def label(done: Done, *failures: Failure, waiting=(), fail_if="", output=Path("none")) -> Judgement:
     return Labeller(ROOT, fail_if).label(done, failures, waiting, output)
 
 
 def test_a_clean_end_is_a_pass():
-    assert label(Done(1)) == Verdict("pass")
+    assert label(Done(1)) == Judgement("pass")
 
 
 def test_an_exception_in_any_thread_fails_a_run_that_exits_with_0():
@@ -94,3 +94,13 @@ def test_only_the_threads_of_a_cycle_make_the_signature():
     bystander = Wait(3, 4 << 4, 2, 200)
     assert in_cycle((joins, one, two, bystander)) == (one, two)
     assert in_cycle((joins, bystander)) == ()
+
+
+def test_a_status_that_is_said_to_be_good_is_no_failure(tmp_path):
+    good = Labeller(ROOT, "", (3,))
+    chosen = Failure("exit", "SystemExit", "exit status 3")
+    assert good.label(Done(1, status=3), (), (), tmp_path / "none").label == "pass"
+    assert good.label(Done(1, status=3), (chosen,), (), tmp_path / "none").label == "pass"
+    assert good.label(Done(1, status=4), (), (), tmp_path / "none").label == "fail"
+    # What went wrong is said by more than the status.
+    assert good.label(Done(1, status=3), (ERROR,), (), tmp_path / "none").label == "fail"

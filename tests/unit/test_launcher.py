@@ -95,7 +95,7 @@ def test_an_exception_whose_str_fails_is_noted_all_the_same(notes):
 
 
 def test_only_instrumented_files_count_as_user_frames(notes, monkeypatch):
-    monkeypatch.setattr(failures._files, "known", {"<user>"})
+    monkeypatch.setattr(failures._files, "listed", {"<user>"})
     code = compile("def call(f): f()", "<user>", "exec")
     space = {}
     exec(code, space)

@@ -8,13 +8,16 @@ from types import SimpleNamespace
 import pytest
 from tests.unit.traces import run_of as run
 
-from unsnarl.experiments.constraints import Moments, Timeline, departures
+from unsnarl.execution.labels import Judgement
+from unsnarl.execution.result import Result
+from unsnarl.execution.server import Done
+from unsnarl.execution.symptom import Symptom
 from unsnarl.experiments.minimise import Minimal, _Search, _Tested, explanation
 from unsnarl.experiments.orders import conflicts, endings, hand_offs, orders, turns, waits
-from unsnarl.experiments.scene import Spot
-from unsnarl.experiments.told import chains, is_implied, tells
-from unsnarl.experiments.trials import Trial
-from unsnarl.model.site import Op
+from unsnarl.model.event import Op
+from unsnarl.placement.line_points import LinePoints
+from unsnarl.placement.occurrence import are_implied, is_implied, occurrences
+from unsnarl.placement.timeline import EventTimes, Timeline, departures
 
 ACQUIRE, RELEASE, CALL = Op.ACQUIRE, Op.RELEASE, Op.CALL
 READ, WRITE = Op.READ, Op.WRITE
@@ -23,7 +26,7 @@ CELL, LOCK = 1, 9
 
 def spot(role, op, site):
     point = site << 4 | op
-    return Spot((point,), (point,), role, (0, 0), (point,), (point,))
+    return LinePoints((point,), (point,), role, (0, 0), (point,), (point,))
 
 
 def places(pairs):
@@ -109,7 +112,7 @@ def test_the_inverse_holds_the_earlier_thread():
 
 
 @pytest.mark.parametrize(
-    "view", [lambda run, one: Timeline(run), lambda run, one: Moments(run, [one])]
+    "view", [lambda run, one: Timeline(run), lambda run, one: EventTimes(run, [one])]
 )
 def test_a_run_breaks_an_order_if_the_later_event_came_first_or_alone(view):
     timeline = Timeline(LOST_UPDATE)
@@ -131,11 +134,11 @@ def test_to_wait_for_what_will_not_come_is_in_vain():
     one = timeline.constraint(timeline.events[2], timeline.events[3])
     elsewhere, write = (2, READ, 30, CELL), (1, WRITE, 11, CELL)
     late = run((1, READ, 10, CELL), elsewhere, write)
-    assert not Moments(late, [one]).could_keep(one, departures(late, LOST_UPDATE))
+    assert not EventTimes(late, [one]).could_keep(one, departures(late, LOST_UPDATE))
     early = run((1, READ, 10, CELL), write, elsewhere)
-    assert Moments(early, [one]).could_keep(one, departures(early, LOST_UPDATE))
-    assert Moments(early, [one]).strays([one], departures(early, LOST_UPDATE))
-    assert not Moments(LOST_UPDATE, [one]).strays([one], {})
+    assert EventTimes(early, [one]).could_keep(one, departures(early, LOST_UPDATE))
+    assert EventTimes(early, [one]).strays([one], departures(early, LOST_UPDATE))
+    assert not EventTimes(LOST_UPDATE, [one]).strays([one], {})
 
 
 def test_what_the_finding_tells_is_cheaper():
@@ -148,14 +151,14 @@ def test_what_the_finding_tells_is_cheaper():
 
 
 def test_an_occurrence_has_one_thread_for_each_role():
-    (only,) = chains(Timeline(LOST_UPDATE), UPDATE)
+    (only,) = occurrences(Timeline(LOST_UPDATE), UPDATE)
     assert [event.at for event in only] == [0, 2, 3]
-    assert chains(Timeline(LOST_UPDATE), ()) == []
+    assert occurrences(Timeline(LOST_UPDATE), ()) == []
 
 
 def test_the_latest_occurrence_comes_first_and_is_the_shortest():
     again = [(1, READ, 10, CELL), (2, WRITE, 11, CELL), (1, WRITE, 11, CELL)]
-    found = chains(Timeline(run(*again, *again)), UPDATE)
+    found = occurrences(Timeline(run(*again, *again)), UPDATE)
     assert [[event.at for event in one] for one in found] == [[3, 4, 5], [0, 1, 2]]
 
 
@@ -166,7 +169,7 @@ def test_an_order_is_implied_by_way_of_another_thread():
     assert is_implied(events[0], events[4], [second, first])
     assert not is_implied(events[0], events[4], [second])
     assert not is_implied(events[2], events[1], [first, second])
-    assert tells((events[0], events[1], events[3]), [first])
+    assert are_implied((events[0], events[1], events[3]), [first])
 
 
 def test_an_explanation_has_the_events_of_the_constraints_and_the_failing_one():
@@ -176,11 +179,13 @@ def test_an_explanation_has_the_events_of_the_constraints_and_the_failing_one():
 
 def test_an_explanation_has_what_the_finding_tells_within_a_thread():
     one = run((1, WRITE, 10, CELL), (1, WRITE, 10, CELL), (2, READ, 20, CELL))
-    (chain,) = chains(Timeline(one), (spot(1, WRITE, 10), spot(1, WRITE, 10), spot(2, READ, 20)))
+    (chain,) = occurrences(
+        Timeline(one), (spot(1, WRITE, 10), spot(1, WRITE, 10), spot(2, READ, 20))
+    )
     found = minimal_of(one, [(1, 2)], chain, failing="0.2")
-    assert found.tells_all
+    assert found.implies_answer
     assert [event.at for event in explanation(found, found.timeline)] == [0, 1, 2]
-    assert not minimal_of(one, [(1, 2)]).tells_all
+    assert not minimal_of(one, [(1, 2)]).implies_answer
 
 
 def test_a_lock_that_a_library_takes_is_told_as_the_call_when_it_was_taken():
@@ -200,11 +205,13 @@ def search_with(*outcomes):
     left = list(outcomes)
 
     def trials(plans):
-        return [Trial({}, "fail" if (end := left.pop(0)) else "pass", end, None) for _ in plans]
+        ends = [left.pop(0) for _ in plans]
+        judged = [Judgement("fail" if end else "pass", end) for end in ends]
+        return [Result({}, Done(0), judgement) for judgement in judged]
 
     search = object.__new__(_Search)
     search._trials = SimpleNamespace(run=trials, count=0)
-    search._signature, search._others = "ours", {"another"}
+    search._symptom, search._others = Symptom("ours"), {"another"}
     search._costs, search._clauses, search._passes = {}, [], []
     search._best = _Tested(())
     search._run = LOST_UPDATE

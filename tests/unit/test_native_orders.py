@@ -7,11 +7,12 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from evaluation.synthetic_orders import Machine, simulate
 
 from unsnarl.errors import ToolError
 from unsnarl.reproduce.orders import (
-    Event,
     Kind,
+    OrderEvent,
     OrderProblem,
     Solved,
     TimedOut,
@@ -19,14 +20,13 @@ from unsnarl.reproduce.orders import (
     solve_order,
 )
 from unsnarl.reproduce.orders.native import NativeSolver
-from unsnarl.reproduce.orders.synthetic import Machine, simulate
 
 TIME = 60.0
 
 
 def same_values(readers: int, count: int) -> OrderProblem:
     """Reads that may be from any write of all threads: choices grow with the square."""
-    reads, writes = [Event(Kind.READ, 1, 0)] * count, [Event(Kind.WRITE, 1, 0)] * count
+    reads, writes = [OrderEvent(Kind.READ, 1, 0)] * count, [OrderEvent(Kind.WRITE, 1, 0)] * count
     return problem_of([*[reads] * readers, *[writes] * readers], {1: 0})
 
 
@@ -48,8 +48,8 @@ def test_what_one_search_cannot_do_the_other_does() -> None:
 
 def test_a_cell_that_two_threads_poll_while_a_third_writes_it() -> None:
     count = 150_000
-    polls = [Event(Kind.READ, 1, 0)] * count
-    writes = [Event(Kind.WRITE, 1, value) for value in range(1, count + 1)]
+    polls = [OrderEvent(Kind.READ, 1, 0)] * count
+    writes = [OrderEvent(Kind.WRITE, 1, value) for value in range(1, count + 1)]
     answer = solve_order(problem_of([polls, polls, writes], {1: 0}), NativeSolver(), 30.0)
     assert isinstance(answer, Solved)
     assert answer.order.tolist()[-count:] == list(range(2 * count, 3 * count))

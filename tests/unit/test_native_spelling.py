@@ -4,7 +4,7 @@
 import pytest
 from tests.unit.runfile_writer import notes, records, run_file, thread
 
-from unsnarl.model.spelling import plain
+from unsnarl.model.cpp_names import plain
 from unsnarl.probes.native.types import short
 from unsnarl.runfile.amend import add_note
 from unsnarl.runfile.layout import Section

@@ -12,10 +12,10 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import orders as bench  # noqa: E402
 from evaluation import orders  # noqa: E402
 from evaluation.orders import Row, Spent  # noqa: E402
+from evaluation.synthetic_orders import FUNC, Machine, simulate  # noqa: E402
 
 from unsnarl.reproduce.orders.native import NativeSolver  # noqa: E402
 from unsnarl.reproduce.orders.smt import SmtSolver  # noqa: E402
-from unsnarl.reproduce.orders.synthetic import FUNC, Machine, simulate  # noqa: E402
 
 
 def row(accesses: int, impl: Spent) -> Row:

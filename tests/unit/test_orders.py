@@ -3,20 +3,12 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 
 import numpy as np
 import pytest
-
-from unsnarl.errors import ToolError
-from unsnarl.reproduce.orders import Event, Kind, OrderProblem, problem_of, violation
-from unsnarl.reproduce.orders.answer import Solved
-from unsnarl.reproduce.orders.clocks import clock_orders, guesses
-from unsnarl.reproduce.orders.known import Known
-from unsnarl.reproduce.orders.problem import sections
-from unsnarl.reproduce.orders.smt import SmtSolver, encode
-from unsnarl.reproduce.orders.solver import solve_order
-from unsnarl.reproduce.orders.synthetic import (
+from evaluation.synthetic_orders import (
     FUNC,
     Machine,
     contradicted,
@@ -25,42 +17,57 @@ from unsnarl.reproduce.orders.synthetic import (
     threads_of,
 )
 
+from unsnarl.errors import ToolError
+from unsnarl.reproduce import orders
+from unsnarl.reproduce.orders import Kind, OrderEvent, OrderProblem, problem_of, violation
+from unsnarl.reproduce.orders.clocks import clock_orders, guesses
+from unsnarl.reproduce.orders.closure import OrderClosure
+from unsnarl.reproduce.orders.problem import sections
+from unsnarl.reproduce.orders.smt import SmtSolver, encode
+from unsnarl.reproduce.orders.solution import Solved
+from unsnarl.reproduce.orders.solver import solve_order
+
 READ, WRITE, CLOCK = Kind.READ, Kind.WRITE, Kind.CLOCK
 
 
 def test_a_thread_must_hold_what_it_releases() -> None:
     with pytest.raises(ValueError, match="event 0 releases a lock"):
-        problem_of([[Event(Kind.RELEASE, 1)]])
+        problem_of([[OrderEvent(Kind.RELEASE, 1)]])
     with pytest.raises(ValueError, match="event 1 acquires a lock that its thread holds"):
-        problem_of([[Event(Kind.ACQUIRE, 1), Event(Kind.ACQUIRE, 1)]])
+        problem_of([[OrderEvent(Kind.ACQUIRE, 1), OrderEvent(Kind.ACQUIRE, 1)]])
     with pytest.raises(ValueError, match="event 2 releases"):
-        problem_of([[Event(Kind.ACQUIRE, 1)], [Event(Kind.ACQUIRE, 2), Event(Kind.RELEASE, 1)]])
+        problem_of(
+            [
+                [OrderEvent(Kind.ACQUIRE, 1)],
+                [OrderEvent(Kind.ACQUIRE, 2), OrderEvent(Kind.RELEASE, 1)],
+            ]
+        )
 
 
 def test_what_is_no_problem_is_refused() -> None:
     with pytest.raises(ValueError, match="none of the problem's"):
-        problem_of([[Event(Kind.JOIN, 1)]])
+        problem_of([[OrderEvent(Kind.JOIN, 1)]])
     with pytest.raises(ValueError, match="joins itself"):
-        problem_of([[Event(Kind.JOIN, 0)]])
+        problem_of([[OrderEvent(Kind.JOIN, 0)]])
     with pytest.raises(ValueError, match="core has no range"):
-        problem_of([[Event(CLOCK, 1, 5)]], ahead=[[0]])
+        problem_of([[OrderEvent(CLOCK, 1, 5)]], ahead=[[0]])
     with pytest.raises(ValueError, match="value or a clock's stamp"):
-        problem_of([[Event(WRITE, 1)]])
+        problem_of([[OrderEvent(WRITE, 1)]])
     with pytest.raises(ValueError, match="skew are empty"):
         problem_of([[]], ahead=[[0, -2], [1, 0]])
 
 
 def test_columns_must_fit() -> None:
-    whole = problem_of([[Event(WRITE, 1, 2), Event(READ, 1, 2)]])
+    whole = problem_of([[OrderEvent(WRITE, 1, 2), OrderEvent(READ, 1, 2)]])
     with pytest.raises(ValueError, match="one length"):
-        OrderProblem(whole.first, whole.kind, whole.object[1:], whole.value, whole.known)
+        OrderProblem(whole.first, whole.kind, whole.object[1:], whole.value, whole.logged)
     with pytest.raises(ValueError, match="out of order"):
         first = np.array([0, 5, 2])
-        OrderProblem(first, whole.kind, whole.object, whole.value, whole.known)
+        OrderProblem(first, whole.kind, whole.object, whole.value, whole.logged)
 
 
 def test_a_lock_that_is_kept_has_no_release() -> None:
-    acquire, release = Event(Kind.ACQUIRE, 7), Event(Kind.RELEASE, 7)
+    acquire, release = OrderEvent(Kind.ACQUIRE, 7), OrderEvent(Kind.RELEASE, 7)
     found = sections(problem_of([[acquire, release, acquire], [acquire, release]]))
     assert found.acquire.tolist() == [0, 2, 3]
     assert found.release.tolist() == [1, -1, 4]
@@ -71,7 +78,7 @@ def test_only_the_hard_range_proves_an_order() -> None:
 
     def proved(first: int, second: int) -> list[tuple[int, int]]:
         sources, sinks = clock_orders(
-            problem_of([[Event(CLOCK, 0, first)], [Event(CLOCK, 1, second)]], ahead=ahead)
+            problem_of([[OrderEvent(CLOCK, 0, first)], [OrderEvent(CLOCK, 1, second)]], ahead=ahead)
         )
         return list(zip(sources.tolist(), sinks.tolist(), strict=True))
 
@@ -83,7 +90,7 @@ def test_only_the_hard_range_proves_an_order() -> None:
 
 def test_two_threads_on_one_core_need_no_range() -> None:
     sources, sinks = clock_orders(
-        problem_of([[Event(CLOCK, 1, 8)], [Event(CLOCK, 1, 9)]], ahead=[[0, 99], [99, 0]])
+        problem_of([[OrderEvent(CLOCK, 1, 8)], [OrderEvent(CLOCK, 1, 9)]], ahead=[[0, 99], [99, 0]])
     )
     assert (sources.tolist(), sinks.tolist()) == ([0], [1])
 
@@ -91,22 +98,24 @@ def test_two_threads_on_one_core_need_no_range() -> None:
 def test_a_thread_that_changes_cores_is_bounded_by_what_it_does_next() -> None:
     # Its stamp on core 0 alone proves nothing about core 2; the next one, on core 2, does.
     ahead = [[0, 50, 50], [50, 0, 50], [50, 50, 0]]
-    mover = [Event(CLOCK, 0, 100), Event(READ, 1), Event(CLOCK, 2, 101)]
-    sources, sinks = clock_orders(problem_of([mover, [Event(CLOCK, 2, 102)]], ahead=ahead))
+    mover = [OrderEvent(CLOCK, 0, 100), OrderEvent(READ, 1), OrderEvent(CLOCK, 2, 101)]
+    sources, sinks = clock_orders(problem_of([mover, [OrderEvent(CLOCK, 2, 102)]], ahead=ahead))
     assert (sources.tolist(), sinks.tolist()) == ([2], [3])
 
 
 def test_guesses_lie_between_the_stamps_and_know_the_middle_of_the_skew() -> None:
     ahead = [[0, 30], [10, 0]]  # clock 1 is 10 ahead of clock 0, plus or minus 20
-    own = [Event(CLOCK, 1, 110), Event(READ, 1), Event(CLOCK, 1, 130)]
-    other = [Event(READ, 1), Event(READ, 1)]
+    own = [OrderEvent(CLOCK, 1, 110), OrderEvent(READ, 1), OrderEvent(CLOCK, 1, 130)]
+    other = [OrderEvent(READ, 1), OrderEvent(READ, 1)]
     assert guesses(problem_of([own, other], ahead=ahead)).tolist() == [100, 110, 120, 105, 115]
 
 
 def test_what_is_known_is_closed() -> None:
-    join, start = Event(Kind.JOIN, 1), Event(Kind.START, 1)
-    problem = problem_of([[Event(READ, 1), start, join], [Event(READ, 1), Event(READ, 2)]])
-    known = Known.of(problem)
+    join, start = OrderEvent(Kind.JOIN, 1), OrderEvent(Kind.START, 1)
+    problem = problem_of(
+        [[OrderEvent(READ, 1), start, join], [OrderEvent(READ, 1), OrderEvent(READ, 2)]]
+    )
+    known = OrderClosure.of(problem)
     assert known is not None
     assert known(0, 4) and known(3, 2) and not known(4, 0) and not known(2, 2)
     assert known.after[0].tolist() == [2, 2]
@@ -124,29 +133,35 @@ def test_what_is_known_is_closed() -> None:
     ],
 )
 def test_the_validator_does_what_a_machine_would(order: list[int], complaint: str | None) -> None:
-    one = [Event(WRITE, 1, 5), Event(READ, 1, 5)]
-    two = [Event(WRITE, 1, 6), Event(READ, 1, 6)]
+    one = [OrderEvent(WRITE, 1, 5), OrderEvent(READ, 1, 5)]
+    two = [OrderEvent(WRITE, 1, 6), OrderEvent(READ, 1, 6)]
     found = violation(problem_of([one, two]), order)
     assert found is None if complaint is None else complaint in (found or "")
 
 
 def test_the_validator_minds_locks_threads_and_clocks() -> None:
-    acquire, release = Event(Kind.ACQUIRE, 7), Event(Kind.RELEASE, 7)
+    acquire, release = OrderEvent(Kind.ACQUIRE, 7), OrderEvent(Kind.RELEASE, 7)
     locked = problem_of([[acquire, release], [acquire, release]])
     assert violation(locked, [0, 1, 2, 3]) is None
     assert "that thread 0 holds" in (violation(locked, [0, 2, 1, 3]) or "")
-    started = problem_of([[Event(Kind.START, 1), Event(Kind.JOIN, 1)], [Event(Kind.BEGIN)]])
+    started = problem_of(
+        [[OrderEvent(Kind.START, 1), OrderEvent(Kind.JOIN, 1)], [OrderEvent(Kind.BEGIN)]]
+    )
     assert violation(started, [0, 2, 1]) is None
     assert "before it is started" in (violation(started, [2, 0, 1]) or "")
     assert "has not ended" in (violation(started, [0, 1, 2]) or "")
-    stamped = problem_of([[Event(CLOCK, 0, 1)], [Event(CLOCK, 1, 9)]], ahead=[[0, 3], [3, 0]])
+    stamped = problem_of(
+        [[OrderEvent(CLOCK, 0, 1)], [OrderEvent(CLOCK, 1, 9)]], ahead=[[0, 3], [3, 0]]
+    )
     assert "clocks prove event 0 earlier" in (violation(stamped, [1, 0]) or "")
 
 
 def test_a_free_first_value_is_one_value() -> None:
-    problem = problem_of([[Event(READ, 1, 5)], [Event(READ, 1, 6)]])
+    problem = problem_of([[OrderEvent(READ, 1, 5)], [OrderEvent(READ, 1, 6)]])
     assert "event 1 reads 6, but the cell has 5" in (violation(problem, [0, 1]) or "")
-    assert violation(problem_of([[Event(READ, 1, 5)], [Event(READ, 1, 5)]]), [0, 1]) is None
+    assert (
+        violation(problem_of([[OrderEvent(READ, 1, 5)], [OrderEvent(READ, 1, 5)]]), [0, 1]) is None
+    )
 
 
 def test_a_wrong_order_is_never_passed_on() -> None:
@@ -156,15 +171,15 @@ def test_a_wrong_order_is_never_passed_on() -> None:
         def solve(self, problem: OrderProblem, seconds: float) -> Solved:
             return Solved(np.arange(problem.size))
 
-    problem = problem_of([[Event(READ, 1, 5)], [Event(WRITE, 1, 5)]], {1: 0})
+    problem = problem_of([[OrderEvent(READ, 1, 5)], [OrderEvent(WRITE, 1, 5)]], {1: 0})
     with pytest.raises(ToolError, match="liar gave a wrong order"):
         solve_order(problem, Liar(), 1)
 
 
 def test_clocks_remove_choices_and_restrict_places() -> None:
     # ReCBuLC's figure 8: of the writes of thread 1 only those near the read stay in question.
-    writes = [[Event(CLOCK, 1, 100 * i), Event(WRITE, 1, i)] for i in range(1, 9)]
-    read = [Event(CLOCK, 0, 350), Event(READ, 1, 3), Event(CLOCK, 0, 460)]
+    writes = [[OrderEvent(CLOCK, 1, 100 * i), OrderEvent(WRITE, 1, i)] for i in range(1, 9)]
+    read = [OrderEvent(CLOCK, 0, 350), OrderEvent(READ, 1, 3), OrderEvent(CLOCK, 0, 460)]
     threads = [read, [event for pair in writes for event in pair]]
     text = encode(problem_of(threads, ahead=[[0, 10], [10, 0]]))
     assert text is not None
@@ -213,3 +228,19 @@ def test_corrupted_problems_keep_their_threads() -> None:
     assert len(contradicted(problem).kind) == problem.size + 4
     assert (misread(problem).value != problem.value).sum() == 1
     assert [len(own) for own in threads_of(problem)] == np.diff(problem.first).tolist()
+
+
+def test_solvers_are_exported_without_loading_z3() -> None:
+    code = (
+        "import sys; from unsnarl.reproduce.orders import OrderProblem; "
+        "assert 'unsnarl.reproduce.orders.smt' not in sys.modules; "
+        "from unsnarl.reproduce.orders import NativeSolver, SmtSolver; "
+        "assert NativeSolver.name == 'native' and SmtSolver.name == 'z3'; "
+        "assert 'z3' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_no_solver_is_not_exported() -> None:
+    with pytest.raises(AttributeError, match="NoSolver"):
+        _ = orders.NoSolver

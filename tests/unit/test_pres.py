@@ -8,15 +8,15 @@ import struct
 import numpy as np
 import pytest
 
-from unsnarl.experiments.constraints import Constraint, Event
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.event import Event, Op
 from unsnarl.model.record import LOG, VALUE, Record, Recorded, ThreadLog
-from unsnarl.model.site import Op
-from unsnarl.reproduce.clocks.ranges import ClockRange, Clocks
+from unsnarl.recording.clocks.ranges import ClockRange, Clocks
 from unsnarl.reproduce.pres.base import ContradictionError, Times
-from unsnarl.reproduce.pres.candidates import _without
+from unsnarl.reproduce.pres.flip_queue import _without
 from unsnarl.reproduce.pres.flips import chance
 from unsnarl.reproduce.pres.sketch import EVENT, HEADER, NEED, THREAD, Sketch
-from unsnarl.reproduce.pres.traced import Window
+from unsnarl.reproduce.pres.traced import TimeSpan
 
 ENTER, ACQUIRE, RELEASE = 16 | Op.ENTER, 32 | Op.ACQUIRE, 32 | Op.RELEASE
 
@@ -66,7 +66,7 @@ def test_two_cores_are_ordered_only_beyond_the_range():
 
 def test_clocks_that_are_not_known_prove_nothing_between_cores():
     times = Times(record([(9000, 0)], [(1, 1)]), None)
-    assert not times.known
+    assert not times.all_measured
     assert times.before(0, 1).tolist() == [0]
 
 
@@ -149,7 +149,7 @@ def test_the_gate_is_given_what_its_header_says(tmp_path):
 
 
 def test_what_overlaps_may_have_been_either_way():
-    early, late = Window(0, 10), Window(20, 30)
+    early, late = TimeSpan(0, 10), TimeSpan(20, 30)
     assert chance(early, late, 0) == 1
     assert chance(late, early, 0) == 0
     assert chance(early, early, 0) == pytest.approx(0.5)

@@ -7,7 +7,7 @@ from evaluation.proof_results import Proved, ProvedZoo
 from evaluation.repairs import contains
 from evaluation.truth import Bug, Cause, TruePoint
 
-from unsnarl.model.finding import Finding, FindingPoint, Repair, RepairPlace
+from unsnarl.model.report import Finding, FindingPoint, Fix, SourceLine
 
 SIZE, TAKE, TEST = "return self.qsize", "self.qsize -= 1", "if self.qsize == 0:"
 
@@ -42,8 +42,8 @@ POINTS = (
 
 
 def finding(kind, begin, end, function="", others=()):
-    places = [RepairPlace("spider.py", line, function) for line in (begin, end)]
-    fix = Repair(kind, *places, function=function, others=others, runs=200)
+    places = [SourceLine("spider.py", line, function) for line in (begin, end)]
+    fix = Fix(kind, *places, function=function, others=others, runs=200)
     return Finding(1, "joined", 1.0, {}, "atomicity", (), POINTS, 1, fix=fix)
 
 
@@ -96,8 +96,11 @@ def row(**changes):
         "fix_deadlocks": 0,
         "fix_runs": 200,
         "decoys": ("refuted", "inconclusive"),
-        "told_apart": 2,
+        "rejected": 2,
         "planted": 2,
+        "patch": "lock",
+        "patched_fail": 0,
+        "patched_runs": 1000,
         "timings": {"hunt": 1.0, "confirm": 1.0, "minimise": 1.0, "fix": 1.0},
     }
     return Proved(**{**good, **changes})
@@ -124,7 +127,10 @@ def test_a_good_proof_meets_all_bars():
         ({"searched": 301}, "300 replays"),
         ({"fix_deadlocks": 1}, "the true one"),
         ({"fix_runs": 100}, "the true one"),
-        ({"told_apart": 1}, "wrong regions"),
+        ({"rejected": 1}, "wrong regions"),
+        ({"patch": ""}, "a patch"),
+        ({"patched_fail": 1}, "no wrong patch"),
+        ({"patched_runs": 0}, "no wrong patch"),
         ({"seconds": 31.0}, "30 s"),
         ({"seconds": 12.0}, "median"),
     ],

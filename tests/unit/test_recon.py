@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from tests.conformance.tracker_twin import Event, Kind, Tracker
 
-from unsnarl.analyses.recon import Focus, Options, focus, rank
+from unsnarl.analyses.recon import Focus, ReconOptions, focus, rank
 from unsnarl.analyses.recon.features import frequency_ratio
 from unsnarl.analyses.recon.keys import tally
 from unsnarl.model.graph import EDGE, Graph
@@ -82,7 +82,9 @@ def test_regions_are_cut_by_window_and_by_half_of_the_best_confidence():
 def test_a_node_stands_where_it_last_happened_or_wherever_it_did():
     runs = [graph((1, 2, 0, 9), (3, 4, 4, 5), (3, 5, 20, 21))]
     latest = next(one for one in rank(runs, []) if one.edge == (1, 0, 2, 0))
-    every = next(one for one in rank(runs, [], Options(timeline="all")) if one.edge == latest.edge)
+    every = next(
+        one for one in rank(runs, [], ReconOptions(timeline="all")) if one.edge == latest.edge
+    )
     assert of_points(latest, "body") == [4]
     assert of_points(every, "body") == [3, 4]
 
@@ -90,20 +92,20 @@ def test_a_node_stands_where_it_last_happened_or_wherever_it_did():
 def test_equal_scores_are_ordered_by_runs_then_body_then_site():
     failing = [graph((5, 6, 0, 1)), graph((3, 4, 0, 1))]
     assert [one.edge[0] for one in rank(failing, [])] == [3, 5]
-    backwards = Options(site_order=np.arange(10)[::-1])
+    backwards = ReconOptions(site_order=np.arange(10)[::-1])
     assert [one.edge[0] for one in rank(failing, [], backwards)] == [5, 3]
 
 
 def test_only_the_edges_with_the_highest_ratio_are_reconstructed():
     failing = [graph((1, 2, 0, 1), (3, 4, 2, 3)), graph((3, 4, 0, 1), (5, 6, 4, 5))]
-    assert [one.edge[0] for one in rank(failing, [], Options(edges=1))] == [3]
-    assert [one.edge[0] for one in rank(failing, [], Options(edges=2))] == [3, 1]
+    assert [one.edge[0] for one in rank(failing, [], ReconOptions(edges=1))] == [3]
+    assert [one.edge[0] for one in rank(failing, [], ReconOptions(edges=2))] == [3, 1]
 
 
 def test_a_long_region_is_cut_but_its_score_is_not():
     inside = [(10 + 2 * n, 11 + 2 * n, 10 + 2 * n, 11 + 2 * n) for n in range(20)]
     runs = [graph((1, 2, 0, 100), *inside)]
-    options = Options(region_limit=7)
+    options = ReconOptions(region_limit=7)
     (only,) = [one for one in rank(runs, [], options) if one.edge == (1, 0, 2, 0)]
     assert len(only.regions["body"]) == 7
     assert (only.body_size, only.features["R"]) == (40, 1.0)
@@ -116,7 +118,7 @@ class TestSync:
     mask = np.array([False] * 8 + [True] * 2)
 
     def regions(self, sync, edge=(1, 0, 2, 0)):
-        options = Options(sync=sync, sync_points=self.mask)
+        options = ReconOptions(sync=sync, sync_points=self.mask)
         found = [one for one in rank(self.runs, [], options) if one.edge == edge]
         return [(of_points(one, "prefix"), of_points(one, "body")) for one in found]
 
@@ -166,8 +168,8 @@ def test_points_too_many_for_half_a_word_are_ranked_alike():
     passing = [graph((3, 4, 2, 3), (5, 4, 7, 8))]
     for order in (np.arange(10), np.arange(10)[::-1]):
         far_order = np.concatenate((np.arange(FAR) + 10, order))
-        near = rank(failing, passing, Options(site_order=order))
-        moved = rank(far(failing), far(passing), Options(site_order=far_order))
+        near = rank(failing, passing, ReconOptions(site_order=order))
+        moved = rank(far(failing), far(passing), ReconOptions(site_order=far_order))
         assert [one.score for one in moved] == [one.score for one in near]
         assert [one.edge[0] - FAR for one in moved] == [one.edge[0] for one in near]
         assert [one.edge[1] - 2**15 for one in moved] == [one.edge[1] for one in near]
@@ -194,8 +196,8 @@ class TestFocus:
     @classmethod
     def findings(cls, settings: Focus, passing: int = 4):
         graphs = [cls.run(fails=False)] * passing
-        ranked = rank([cls.run(fails=True)] * 3, graphs, Options(window=1))
-        return focus(ranked, graphs, Options(window=1), settings)
+        ranked = rank([cls.run(fails=True)] * 3, graphs, ReconOptions(window=1))
+        return focus(ranked, graphs, ReconOptions(window=1), settings)
 
     def points(self, settings: Focus, passing: int = 4):
         found = self.findings(settings, passing)

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.unit.comparisons import compare, edge, places, run
+from tests.unit.comparisons import compare, edge, point_table, run
 
 from unsnarl.analyses.answer import Answer
-from unsnarl.analyses.recon import Focus, Focused, Options, focus, rank
-from unsnarl.analyses.recon.answers import CONTEXT_SIZES, TELLING, answers
+from unsnarl.analyses.recon import Focus, Focused, ReconOptions, focus, rank
+from unsnarl.analyses.recon.answers import CONTEXT_SIZES, SUSPICIOUS, answers
 from unsnarl.model.evidence import Comparison, Evidence
 from unsnarl.model.graph import EDGE, Graph
 
@@ -21,8 +21,8 @@ LOCKS = (8, 9)
 
 def with_locks(comparison: Comparison) -> Comparison:
     """Points 8 and 9 are lock operations."""
-    sync = np.isin(np.arange(len(comparison.places.order)), LOCKS)
-    return replace(comparison, places=replace(comparison.places, sync=sync))
+    sync = np.isin(np.arange(len(comparison.points.order)), LOCKS)
+    return replace(comparison, points=replace(comparison.points, sync=sync))
 
 
 def test_nothing_failing_nothing_answered():
@@ -61,7 +61,7 @@ def test_data_comes_before_locks_if_it_tells():
     comparison = locks_and_data(telling=True)
     first, second = answers(comparison, settings=ENDS)
     assert first.lines[0].point == 1 and second.lines[0].point == 8
-    assert TELLING <= first.features["B"] < second.features["B"]
+    assert SUSPICIOUS <= first.features["B"] < second.features["B"]
 
 
 def test_locks_come_first_if_no_data_tells():
@@ -96,16 +96,16 @@ def test_other_threads_are_found_by_the_points_of_their_lines():
 def expected(comparison: Comparison) -> list[Focused]:
     failing = [one.graph for one in comparison.failing]
     passing = [one.graph for one in comparison.passing]
-    options = Options(
-        sync_points=comparison.places.sync,
-        site_order=comparison.places.order,
+    options = ReconOptions(
+        sync_points=comparison.points.sync,
+        site_order=comparison.points.order,
         timeline="all",
         context_sizes=CONTEXT_SIZES,
     )
     data = replace(options, sync="drop")
     first = focus(rank(failing, passing, data), passing, data, failing=failing)
     both = focus(rank(failing, passing, options), passing, options, failing=failing)
-    if not first or first[0].reconstruction.features["B"] < TELLING:
+    if not first or first[0].reconstruction.features["B"] < SUSPICIOUS:
         return both
     shown = {one.lines for one in first}
     return (first + [one for one in both if one.lines not in shown])[: len(both)]
@@ -127,7 +127,7 @@ def random_run(rng: np.random.Generator, contexts: int) -> Evidence:
         edges[f"{end}_time"] = moments
         edges[f"{end}_thread"] = moments * 7 % 5
     edges["cell"] = rng.integers(0, 4, len(edges))
-    return Evidence.of_graph(Graph(edges))
+    return Evidence(Graph(edges))
 
 
 def random_comparison(seed: int, contexts: int = 1024) -> Comparison:
@@ -135,7 +135,7 @@ def random_comparison(seed: int, contexts: int = 1024) -> Comparison:
     failing, passing = (
         [random_run(rng, contexts) for _ in range(rng.integers(1, 6))] for _ in range(2)
     )
-    where = places(POINTS, order=rng.permutation(POINTS).tolist())
+    where = point_table(POINTS, order=rng.permutation(POINTS).tolist())
     return with_locks(compare(failing, passing, where))
 
 
@@ -168,7 +168,7 @@ RECON = "unsnarl.analyses.recon"
     [
         pytest.param({"counting._SORTED": 1e99}, id="by-node"),
         pytest.param({"counting._SORTED": 1e99, "counting._TABLE": 1}, id="by-node-singly"),
-        pytest.param({"counting._SORTED": 0.0, "counting._ENTRIES": 16}, id="by-moment-in-chunks"),
+        pytest.param({"counting._SORTED": 0.0, "counting._ENTRIES": 16}, id="by-instant-in-chunks"),
         pytest.param({"features._PART": 8, "features._SAMPLE": 2}, id="edges-in-parts"),
         pytest.param({"ranking._FIRST_BATCH": 1, "ranking._LAST_BATCH": 4}, id="small-batches"),
         pytest.param({"ranking._AT_ONCE": 1, "timelines._VIEWS": 0}, id="one-view-at-a-time"),

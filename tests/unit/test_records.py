@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from tests.unit.runfile_writer import notes, records, run_file, thread
 
-from unsnarl.campaigns.records import load_record
 from unsnarl.campaigns.store import Store
 from unsnarl.errors import UsageError
 from unsnarl.model.record import BRANCH, LOG, VALUE, outcomes
 from unsnarl.model.run import RunRecord
+from unsnarl.recording.stored_records import load_record
 from unsnarl.runfile import RunFileError, layout, pieces, read_run
 from unsnarl.runfile.layout import Section
 from unsnarl.runfile.reader import parse_run

@@ -9,39 +9,43 @@ from tests.unit.runfile_writer import notes, records, run_file, thread
 from tests.unit.test_anchors import READ_SIZE, SIZE, SOURCE, TWICE, schedule_of
 
 from unsnarl.campaigns.store import Stored
-from unsnarl.experiments.constraints import Constraint, Event
-from unsnarl.experiments.trials import Trial
+from unsnarl.execution.labels import Judgement
+from unsnarl.execution.result import Result
+from unsnarl.execution.server import Done
+from unsnarl.model.constraint import Actor, Constraint
+from unsnarl.model.event import Event, Op
+from unsnarl.model.plan import Match
 from unsnarl.model.run import RunRecord
-from unsnarl.model.site import Op
-from unsnarl.reproduce.again import FRESH_RUNS, Again
-from unsnarl.reproduce.anchors import (
+from unsnarl.replay.anchors import (
     TO_THE_END,
+    Anchor,
+    AnchoredConstraint,
     AnchoredEvent,
-    AnchoredOrder,
     Anchorer,
     Codes,
-    Place,
+    Resolved,
     resolve,
 )
-from unsnarl.reproduce.constraints import Constrained, rules_of
-from unsnarl.reproduce.replay import (
+from unsnarl.replay.constraints import Constrained, rules_of
+from unsnarl.replay.replayer import (
     Replayed,
     Track,
     keep_schedules,
     load_schedule,
     stored_schedules,
 )
-from unsnarl.reproduce.sentences import remarks
+from unsnarl.replay.target_process import FRESH_RUNS, TargetProcess
+from unsnarl.reports.replay_text import remarks
 from unsnarl.runfile.layout import Section
 from unsnarl.runfile.reader import parse_run
 
-ADD = Place("queue.py", "twice", 6, "self.qsize += 1", 0, "qsize", Op.WRITE)
-LOCK = Place("queue.py", "size", 2, "with self.lock:", 0, "", Op.ACQUIRE)
+ADD = Anchor("queue.py", "twice", 6, "self.qsize += 1", 0, "qsize", Op.WRITE)
+LOCK = Anchor("queue.py", "size", 2, "with self.lock:", 0, "", Op.ACQUIRE)
 # Thread 0.2 writes before thread 0.1 takes the lock in which it reads.
 BEFORE = AnchoredEvent("0.2", 1, 1, 1, 2)
 HOLD = AnchoredEvent("0.1", 2, 3, 0, 1)
 AFTER = AnchoredEvent("0.1", 0, 3, 0, 1)
-ORDER = AnchoredOrder(BEFORE, HOLD, AFTER)
+ORDER = AnchoredConstraint(BEFORE, HOLD, AFTER)
 PLACES = (READ_SIZE, ADD, LOCK)
 WRITE = Event(4, "0.2", 43 << 4 | Op.WRITE, 1, 9)
 READ = Event(6, "0.1", 19 << 4 | Op.READ, 3, 9)
@@ -86,20 +90,21 @@ class Trials:
 
     def run(self, plans):
         self.plans += plans
-        ends = [self._outcomes["rules" in plan] for plan in plans]
+        ends = [self._outcomes[bool(plan.rules)] for plan in plans]
         return [
-            Trial(plan, label, "boom" if label == "fail" else "", run)
+            Result(plan, Done(0), Judgement(label, "boom" if label == "fail" else ""), run)
             for plan, (label, run) in zip(plans, ends, strict=True)
         ]
 
     @property
     def ruled(self):
-        return [plan for plan in self.plans if "rules" in plan]
+        return [plan for plan in self.plans if plan.rules]
 
 
 class Store:
     def __init__(self, root):
         self.folder = root
+        self.codes = root / "codes.json"
         self.description = self
         self.root = str(root)
 
@@ -109,8 +114,10 @@ def repeat(project, monkeypatch):
     """Replays a schedule in a process that is only pretended."""
 
     def run(trials, schedule, times=1, others=()):
-        monkeypatch.setattr("unsnarl.reproduce.again.stored_schedules", lambda store: others)
-        return Again(Store(project), trials, project / "codes.json").repeat(schedule, times)[0]
+        monkeypatch.setattr("unsnarl.replay.target_process.stored_schedules", lambda store: others)
+        return TargetProcess(Store(project), trials, project / "codes.json").repeat(
+            schedule, times
+        )[0]
 
     return run
 
@@ -124,10 +131,22 @@ def test_constraints_are_anchored_like_steps_and_by_the_site_that_is_meant(proje
     anchorer = Anchorer(project / "codes.json", project, "3.11.7")
     found = anchorer.schedule(record, run, [Constraint(WRITE, READ, hold)])
     (order,) = found.constraints
-    assert found.places == (ADD, READ_SIZE, LOCK)
+    assert found.anchors == (ADD, READ_SIZE, LOCK)
     assert order.before == AnchoredEvent("0.2", 0, 1, 1, 2)
     assert order.hold == AnchoredEvent("0.1", 2, 3, 0, 1)
     assert order.after == AnchoredEvent("0.1", 1, 3, 0, 1)
+
+
+def test_constraints_of_equal_threads_stay_such_when_they_are_stored(store):
+    cast = (Actor("0.1", equal=True), Actor("0.3", equal=True, role=2))
+    orders = [Constraint(WRITE, READ, READ, cast), Constraint(READ, WRITE, WRITE)]
+    keep_schedules(store, {7: orders})
+    schedule = load_schedule(store, 7)
+    resolved = {at: Resolved((17,), "same") for at in range(len(schedule.anchors))}
+    first, second = rules_of(schedule, resolved).rules
+    assert (first.until.path, first.until.equal, first.until.role) == ("0.1", True, 0)
+    assert (first.hold.path, first.hold.equal, first.hold.role) == ("0.3", True, 2)
+    assert (second.hold.path, second.hold.equal) == ("0.2", False)
 
 
 def test_a_schedule_with_constraints_is_read_as_it_was_written():
@@ -172,27 +191,24 @@ def test_a_schedule_is_written_anew_when_constraints_are_given(store):
 
 def asked(project, schedule):
     codes = Codes.load(project / "codes.json", project)
-    places = enumerate(schedule.places)
+    places = enumerate(schedule.anchors)
     return rules_of(schedule, {at: resolve(place, codes) for at, place in places})
 
 
 def test_the_later_thread_is_held_until_the_earlier_event_has_happened(project):
     found = asked(project, constrained_schedule())
     (rule,) = found.rules
-    assert rule["hold"] == {
-        "who": "any",
-        "points": [15 << 4 | Op.ACQUIRE],
-        "path": "0.1",
-        "occurrence": 3,
-    }
-    assert (rule["until"]["points"], rule["until"]["path"]) == ([43 << 4 | Op.WRITE], "0.2")
-    assert (rule["when"], rule["limit"], found.gone) == (None, 0, ())
+    assert rule.hold == Match((15 << 4 | Op.ACQUIRE,), "0.1", 3)
+    assert (rule.until.points, rule.until.path) == ((43 << 4 | Op.WRITE,), "0.2")
+    assert (rule.when, rule.limit, found.gone) == (None, 0, ())
 
 
 def test_where_a_line_has_other_sites_than_then_all_of_them_count(project):
     first = msgspec.structs.replace(BEFORE, site=2, sites=3)
-    (rule,) = asked(project, constrained_schedule(orders=[AnchoredOrder(first, HOLD, AFTER)])).rules
-    assert rule["until"]["points"] == [41 << 4 | Op.WRITE, 43 << 4 | Op.WRITE]
+    (rule,) = asked(
+        project, constrained_schedule(orders=[AnchoredConstraint(first, HOLD, AFTER)])
+    ).rules
+    assert rule.until.points == (41 << 4 | Op.WRITE, 43 << 4 | Op.WRITE)
 
 
 @pytest.mark.parametrize("at", range(3), ids=["after", "before", "hold"])
@@ -218,8 +234,8 @@ def test_where_the_schedule_leads_nowhere_fresh_runs_are_made_under_the_constrai
     assert told.constrained == Constrained(
         7, 1, (), FRESH_RUNS, FRESH_RUNS, FRESH_RUNS, 0, {"boom": FRESH_RUNS}
     )
-    assert len({plan["seed"] for plan in trials.ruled}) == FRESH_RUNS
-    assert {plan["switch"] for plan in trials.plans} == {"gil"}
+    assert len({plan.seed for plan in trials.ruled}) == FRESH_RUNS
+    assert {plan.switch for plan in trials.plans} == {"gil"}
     assert remarks(told) == [
         "the failure comes back under its 1 minimised constraint: 20 of 20 runs"
     ]
@@ -243,7 +259,7 @@ def test_without_constraints_it_says_that_there_are_none(repeat):
     trials = Trials(("pass", make_run()))
     told = repeat(trials, schedule_of(PLACES, STEPS))
     assert (told.constrained, trials.ruled) == (None, [])
-    assert remarks(told) == ["it has no minimised constraints that could be tried instead"]
+    assert remarks(told) == ["it has no minimised constraints to try instead"]
 
 
 def test_constraints_that_cannot_be_asked_for_are_said(repeat):
@@ -261,11 +277,11 @@ def test_constraints_that_cannot_be_asked_for_are_said(repeat):
     "run, kept, released, words",
     [
         (make_run(), 20, 0, "the order was kept in 20 of 20 runs, and no longer leads to"),
-        (make_run(0, 1), 0, 20, "the order is now impossible: in 20 of 20 runs it had to be"),
-        (make_run(0, 0), 0, 0, "the events that its constraints order no longer happen"),
+        (make_run(0, 1), 0, 20, "the order is now impossible: in 20 of 20 runs it was given up"),
+        (make_run(0, 0), 0, 0, "the events that its constraints put in order no longer happen"),
         # the thread that was to come later never does
-        (make_run(reads=2), 0, 0, "the events that its constraints order no longer happen"),
-        (None, 0, 0, "the events that its constraints order no longer happen"),
+        (make_run(reads=2), 0, 0, "the events that its constraints put in order no longer happen"),
+        (None, 0, 0, "the events that its constraints put in order no longer happen"),
     ],
 )
 def test_it_is_said_whether_the_order_came_about(repeat, run, kept, released, words):
@@ -288,7 +304,7 @@ def test_where_the_track_was_left_comes_before_the_constraints():
     tried = Constrained(7, 2, (), 20, 20, 20, 0, {"boom": 20})
     told = Replayed(7, "boom", 1, 0, {"": 1}, left=track, constrained=tried)
     assert remarks(told) == [
-        "left the recorded track at step 4 of 9: thread 0.1 did not come to size, queue.py:3 "
-        "[return self.qsize] as it did then",
+        "left the recorded schedule in segment 4 of 9: thread 0.1 did not reach size, queue.py:3 "
+        "[return self.qsize] as recorded",
         "the failure comes back under its 2 minimised constraints: 20 of 20 runs",
     ]

@@ -8,15 +8,16 @@ import pytest
 
 from unsnarl.analyses.recon.answers import answers
 from unsnarl.analyses.stuck import Stuck, stuck_answer
-from unsnarl.model.evidence import Comparison, Evidence, Places
-from unsnarl.model.finding import Instrumented, Notice, RunCounts
+from unsnarl.model.event import Op
+from unsnarl.model.evidence import Comparison, Evidence, PointTable
 from unsnarl.model.graph import EDGE, Graph
+from unsnarl.model.report import Instrumented, Notice, RunCounts
 from unsnarl.model.run import Failure, Frame, Thread, Wait, in_cycle
-from unsnarl.model.site import Op, Point, Site
+from unsnarl.model.site import UNKNOWN_SITE, Point, Site
 from unsnarl.reports.build import build_report
 from unsnarl.reports.facts import (
     CampaignFacts,
-    Captured,
+    CapturedAccess,
     FailingRun,
     SignatureFacts,
 )
@@ -82,8 +83,8 @@ def failing_run(captured=None, failure=None):
 def told(failing, passing=()):
     """The answers of Recon, one line per site."""
     points = np.arange(3)
-    places = Places(np.zeros(3, bool), points, points, points, points.astype(np.uint32))
-    runs = [tuple(map(Evidence.of_graph, graphs)) for graphs in (failing, passing)]
+    places = PointTable(np.zeros(3, bool), points, points, points, points.astype(np.uint32))
+    runs = [tuple(map(Evidence, graphs)) for graphs in (failing, passing)]
     return answers(Comparison(*runs, places))
 
 
@@ -138,9 +139,9 @@ def report(tmp_path):
     values = seen(
         findings,
         {
-            SIZE: Captured("1", ("Queue.lock",), sections=(1,)),
-            TAKE: Captured("0", ("Queue.lock",), sections=(2,)),
-            TEST: Captured("0", ("Queue.lock",), sections=(3,)),
+            SIZE: CapturedAccess("1", ("Queue.lock",), sections=(1,)),
+            TAKE: CapturedAccess("0", ("Queue.lock",), sections=(2,)),
+            TEST: CapturedAccess("0", ("Queue.lock",), sections=(3,)),
         },
     )
     runs = [failing_run(values, crash(tmp_path)) for _ in range(4)]
@@ -166,7 +167,7 @@ def test_the_best_finding_is_the_broken_atomicity(report):
     best = report.failures[0].findings[0]
     assert (best.rank, best.method, best.kind) == (1, "recon", "atomicity")
     assert best.variables == ("Queue.qsize",)
-    assert (best.runs, best.passing, best.locks_known) == (4, 0, True)
+    assert (best.runs, best.passing, best.locks_checked) == (4, 0, True)
     assert best.status == "untested"
 
 
@@ -197,7 +198,7 @@ def test_without_a_capture_values_and_locks_are_unknown(tmp_path):
     runs = [failing_run()]
     report = built(tmp_path, signature(runs, findings=told([runs[0].graph])))
     best = report.failures[0].findings[0]
-    assert not best.locks_known
+    assert not best.locks_checked
     assert {p.value for p in best.points} == {None}
     assert all(p.unseen for p in best.points)
     assert "fail" not in {p.op for p in best.points}
@@ -244,11 +245,17 @@ def stuck(run, table):
     return signature([run], kind="deadlock", findings=[answer])
 
 
-LOCKS = Table(at(5, Op.WAIT, "a.lock"), at(7, Op.WAIT, "b.lock"), at(3, Op.WAIT, "a.lock"))
+NOWHERE = 3  # what was taken at no line of the source
+LOCKS = Table(
+    at(5, Op.WAIT, "a.lock"),
+    at(7, Op.WAIT, "b.lock"),
+    at(3, Op.WAIT, "a.lock"),
+    Point(UNKNOWN_SITE, Op.ACQUIRE),
+)
 
 
 def test_a_deadlock_is_told_as_a_cycle(tmp_path):
-    run = deadlocked(Wait(1, 1, 2, 0xB), Wait(2, 0, 1, 0xA))
+    run = deadlocked(Wait(1, 1, 2, 0xB, NOWHERE), Wait(2, 0, 1, 0xA, NOWHERE))
     report = built(tmp_path, stuck(run, LOCKS), table=LOCKS)
     (finding,) = report.failures[0].findings
     assert (finding.kind, finding.score, finding.variables) == (
@@ -263,7 +270,7 @@ def test_a_deadlock_is_told_as_a_cycle(tmp_path):
 
 
 def test_locks_of_the_same_name_are_told_apart(tmp_path):
-    run = deadlocked(Wait(1, 0, 2, 0xA), Wait(2, 2, 1, 0xB))
+    run = deadlocked(Wait(1, 0, 2, 0xA, NOWHERE), Wait(2, 2, 1, 0xB, NOWHERE))
     report = built(tmp_path, stuck(run, LOCKS), table=LOCKS)
     points = report.failures[0].findings[0].points
     assert [(p.variable, p.locks) for p in points] == [
@@ -287,7 +294,7 @@ def test_waiting_for_nobody_is_no_cycle_but_told(tmp_path):
 def test_a_captured_name_stands_in_for_one_that_was_not_noted(tmp_path):
     table = Table(at(3, Op.READ), at(5, Op.READ), at(7, Op.WRITE))
     findings = told([failing_run().graph])
-    runs = [failing_run(seen(findings, {SIZE: Captured("1", (), "Spool.qsize")}))]
+    runs = [failing_run(seen(findings, {SIZE: CapturedAccess("1", (), "Spool.qsize")}))]
     report = built(tmp_path, signature(runs, findings=findings), table=table)
     best = report.failures[0].findings[0]
     assert best.variables == ("Spool.qsize",)
@@ -295,7 +302,7 @@ def test_a_captured_name_stands_in_for_one_that_was_not_noted(tmp_path):
 
 def test_a_thread_that_was_not_ranked_is_the_one_that_was_replayed(tmp_path):
     findings = [replace(one, threads={0: {0: 1}}) for one in told([failing_run().graph])]
-    values = seen(findings, {TAKE: Captured("1", (), thread="0.2")})
+    values = seen(findings, {TAKE: CapturedAccess("1", (), thread="0.2")})
     report = built(tmp_path, signature([failing_run(values)], findings=findings))
     points = report.failures[0].findings[0].points
     assert {p.line: p.thread for p in points}[7] == "0.2"

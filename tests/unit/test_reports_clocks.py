@@ -4,8 +4,8 @@
 from itertools import combinations
 
 from unsnarl.cli.clocks import PATIENCE, RUNS
-from unsnarl.reports.clocks import MOST_TABLES, text
-from unsnarl.reproduce.clocks import ClockRange, Clocks, Estimate, TestRange, measure
+from unsnarl.recording.clocks import ClockRange, Clocks, Estimate, TestRange, measure
+from unsnarl.reports.render.clocks import MOST_TABLES, text
 
 HARD = ClockRange(0, 1, -130, 118)
 TESTS = (

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unsnarl.model.finding import Finding, FindingPoint
-from unsnarl.reports.dot import dot, quoted
+from unsnarl.model.report import Finding, FindingPoint
+from unsnarl.reports.render.dot import dot, quoted
 
 STRING = r'"(?:[^"\\]|\\.)*"'
 

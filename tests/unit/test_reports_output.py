@@ -8,24 +8,24 @@ import msgspec
 import pytest
 from rich.cells import cell_len
 
-from unsnarl.model.finding import (
+from unsnarl.model.report import (
     FailureReport,
     Finding,
     FindingPoint,
     Instrumented,
     Report,
     RunCounts,
-)
-from unsnarl.reports import json as report_json
-from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
-from unsnarl.reports.lanes import cut
-from unsnarl.reports.remarks import failure_bound
-from unsnarl.reports.terminal import (
-    make_console,
     numbered,
+)
+from unsnarl.reports.remarks import failure_bound
+from unsnarl.reports.render import json as report_json
+from unsnarl.reports.render.lanes import cut
+from unsnarl.reports.render.terminal import (
+    make_console,
     print_finding,
     print_ranking,
     print_report,
+    print_timings,
 )
 
 
@@ -41,12 +41,12 @@ POINTS = (point(1, "0.1", "read", "source", value="1"), point(2, "0.2", "write",
 
 def finding(points=POINTS, rank=1):
     features = {"B": 3.0, "C": 1.0, "R": 1.0}
-    made = CountedFinding(rank, "recon", 3.0, features, "order", ("C.value",), points, 2)
+    made = Finding(rank, "recon", 3.0, features, "order", ("C.value",), points, 2)
     return msgspec.structs.replace(made, explanation=points)
 
 
 def detailed(*findings, message="ValueError: boom"):
-    failure = NamedFailure(
+    failure = FailureReport(
         signature="s",
         kind="exception",
         switch="gil",
@@ -60,7 +60,7 @@ def detailed(*findings, message="ValueError: boom"):
         failing=2,
         passing=2,
     )
-    return DetailedReport(
+    return Report(
         1,
         "c",
         ("python", "m.py"),
@@ -70,6 +70,10 @@ def detailed(*findings, message="ValueError: boom"):
         (failure,),
         (),
     )
+
+
+def chosen(report, number=1):
+    return report, numbered(report)[number - 1]
 
 
 def printed(function, *arguments, width=80, terminal=False):
@@ -172,7 +176,7 @@ def test_steps_never_exceed_the_width(width):
         point(2, "0.2", "write", "body", text="y" * 300),
         point(3, "0.3", "write", "sink", text="z"),
     )
-    text = printed(print_finding, detailed(finding(wide)), 1, width=width)
+    text = printed(print_finding, *chosen(detailed(finding(wide))), width=width)
     steps = [line for line in text.splitlines() if line[:3].strip().isdigit()]
     assert len(steps) == 3
     assert all(cell_len(line) <= width for line in steps)
@@ -194,16 +198,8 @@ def test_findings_are_numbered_through():
     assert "unsnarl show 2" in printed(print_report, report)
 
 
-def test_show_says_whether_there_is_such_a_finding():
-    stream = io.StringIO()
-    assert print_finding(detailed(), 1, make_console(stream, 80))
-    assert not print_finding(detailed(), 2, make_console(stream, 80))
-
-
 def test_a_ranking_without_failures_gives_the_bound():
-    report = DetailedReport(
-        1, "c", ("m.py",), 1.0, RunCounts(3, 3, 0, 0), Instrumented(1, 2, 1, 1), (), ()
-    )
+    report = Report(1, "c", ("m.py",), 1.0, RunCounts(3, 3, 0, 0), Instrumented(1, 2, 1, 1), (), ())
     assert "0 failures in 3 runs" in printed(print_ranking, report)
 
 
@@ -225,3 +221,14 @@ def test_the_bound_of_runs_without_a_failure(runs, text):
 )
 def test_cut(width, text):
     assert cut("self.size", width) == text
+
+
+def test_every_second_is_in_one_phase():
+    report = msgspec.structs.replace(detailed(), seconds=10.0, timings={"hunt": 4.0, "fix": 5.5})
+    rows = [line.split() for line in printed(print_timings, report).split("time\n")[1].splitlines()]
+    assert rows == [
+        ["hunt", "4.0", "s", "40", "%"],
+        ["fix", "5.5", "s", "55", "%"],
+        ["other", "0.5", "s", "5", "%"],
+        ["all", "10.0", "s", "100", "%"],
+    ]

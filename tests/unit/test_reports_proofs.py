@@ -1,21 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What experiments proved, as a report tells it."""
+"""What experiments proved, as a report shows it."""
 
 import msgspec
 import pytest
 from tests.unit.test_reports_build import SIZE, TABLE, TAKE, TEST, built, crash, failing_run, told
 
-from unsnarl.model.finding import Repair, RepairPlace
-from unsnarl.reports.beside import difference_note, order_note
-from unsnarl.reports.facts import Captured, PassingFacts, ProofFacts, SignatureFacts, ToldEvent
+from unsnarl.model.report import Fix, SourceLine
+from unsnarl.reports.facts import (
+    CapturedAccess,
+    ExplainedEvent,
+    PassingFacts,
+    ProofFacts,
+    SignatureFacts,
+)
+from unsnarl.reports.render.compare_view import difference_note, order_note
+from unsnarl.reports.render.terminal import _proof_lines
 from unsnarl.reports.steps import brief_steps, passing_steps
-from unsnarl.reports.terminal import _proof_lines
 
 CELL = 77
 
 
 def event(path, point, value, **changes):
-    return ToldEvent(path, point, CELL, Captured(value, (), "Queue.qsize"), **changes)
+    return ExplainedEvent(path, point, CELL, CapturedAccess(value, (), "Queue.qsize"), **changes)
 
 
 PROOF = ProofFacts(
@@ -28,7 +34,7 @@ PROOF = ProofFacts(
         [event("0.1", SIZE, "1"), event("0.1", TEST, "1"), event("0.2", TAKE, "0")], (1, 2), 1
     ),
 )
-FIX = Repair("region", RepairPlace("spider.py", 3, ""), RepairPlace("spider.py", 5, ""), runs=200)
+FIX = Fix("region", SourceLine("spider.py", 3, ""), SourceLine("spider.py", 5, ""), runs=200)
 
 
 @pytest.fixture
@@ -45,7 +51,7 @@ def failure(tmp_path):
         passing=1,
         findings=told([run.graph]),
         proofs={0: PROOF},
-        repairs={0: FIX},
+        fixes={0: FIX},
     )
     return built(tmp_path, facts, table=TABLE).failures[0]
 
@@ -71,13 +77,13 @@ def test_the_steps_shown_are_those_of_the_explanation(failure):
     ]
 
 
-def test_orders_are_places_in_the_explanation(failure):
+def test_orders_are_positions_in_the_explanation(failure):
     finding = failure.findings[0]
     assert finding.orders == ((1, 2), (2, 3))
     assert order_note(finding) == "step 1 before 2 before 3"
 
 
-def test_orders_that_do_not_go_on_from_each_other_are_told_apart(failure):
+def test_orders_that_do_not_go_on_from_each_other_are_listed_apart(failure):
     finding = failure.findings[0]
     crossed = type(finding)(**{**_fields(finding), "orders": ((1, 2), (1, 3))})
     assert order_note(crossed) == "step 1 before 2 and step 1 before 3"
@@ -116,7 +122,7 @@ def test_the_failure_says_how_often_it_came_back(failure):
 @pytest.mark.parametrize(
     ("odd", "told"), [(0, "fail."), (1, "1 more ended in"), (7, "7 more ended in another failure")]
 )
-def test_runs_that_another_failure_ended_are_told(failure, odd, told):
+def test_runs_that_another_failure_ended_are_counted(failure, odd, told):
     replay = msgspec.structs.replace(failure.replay, odd=odd)
     changed = msgspec.structs.replace(failure, replay=replay)
     assert told in _proof_lines(changed, changed.findings[0])[0]

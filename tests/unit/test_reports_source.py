@@ -4,10 +4,11 @@
 import pytest
 
 from unsnarl.analyses.answer import Line
-from unsnarl.model.site import Op, Point, Site
-from unsnarl.reports.facts import Captured
+from unsnarl.model.event import Op
+from unsnarl.model.site import Point, Site
+from unsnarl.model.sources import Sources
+from unsnarl.reports.facts import CapturedAccess
 from unsnarl.reports.names import Label, class_of, label_lines, variable_name
-from unsnarl.reports.source import Sources
 
 
 def site(text, part, kind="attr_read", *, function="Queue.size", name="fallback", variable=""):
@@ -133,7 +134,7 @@ def labels(tmp_path, *lines):
 
 
 def element(key, owner=1):
-    return Captured("1", (), "Cache.table", (), key, owner)
+    return CapturedAccess("1", (), "Cache.table", (), key, owner)
 
 
 def test_lines_on_one_element_are_called_by_it(tmp_path):
@@ -168,7 +169,7 @@ def test_elements_that_were_not_seen_are_not_taken_for_the_same(tmp_path):
 
 
 def test_another_object_of_the_same_class_is_numbered(tmp_path):
-    one, other = (Captured("1", (), "Account.amount", (), "", owner) for owner in (7, 8))
+    one, other = (CapturedAccess("1", (), "Account.amount", (), "", owner) for owner in (7, 8))
     found = labels(
         tmp_path,
         ("self.amount", "attr_read", Op.READ, 0.0, other),

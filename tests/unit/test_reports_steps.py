@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinds of bugs, and the choice of steps that are shown."""
 
+import msgspec
 import pytest
 
-from unsnarl.model.finding import Finding, FindingPoint
+from unsnarl.model.report import Finding, FindingPoint
 from unsnarl.reports.patterns import classify, core
 from unsnarl.reports.remarks import lock_remark, title
 from unsnarl.reports.steps import (
@@ -46,6 +47,11 @@ def replaced(point, **changes):
 
 def finding(made, kind="atomicity"):
     return Finding(1, "recon", 1.0, {}, kind, ("x",), tuple(made), 5)
+
+
+def checked(finding):
+    """With locks that a capture has looked at."""
+    return msgspec.structs.replace(finding, locks_checked=True)
 
 
 @pytest.mark.parametrize("triple", ["RWR", "WWR", "WRW", "RWW", "WWW"])
@@ -146,7 +152,7 @@ def test_points_of_one_thread_on_one_line_are_one_step():
     ]
     first, second = all_steps(finding(made))
     assert (first.what, first.failing, first.number) == ("read 1, write 2", True, 1)
-    assert (second.what, second.failing, second.number) == ("read", False, 2)
+    assert (second.what, second.failing, second.number) == ("read x", False, 2)
 
 
 def test_a_read_of_another_value_is_marked():
@@ -196,7 +202,8 @@ def test_one_name_is_enough_for_one_step():
 
 def test_long_and_odd_values_are_made_fit():
     made = [replaced(points("1R:source")[0], value="x" * 99)]
-    assert len(all_steps(finding(made))[0].what) < 40
+    (step,) = all_steps(finding(made))
+    assert step.what == "read " + "x" * 24 + "…" + "x" * 23
     assert clean("a\x1b[31m\nb") == "a [31m b"
 
 
@@ -213,7 +220,7 @@ def locked(text, *locks):
         ),
         (
             locked("1W:source 2R:sink", ("L",), ("L",)),
-            "Every access holds L, which does not say who comes first.",
+            "Every access holds L, which does not decide who comes first.",
         ),
         (
             locked("1W:source 2R:sink", ("L",), ()),
@@ -245,8 +252,8 @@ def locked(text, *locks):
 def test_remarks_on_locks(made, remark):
     value = finding(made)
     steps = all_steps(value)
-    assert lock_remark(value, steps, known=True) == remark
-    assert lock_remark(value, steps, known=False) == ""
+    assert lock_remark(checked(value), steps) == remark
+    assert lock_remark(value, steps) == ""
 
 
 @pytest.mark.parametrize(
@@ -262,18 +269,18 @@ def test_a_critical_section_that_another_thread_does_not_respect(sections, remar
     for at, section in zip((0, 2), sections, strict=False):
         made[at] = replaced(made[at], sections=(section,))
     value = finding(made)
-    assert lock_remark(value, all_steps(value), known=True) == remark
+    assert lock_remark(checked(value), all_steps(value)) == remark
 
 
 def test_of_an_access_that_was_not_seen_nothing_is_said():
     made = locked("1R:source 2W:sink 1W:suffix", ("B.l",), ("B.l #2",), ())
     made[2] = replaced(made[2], unseen=True)
     value = finding(made)
-    remark = lock_remark(value, all_steps(value), known=True)
+    remark = lock_remark(checked(value), all_steps(value))
     assert remark == "Steps 1 and 2 hold locks of two different B objects."
     made[1] = replaced(made[1], unseen=True)
     value = finding(made)
-    assert lock_remark(value, all_steps(value), known=True) == ""
+    assert lock_remark(checked(value), all_steps(value)) == ""
 
 
 def test_the_core_is_found_again_among_the_steps():
@@ -284,3 +291,8 @@ def test_the_core_is_found_again_among_the_steps():
 def test_titles_name_two_variables_at_most():
     value = Finding(1, "recon", 1.0, {}, "other", ("a", "b", "c", "d"), (), 1)
     assert title(value) == "suspicious interleaving on a, b and 2 more"
+
+
+def test_a_step_without_a_value_names_its_variable():
+    (step,) = all_steps(finding([replaced(points("1R:source")[0], value=None)]))
+    assert step.what == f"read {step.points[0].variable}"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which access meets which probe: small programs run with sites that write down what they see."""
 
+import io
 import textwrap
 from collections import deque
 from types import SimpleNamespace
@@ -39,8 +40,10 @@ class RecordingSite:
         self.log.visits.append((self.kind, self.name, (container, key), self.flags))
 
 
-def load(source: str, log: Log, is_main: bool = False) -> dict[str, Any]:
-    info = ModuleInfo("subject", "subject.py", is_main)
+def load(
+    source: str, log: Log, is_main: bool = False, among_threads: bool = False
+) -> dict[str, Any]:
+    info = ModuleInfo("subject", "subject.py", is_main, among_threads=among_threads)
     code = rewrite(compile(textwrap.dedent(source), "subject.py", "exec"), info, log.site)
     names: dict[str, Any] = {"__name__": "subject"}
     exec(code, names)
@@ -232,7 +235,7 @@ def test_a_stash_never_outlives_a_yield(call: str) -> None:
     log = Log()
     names = load(f"def f(a):\n    {call}\n", log)
     list(names["f"]([] if "append" in call else {}))
-    assert [kind for kind, *_ in log.visits] == ["method"]
+    assert [kind for kind, *_ in log.visits] == ["method", "yield", "yield"]
 
 
 @pytest.mark.parametrize("call", ["a.get(b)", "a.pop(b, 0)", "a.setdefault(b, c)"])
@@ -261,8 +264,43 @@ def test_own_methods_get_no_probe() -> None:
     assert log.kinds() == ["method append", "method other"]
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("getattr(a, 'x')", "named_read getattr"),
+        ("getattr(a, 'x', None)", "named_read getattr"),
+        ("setattr(a, 'x', 1)", "named_write setattr"),
+        ("object.__setattr__(a, 'x', 1)", "named_write __setattr__"),
+        ("vars(a)", "namespace vars"),
+        ("globals()", "namespace globals"),
+        ("b(a)", "callee_arg call"),
+        ("b(*c)", "callee_arg call"),
+        ("os.getcwd()", "state_read os"),
+        ("random.seed(1)", "state_write random._inst"),
+        ("print('', file=a)", "library_arg print"),
+        ("import itertools as tools; tools.chain(c)", "shape_read chain"),
+        ("from itertools import chain; chain(c)", "shape_read chain"),
+    ],
+)
+def test_what_c_code_does_on_behalf_of_the_program(body: str, expected: str) -> None:
+    a = io.StringIO() if "print" in body else thing(x=0)
+    log = visits(body, a, str, [a], before="import os, random")
+    assert expected in log.kinds()
+
+
+def test_two_operands_lie_as_deep_as_they_do() -> None:
+    log = visits("setattr(a, 'x', 1)", thing(x=0))
+    (visit,) = [visit for visit in log.visits if visit[0] == "named_write"]
+    assert visit[2][1] == "x"
+
+
+def test_a_decorated_method_may_be_a_cache() -> None:
+    before = "class C:\n    @staticmethod\n    def cached(): pass\n    def plain(self): pass\n"
+    assert visits("C().cached()\nC().plain()", before=before).kinds() == ["method cached"]
+
+
 def test_constants_and_modules_are_no_receivers() -> None:
-    log = visits("','.join(b)\nos.getcwd()", None, ["x"], before="import os")
+    log = visits("','.join(b)\nos.getpid()", None, ["x"], before="import os")
     assert log.kinds() == ["shape_read join"]
 
 
@@ -321,6 +359,30 @@ def test_globals_stored_in_functions_are_watched() -> None:
     assert log.kinds() == ["global_write counter", "global_read counter", "global_write counter"]
 
 
+def test_globals_of_a_module_that_is_imported_among_threads() -> None:
+    log = Log()
+    source = """
+    import json
+    from os import path
+    def f():
+        return Maker, LIMIT, json, path
+    LIMIT = 5
+    class Maker: pass
+    """
+    names = load(source, log, among_threads=True)
+    names["f"]()
+    assert [kind for kind in log.kinds() if kind.startswith("global")] == [
+        "global_write f",
+        "global_write LIMIT",
+        "global_write Maker",
+        "global_read Maker",
+        "global_read LIMIT",
+    ]
+    log = Log()
+    load(source, log)
+    assert log.kinds() == []
+
+
 SCRIPT = """
 import sys
 LIMIT = 5
@@ -348,7 +410,7 @@ def test_globals_of_a_script_that_change_after_its_first_call() -> None:
     assert names == {"late", "twice", "result", "after"}
     log = Log()
     load(SCRIPT, log)
-    assert log.kinds() == []
+    assert log.kinds() == ["callee f"]  # what decorates it may be a cache
 
 
 # ---- closures
@@ -418,7 +480,8 @@ def test_a_with_breaks() -> None:
     import contextlib
 
     flags = flags_of("a.x\nwith b:\n    a.x", thing(x=1), contextlib.nullcontext())
-    assert flags == [("attr_read x", True), ("attr_read x", True)]
+    at_the_end = ("callee __exit__", False)
+    assert flags == [("attr_read x", True), ("attr_read x", True), at_the_end]
 
 
 def test_every_path_must_break() -> None:
@@ -458,7 +521,12 @@ def test_resumed_generators_break() -> None:
     log = Log()
     names = load("def f(a):\n    a.x\n    yield\n    a.x\n", log)
     list(names["f"](thing(x=1)))
-    assert [flags & BREAKER for _, _, _, flags in log.visits] == [BREAKER, BREAKER]
+    assert [(kind, flags & BREAKER) for kind, _, _, flags in log.visits] == [
+        ("attr_read", BREAKER),
+        ("yield", 0),
+        ("attr_read", BREAKER),
+        ("yield", 0),
+    ]
 
 
 # ---- the registry

@@ -3,6 +3,7 @@
 
 import re
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from unsnarl.probes.python.rewriter import ModuleInfo, rewrite
 pytestmark = pytest.mark.core
 
 PRELUDE = """
-import heapq
+import heapq, sys
 from collections import deque, defaultdict
 total = 0
 log = []
@@ -122,6 +123,19 @@ def _block(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
                 "finally:\n    log.append('f')"
             )
         ),
+        st.tuples(body, body).map(
+            lambda p: (
+                f"try:\n{p[0]}\nexcept KeyError:\n{p[1]}\n    raise\n"
+                "except TypeError as e:\n    raise ValueError(a) from e"
+            )
+        ),
+        st.tuples(body, body).map(
+            lambda p: (
+                f"try:\n{p[0]}\nexcept:\n    log.append(repr(sys.exc_info()[1]))\n{p[1]}\n"
+                "else:\n    log.append('else')"
+            )
+        ),
+        body.map(lambda b: f"for c in xs[:2]:\n    try:\n{_indented([b])}\n    finally: continue"),
         body.map(lambda b: f"with t as b:\n{b}"),
         st.tuples(EXPRESSIONS, body).map(
             lambda p: (
@@ -159,13 +173,20 @@ def behaviour(source: str, rewritten: bool, **told: bool) -> tuple[Any, ...]:
     try:
         out.extend(repr(value)[:200] for value in names["f"](thing, values, table, 1, 2, 3))
     except Exception as raised:
+        error = tuple(_described(raised))
+    state = repr((vars(thing), values, table, names["log"], names["total"]))
+    return out, error, _without_addresses(state)
+
+
+def _described(raised: BaseException | None, depth: int = 0) -> Iterator[Any]:
+    """An exception, its traceback, and those behind it."""
+    while raised is not None and depth < 5:
         trace, lines = raised.__traceback__, []
         while trace:
             lines.append((trace.tb_lineno, trace.tb_frame.f_code.co_name))
             trace = trace.tb_next
-        error = (type(raised), str(raised), lines[1:])
-    state = repr((vars(thing), values, table, names["log"], names["total"]))
-    return out, error, _without_addresses(state)
+        yield type(raised), str(raised), lines[depth == 0 :], raised.__cause__ is None
+        raised, depth = raised.__context__, depth + 1
 
 
 def _without_addresses(text: str) -> str:

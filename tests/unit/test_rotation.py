@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 from collections import Counter
 
-from unsnarl.campaigns.rotation import Profile, Rotation, components
+from unsnarl.campaigns.narrowing import LEAST_WIDE_SHARE, WIDE_SHARE, Narrowing
+from unsnarl.campaigns.profile import Profile
+from unsnarl.campaigns.rotation import STRATEGIES, Rotation, components
+from unsnarl.campaigns.shares import FLOORS
 
 PROFILE = Profile(
     steps=120,
@@ -9,34 +12,77 @@ PROFILE = Profile(
     counts={"0": {1: 5}, "0.1": {3: 4, 9: 2, 20: 1}, "0.2": {3: 1, 21: 7}},
     edges=((3, 9), (9, 3), (20, 21), (50, 51)),
     contested=frozenset({9, 20}),
+    cells=frozenset({(3 << 4, 9 << 4 | 1)}),
 )
 
 
 def taught(seed: int = 0, runs: int = 3, passed: bool = True) -> Rotation:
     rotation = Rotation(seed)
     for _ in range(runs):
-        rotation.learn(PROFILE, passed)
+        rotation.learn(PROFILE, passed=passed, wide=False)
     return rotation
 
 
 def test_the_first_runs_take_turns():
     rotation = Rotation(0)
-    assert {rotation.plan(n)["strategy"] for n in range(3)} == {"pos", "walk", "pct"}
+    assert {rotation.plan(n).strategy for n in range(3)} == {"pos", "walk", "pct"}
     plan = rotation.plan(1)
-    assert plan["sites"] is None and plan["interest"] is None and plan["counts"] is None
+    assert plan.sites is None and plan.interest is None and plan.counts is None
 
 
 def test_failing_profiles_do_not_start_surw():
     rotation = taught(passed=False)
-    assert "surw" not in {rotation.plan(n)["strategy"] for n in range(100)}
-    assert rotation.plan(1)["sites"] == [3, 9, 20]
+    assert "surw" not in {rotation.plan(n).strategy for n in range(100)}
 
 
-def test_about_sixty_percent_surw_once_a_run_passed():
+def test_every_strategy_gets_its_share_while_nothing_fails():
     rotation = taught()
-    strategies = Counter(rotation.plan(n)["strategy"] for n in range(2000))
-    assert 0.56 < strategies["surw"] / 2000 < 0.64
-    assert min(strategies[name] for name in ("pos", "pct", "walk")) > 200
+    strategies = Counter(rotation.plan(n).strategy for n in range(2000))
+    assert strategies["rff"] > 700
+    # A third of the runs may switch anywhere, which some strategies have no use for.
+    assert all(strategies[name] > 2000 * FLOORS[name] * 0.5 for name in STRATEGIES)
+
+
+def test_where_the_most_promising_strategy_finds_nothing_the_others_get_more():
+    before, after = taught(), taught()
+    for _ in range(200):
+        after.count("rff", failed=False)
+    shares = [
+        sum(rotation.plan(n).strategy == "rff" for n in range(1000)) for rotation in (before, after)
+    ]
+    assert shares[1] < shares[0] / 2
+
+
+def test_a_strategy_whose_runs_fail_gets_most_and_the_others_their_floor():
+    rotation = taught()
+    for _ in range(40):
+        for name in STRATEGIES:
+            rotation.count(name, failed=name == "pct")
+    strategies = Counter(rotation.plan(n).strategy for n in range(2000))
+    assert strategies["pct"] > 1000
+    # A third of the runs may switch anywhere, which some strategies have no use for.
+    assert all(strategies[name] > 2000 * FLOORS[name] * 0.5 for name in STRATEGIES)
+
+
+def test_strategies_whose_runs_pass_get_more_where_passing_runs_are_missing():
+    rotation = taught()
+    for _ in range(20):
+        for name in STRATEGIES:
+            rotation.count(name, failed=name != "walk")
+    plans = [rotation.plan(n, want_passing=True) for n in range(1000)]
+    assert sum(plan.strategy == "walk" for plan in plans) > 500
+
+
+def test_one_strategy_alone():
+    rotation = Rotation(0, ("rff",))
+    assert rotation.plan(1).strategy in ("pos", "walk", "pct")  # it knows no sources yet
+    rotation.learn(PROFILE, passed=True)
+    assert {rotation.plan(n).strategy for n in range(50)} == {"rff"}
+
+
+def test_a_serial_run_has_no_change_of_priorities_and_no_rules():
+    plans = [taught().serial_plan(n) for n in range(20)]
+    assert all((p.strategy, p.depth, p.rules) == ("pct", 1, ()) for p in plans)
 
 
 def test_plans_repeat_for_the_same_seed_and_differ_for_others():
@@ -46,36 +92,55 @@ def test_plans_repeat_for_the_same_seed_and_differ_for_others():
     assert plans != [other.plan(n) for n in range(50)]
 
 
-def test_sites_are_sent_after_three_runs():
-    assert taught(runs=2).plan(1)["sites"] is None
-    assert taught(runs=3).plan(1)["sites"] == [3, 9, 20]
+def test_most_runs_are_narrowed_after_three_runs_and_some_never():
+    assert all(taught(runs=2).plan(n).sites is None for n in range(100))
+    rotation = taught(runs=3)
+    sites = [rotation.plan(n).sites for n in range(1000)]
+    assert [3, 9, 20] in sites and 250 < sites.count(None) < 420
 
 
-def test_sites_grow():
+def test_runs_that_switch_anywhere_are_not_led_to_where_runs_have_been():
     rotation = taught()
-    rotation.learn(Profile(10, frozenset({40}), {}, (), frozenset()), False)
-    assert rotation.plan(1)["sites"] == [3, 9, 20, 40]
+    plans = [rotation.plan(n) for n in range(300)]
+    wide = {plan.strategy for plan in plans if plan.sites is None}
+    assert wide == {"pos", "walk", "pct"}
+    assert not any(plan.rules or plan.interest for plan in plans if plan.sites is None)
+
+
+def test_sites_grow_with_every_run():
+    rotation = taught(runs=50)
+    rotation.learn(Profile(10, frozenset({40}), {}, (), frozenset()), passed=False)
+    assert [3, 9, 20, 40] in [rotation.plan(n).sites for n in range(20)]
+
+
+def test_runs_that_switch_anywhere_get_less_where_they_are_long_and_never_nothing():
+    short, long, longest = Narrowing(), Narrowing(), Narrowing()
+    for points, steps in ((short, 100), (long, 20_000), (longest, 10_000_000)):
+        points.learn((), 100, wide=False)
+        points.learn((), steps, wide=True)
+    assert short.wide_share() == WIDE_SHARE
+    assert LEAST_WIDE_SHARE < long.wide_share() < WIDE_SHARE
+    assert longest.wide_share() == LEAST_WIDE_SHARE
+    assert (longest.length(wide=True), longest.length(wide=False)) == (10_000_000, 100)
 
 
 def test_surw_gets_one_contested_cluster_and_its_counts():
     rotation = taught()
     plans = [rotation.plan(n) for n in range(200)]
-    found = {
-        tuple(plan["interest"]): plan["counts"] for plan in plans if plan["strategy"] == "surw"
-    }
+    found = {tuple(plan.interest): plan.counts for plan in plans if plan.strategy == "surw"}
     assert found == {(3, 9): {"0.1": 6, "0.2": 1}, (20, 21): {"0.1": 1, "0.2": 7}}
 
 
 def test_a_program_without_edges_is_not_given_to_surw():
     rotation = Rotation(0)
-    rotation.learn(Profile(5, frozenset(), {"0": {}}, (), frozenset()), True)
-    assert "surw" not in {rotation.plan(n)["strategy"] for n in range(100)}
+    rotation.learn(Profile(5, frozenset(), {"0": {}}, (), frozenset()), passed=True)
+    assert "surw" not in {rotation.plan(n).strategy for n in range(100)}
 
 
 def test_length_and_depth():
     plans = [taught().plan(n) for n in range(50)]
-    assert {plan["length"] for plan in plans} == {120}
-    assert {plan["depth"] for plan in plans} == {2, 3, 4}
+    assert {plan.length for plan in plans} == {120}
+    assert {plan.depth for plan in plans} == {2, 3, 4}
 
 
 def test_components():

@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.runfile_writer import edge, notes, records, run_file, section, thread
 
 from unsnarl.model.pattern import FINE, PatternKind, kinds_of
-from unsnarl.model.run import Failure, Frame, RuleEffect, Segment, Wait
+from unsnarl.model.run import Failure, Frame, RuleEffect, Wait
+from unsnarl.model.schedule import Segment
 from unsnarl.runfile import RunFileError, layout, read_run
+from unsnarl.runfile.captures import Capture, HeldLock
 from unsnarl.runfile.layout import Section
 from unsnarl.runfile.reader import parse_run
 
@@ -239,6 +242,8 @@ def test_the_layout_is_that_of_the_c_header():
         "pattern": layout.PATTERN,
         "order": layout.ORDER,
         "rule": layout.RULE,
+        "pending": layout.PENDING,
+        "standstill": layout.STANDSTILL,
         "log": layout.LOG,
         "value": layout.VALUE,
         "branch": layout.BRANCH,
@@ -250,3 +255,34 @@ def test_the_layout_is_that_of_the_c_header():
     assert kinds_of_patterns == [*(kind.name for kind in PatternKind), "FINE"]
     counters = re.findall(r"UNS_COUNT_(\w+)", header)
     assert [name.upper() for name in layout.COUNTERS] == counters
+
+
+def entry(path: str, point: int, *rest: Any) -> list[Any]:
+    return [7, point, path, "5", *rest]
+
+
+def captures_of(*entries: list[Any]) -> tuple[Capture, ...]:
+    return parse_run(run_file([THREADS, notes({"values": list(entries)})])).captures
+
+
+def test_captures_know_the_event_they_are_of() -> None:
+    found = captures_of(entry("0", 16), entry("0.1", 16), entry("0", 16), entry("0", 17))
+    assert [one.key for one in found] == [("0", 16, 1), ("0.1", 16, 1), ("0", 16, 2), ("0", 17, 1)]
+    assert {(one.event, one.value, one.locks, one.stack) for one in found} == {(7, "5", (), ())}
+
+
+def test_a_capture_has_the_locks_the_cell_and_the_stack() -> None:
+    rest = (["guard", "a lock"], "Shop.stock", [[1, 4], [2, 5]], [3, "['tea']", 9])
+    (found,) = captures_of(entry("0", 16, *rest, [["shop.py", 12, "sell"]]))
+    assert found.locks == (HeldLock("guard", 1, 4), HeldLock("a lock", 2, 5))
+    assert (found.variable, found.object) == ("Shop.stock", 3)
+    assert (found.element, found.owner) == ("['tea']", 9)
+    assert found.stack == (Frame("shop.py", 12, "sell"),)
+
+
+@pytest.mark.parametrize(
+    "damaged", [[7], [7, 16, "0", 5], entry("0", 16, ["guard"], "x", [])], ids=repr
+)
+def test_damaged_captures_are_refused(damaged: list[Any]) -> None:
+    with pytest.raises(RunFileError, match="values"):
+        captures_of(damaged)

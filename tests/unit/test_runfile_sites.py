@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from tests.unit.runfile_writer import edge, notes, records, run_file, thread
 
-from unsnarl.model.site import UNKNOWN_SITE, Op
+from unsnarl.model.event import Op
+from unsnarl.model.site import UNKNOWN_SITE, Site
 from unsnarl.runfile import Interner, RunFileError, SiteTable
 from unsnarl.runfile.codes import Code, SiteEntry
 from unsnarl.runfile.layout import Section
@@ -146,6 +147,20 @@ def test_codes_loaded_late_are_resolved_by_the_run_that_loaded_them():
     assert interner.raw_points(sources[0]) == ()
 
 
+def test_late_ids_that_runs_have_agreed_on_are_points_like_others():
+    table = SiteTable([OUTSIDE, SIZE], "/project", watermark=100)
+    table.shared = 200
+    interner = Interner(table)
+    (first, second) = (
+        interner.graph(make_run(edge(point(101), point(4)), lines=({"codes": codes},)))
+        for codes in ([LATE], [{**LATE, "file": "/project/forged.py"}])
+    )
+    sources = [int(graph.edges["source_point"][0]) for graph in (first, second)]
+    assert sources[0] == sources[1]  # whoever comes first says what it is
+    assert interner.raw_points(sources[0]) == (point(101),)
+    assert interner.range_of(point(101)) == (LATE["base"], LATE["base"] + LATE["size"])
+
+
 def test_a_run_cannot_redefine_codes_below_the_watermark():
     forged = {**LATE, "base": 3}
     interner = Interner(TABLE)
@@ -199,3 +214,32 @@ def test_site_order_does_not_depend_on_which_run_came_first():
 
 def test_a_run_without_edges_has_an_empty_graph():
     assert len(Interner(TABLE).graph(make_run())) == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "around"),
+    [
+        ("Table.find", "Table.find"),
+        ("Table.find.<locals>.<setcomp>", "Table.find"),
+        ("Table.find.<locals>.<listcomp>.<genexpr>", "Table.find"),
+        ("find.<locals>.inner", "find.<locals>.inner"),
+        ("find.<locals>.<lambda>", "find.<locals>.<lambda>"),
+        ("<genexpr>", "<module>"),
+        ("<module>", "<module>"),
+    ],
+)
+def test_a_comprehension_is_part_of_the_function_around_it(function, around):
+    assert Site("a.py", function, 1, 1, 0, 0, "iter", "").enclosing == around
+
+
+def test_two_variables_on_one_line_are_two_lines_of_an_answer():
+    """`valid = 0; value = 0;`, and a third access whose variable is not known."""
+    sites = tuple(
+        SiteEntry(at, "write", None, 5, 5, column) for at, column in enumerate((1, 12, 20))
+    )
+    table = SiteTable([Code(40, 10, "/project/a.c", "clear", 5, sites)], "/project", watermark=100)
+    interner = Interner(table)
+    run = make_run(lines=({"variables": {"40": "valid", "41": "value"}},))
+    raw = [point(site, Op.WRITE) for site in (40, 41, 42)]
+    interner.indexes(np.array(raw, dtype=np.uint32), run)
+    assert interner.point_table().line.tolist() == [0, 1, 0]

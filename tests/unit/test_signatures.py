@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unsnarl.campaigns import signatures
+from unsnarl.execution import signatures
 from unsnarl.model.run import Failure, Frame
 
 SOURCE = (
@@ -103,7 +103,7 @@ def test_a_deadlock_is_a_sorted_set(root):
 
 def test_files_outside_the_project_keep_their_folder(root):
     frame = Frame("/elsewhere/site-packages/pool/core.py", 1, "run")
-    assert signatures.place(frame, root) == "pool/core.py:run"
+    assert signatures.location(frame, root) == "pool/core.py:run"
 
 
 def test_exit_statuses_name_the_place_that_chose_them(root):
@@ -118,3 +118,9 @@ def test_hangs_and_outputs(root):
     assert signatures.of_hang(None, root) == "hang"
     assert signatures.of_hang(attribute_error(root), root) == "hang in spider.py:work"
     assert signatures.of_output("LOST 17 ITEMS") == "output: LOST N ITEMS"
+
+
+def test_addresses_of_objects_are_not_shown():
+    text = "where 2 = len(<pool.Pool object at 0x7f12ab>.idle), mask 0xff"
+    shown = "where 2 = len(<pool.Pool object at 0x…>.idle), mask 0xff"
+    assert signatures.without_addresses(text) == shown

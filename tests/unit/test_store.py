@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-import errno
 import json
 import sqlite3
 
 import pytest
 
 from unsnarl.campaigns import store as stores
-from unsnarl.campaigns.store import Store, storing
+from unsnarl.campaigns.store import Store
 from unsnarl.errors import ToolError, UsageError
-from unsnarl.model.finding import Finding
 from unsnarl.model.run import Failure, Frame, RunRecord
 
 COMMAND = ("python", "a.py")
@@ -89,18 +87,16 @@ def test_recovery_drops_what_was_in_progress_and_names_what_is_damaged(tmp_path)
     assert reopened.recover() == []
 
 
-def test_findings_are_replaced_per_signature(tmp_path):
+def test_a_store_with_the_old_table_of_findings_still_opens(tmp_path):
     store = new(tmp_path)
-    finding = Finding(1, "recon", 2.5, {"B": 2.5}, "race", ("x",), (), 3)
-    store.save_findings("recon", "one", [finding])
-    store.save_findings("recon", "two", [finding])
-    store.save_findings("recon", "one", [finding, finding.__class__(2, *_rest(finding))])
-    assert [(sig, f.rank) for sig, f in store.findings()] == [("one", 1), ("one", 2), ("two", 1)]
-
-
-def _rest(finding):
-    fields = ("method", "score", "features", "kind", "variables", "points", "runs")
-    return [getattr(finding, name) for name in fields]
+    store.add(record(1), "hunt", False)
+    store.close()
+    with sqlite3.connect(store.folder / "campaign.sqlite") as database:
+        database.execute("CREATE TABLE findings (method TEXT, rank INTEGER, finding TEXT)")
+        database.execute("INSERT INTO findings VALUES ('recon', 1, '{}')")
+    reopened = Store.open(store.folder)
+    reopened.add(record(2), "hunt", False)
+    assert [stored.record.number for stored in reopened.runs()] == [1, 2]
 
 
 def test_campaigns_are_found_by_name_beginning_command_and_age(tmp_path):
@@ -147,19 +143,15 @@ def test_a_damaged_description_is_reported(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("error", "slug"),
-    [
-        (OSError(errno.ENOSPC, "full"), "disk-full"),
-        (OSError(errno.EFBIG, "too large"), "disk-full"),
-        (OSError(errno.EROFS, "read-only"), "not-writable"),
-        (PermissionError(errno.EACCES, "no"), "not-writable"),
-        (sqlite3.OperationalError("database or disk is full"), "disk-full"),
-        (sqlite3.OperationalError("attempt to write a readonly database"), "not-writable"),
-    ],
+    ("limit", "slug"),
+    [("max_page_count = 1", "disk-full"), ("query_only = 1", "not-writable")],
 )
-def test_storage_errors_become_one_message(tmp_path, error, slug):
-    with pytest.raises(ToolError) as caught, storing(tmp_path):
-        raise error
+def test_errors_of_sqlite_become_one_message(tmp_path, limit, slug):
+    store = new(tmp_path)
+    store._database.execute(f"PRAGMA {limit}")
+    failure = Failure("exception", text="x" * 100_000)  # more than one page
+    with pytest.raises(ToolError) as caught:
+        store.add(record(1, "fail", "boom", failure), "hunt", False)
     assert (caught.value.slug, caught.value.exit_code) == (slug, 3)
 
 
@@ -168,3 +160,37 @@ def test_a_place_that_cannot_be_written(tmp_path):
     with pytest.raises(ToolError) as caught:
         new(tmp_path)
     assert caught.value.slug == "not-writable"
+
+
+def test_a_campaign_moves_with_its_folder(tmp_path):
+    before, after = tmp_path / "before", tmp_path / "after"
+    (before / "sub").mkdir(parents=True)
+    (before / "sub" / "a.py").write_text("")
+    command = (str(before / "sub" / "a.py"), str(before / "gone.py"), "/elsewhere")
+    made = Store.create(
+        before / "sub", command, before / "sub", before, options={}, python="3.11.7"
+    )
+    made.close()
+    before.rename(after)
+    found = Store.open(after / "sub" / ".unsnarl" / made.name).description
+    assert (found.cwd, found.root) == (str(after / "sub"), str(after))
+    # A word that leads nowhere in the new folder is left as it was typed.
+    assert found.command == (str(after / "sub" / "a.py"), command[1], "/elsewhere")
+
+
+def test_the_newest_campaign_is_a_hunt_that_ran(tmp_path):
+    hunted = new(tmp_path)
+    hunted.add(record(1), "hunt", False)
+    never_ran = new(tmp_path)
+    verification = Store.create(
+        tmp_path, COMMAND, tmp_path, tmp_path, options={}, python="3.11.7", verifies=hunted.name
+    )
+    verification.add(record(1), "hunt", False)
+    assert stores.find(tmp_path) == hunted.folder
+    for one in (never_ran, verification):
+        assert stores.find(tmp_path, one.name) == one.folder
+
+
+def test_if_nothing_else_is_there_the_newest_is_what_there_is(tmp_path):
+    only = new(tmp_path)
+    assert stores.find(tmp_path) == only.folder

@@ -4,8 +4,9 @@
 from tests.unit.test_reports_build import Table, at, graph
 
 from unsnarl.analyses.stuck import Stuck, stuck_answer, stuck_steps
+from unsnarl.model.event import Op
 from unsnarl.model.run import Wait
-from unsnarl.model.site import Op
+from unsnarl.model.site import UNKNOWN_SITE, Point
 
 READ, WRITE, WAIT, TAKEN, OTHER = range(5)
 TABLE = Table(
@@ -28,6 +29,36 @@ def test_a_cycle_is_told_by_who_took_what_then_who_waits():
     assert [step.object for step in steps] == [0xA, 0xB, 0xB, 0xA]
 
 
+def test_a_lock_taken_at_the_first_point_of_all_is_a_step():
+    table = Table(at(4, Op.ACQUIRE), at(3, Op.WAIT), at(5, Op.WAIT), at(6, Op.ACQUIRE))
+    cycle = (Wait(1, 1, 2, 0xB, 3, 20), Wait(2, 2, 1, 0xA, 0, 10))
+    assert places(stuck_steps(Stuck(graph(), cycle), table.point)) == [
+        (1, 0),
+        (2, 3),
+        (1, 1),
+        (2, 2),
+    ]
+
+
+def test_a_thread_that_is_joined_took_nothing():
+    table = Table(Point(UNKNOWN_SITE, Op.READ), at(3, Op.WAIT), at(5, Op.JOIN), at(6, Op.ACQUIRE))
+    cycle = (Wait(1, 1, 2, 0xB, 3, 20), Wait(2, 2, 1, 0xA, 0, 10))
+    assert places(stuck_steps(Stuck(graph(), cycle), table.point)) == [(2, 3), (1, 1), (2, 2)]
+
+
+def test_a_lock_held_by_who_waits_is_a_step_before_both_waits():
+    waits = (Wait(1, WAIT, -1, 0xC), Wait(2, OTHER, 1, 0xA, TAKEN, 10))
+    steps = stuck_steps(Stuck(graph(), waits), TABLE.point)
+    assert places(steps) == [(1, TAKEN), (1, WAIT), (2, OTHER)]
+    assert [step.object for step in steps] == [0xA, 0xC, 0xA]
+
+
+def test_who_joins_a_thread_that_waits_is_kept_by_no_lock():
+    table = Table(at(3, Op.WAIT), at(5, Op.JOIN), Point(UNKNOWN_SITE, Op.READ))
+    waits = (Wait(1, 0, -1, 0xC), Wait(0, 1, 1, 0xA, 2))
+    assert places(stuck_steps(Stuck(graph(), waits), table.point)) == [(1, 0)]
+
+
 def test_a_lost_wake_up_is_told_from_the_stale_read_on():
     edges = graph(((READ, 1, 10), (WRITE, 2, 20)), ((READ, 2, 5), (WRITE, 1, 6)))
     steps = stuck_steps(Stuck(edges, (Wait(1, WAIT, -1, 0xC),)), TABLE.point)
@@ -45,4 +76,12 @@ def test_runs_that_got_stuck_elsewhere_are_not_of_the_answer():
     answer = stuck_answer(ends, TABLE.point, "joined", 3)
     assert answer.runs == (0, 2) and answer.is_stuck and answer.score == 4.0
     assert [line.role for line in answer.lines] == [1, 2, 1, 2]
+    assert answer.passing == 0
     assert answer.threads[2] == {0: 1, 1: 2}
+    assert stuck_answer(ends, TABLE.point, "joined", 3, 2).passing == 2
+
+
+def test_the_way_of_most_runs_is_the_answer():
+    other = (Wait(1, OTHER, 2, 0xB, TAKEN, 20), Wait(2, WAIT, 1, 0xA, TAKEN, 10))
+    ends = [Stuck(graph(), waits) for waits in ((), other, CYCLE, CYCLE)]
+    assert stuck_answer(ends, TABLE.point, "joined", 3).runs == (2, 3)

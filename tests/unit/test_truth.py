@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from tests.quality.truth import Bug, Verdict, judge, load_bug, load_zoo, rank_of_truth
 
-from unsnarl.model.finding import Finding, FindingPoint
+from unsnarl.model.report import Finding, FindingPoint
 
 TOML = """
 name = "weblech"
@@ -70,7 +70,7 @@ def verdict(bug: Bug, *points: FindingPoint) -> Verdict:
 
 def test_the_truth_is_recognised(bug):
     found = verdict(bug, *TRUE)
-    assert found.tells and found.concise
+    assert found.matches and found.concise
     assert (found.points, found.needed, found.missing) == (3, 3, ())
 
 
@@ -82,11 +82,11 @@ def test_text_given_with_the_point_is_used_rather_than_the_file(bug):
         at(line, role, line=99, text=text)
         for (line, role), text in zip(((3, 1), (7, 2), (5, 1)), texts, strict=True)
     ]
-    assert verdict(bug, *points).tells
+    assert verdict(bug, *points).matches
 
 
 def test_a_point_in_between_does_no_harm(bug):
-    assert verdict(bug, TRUE[0], at(6, 3), *TRUE[1:]).tells
+    assert verdict(bug, TRUE[0], at(6, 3), *TRUE[1:]).matches
 
 
 def test_a_missing_point_is_named(bug):
@@ -105,7 +105,7 @@ def test_regions_and_times_make_the_order_not_the_list(bug):
         at(7, 2, region="body", time=1.8),
         at(3, 1, region="body", time=1.2),
     ]
-    assert verdict(bug, *shuffled).tells
+    assert verdict(bug, *shuffled).matches
     late = [at(3, 1, region="body", time=1.9), at(7, 2, region="body", time=1.8), shuffled[0]]
     assert not verdict(bug, *late).ordered
 
@@ -114,15 +114,15 @@ def test_regions_and_times_make_the_order_not_the_list(bug):
 def test_threads_that_do_not_match_are_refused(bug, roles):
     points = [at(line, role) for line, role in zip((3, 7, 5), roles, strict=True)]
     found = verdict(bug, *points)
-    assert found.ordered and not found.roles and not found.tells
+    assert found.ordered and not found.roles and not found.matches
 
 
 def test_roles_may_have_other_numbers(bug):
-    assert verdict(bug, at(3, 2), at(7, 1), at(5, 2)).tells
+    assert verdict(bug, at(3, 2), at(7, 1), at(5, 2)).matches
 
 
 def test_the_right_one_of_several_candidates_is_taken(bug):
-    assert verdict(bug, at(3, 2), at(3, 1), at(7, 2), at(5, 3), at(5, 1)).tells
+    assert verdict(bug, at(3, 2), at(3, 1), at(7, 2), at(5, 3), at(5, 1)).matches
 
 
 @pytest.mark.parametrize(

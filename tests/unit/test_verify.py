@@ -7,12 +7,12 @@ import msgspec
 import pytest
 
 from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE, EXIT_OK
-from unsnarl.model.finding import Notice, RunCounts
-from unsnarl.reproduce.constraints import Constrained
-from unsnarl.reproduce.fresh import Hunted
-from unsnarl.reproduce.replay import Replayed, Track
-from unsnarl.reproduce.sentences import hunt_statement, statement
-from unsnarl.reproduce.verify import exit_code, judged
+from unsnarl.model.report import Notice, RunCounts
+from unsnarl.replay.constraints import Constrained
+from unsnarl.replay.fresh import Hunted
+from unsnarl.replay.replayer import Replayed, Track
+from unsnarl.replay.verify import exit_code, judged
+from unsnarl.reports.replay_text import hunt_statement, statement
 
 TRACK = Track(4, 9, "0.1", "queue.py", 3, "size", "return self.qsize", "size is another one")
 GONE = "put, queue.py:9 [self.n += 1] in thread 0.1 before get, queue.py:4 [self.n] in thread 0.2"
@@ -75,17 +75,17 @@ CERTAIN = constrained(failed=50, kept=50, signatures={"boom": 50})
             RELEASED,
             "impossible",
             "the proven interleaving is now impossible: 0 of 5 replays and 0 of 50 runs under its "
-            "2 minimised constraints fail; in 50 of 50 runs it had to be given up, because no "
-            "other thread could go on",
+            "2 minimised constraints fail; in 50 of 50 runs it was given up because no other "
+            "thread could go on",
         ),
         (
             replays(left=TRACK),
             None,
             "impossible",
             "the recorded interleaving is now impossible: 0 of 5 replays fail; left the recorded "
-            "track at step 4 of 9: thread 0.1 did not come to size, queue.py:3 "
-            "[return self.qsize] as it did then; it has no minimised constraints, so nothing is "
-            "said of others like it",
+            "schedule in segment 4 of 9: thread 0.1 did not reach size, queue.py:3 "
+            "[return self.qsize] as recorded; without minimised constraints, similar schedules "
+            "remain untested",
         ),
         (
             replays(),
@@ -106,7 +106,7 @@ CERTAIN = constrained(failed=50, kept=50, signatures={"boom": 50})
             replays(gone=True, changed=TRACK),
             None,
             "untested",
-            "the recorded interleaving was not tested: at step 4 of 9, thread 0.1, size is "
+            "the recorded interleaving was not tested: in segment 4 of 9, thread 0.1, size is "
             "another one",
         ),
         (
@@ -119,8 +119,8 @@ CERTAIN = constrained(failed=50, kept=50, signatures={"boom": 50})
             replays(),
             constrained(),
             "untested",
-            "the proven interleaving was not tested: the events that its constraints order no "
-            "longer happen",
+            "the proven interleaving was not tested: the events that its constraints put in order "
+            "no longer happen",
         ),
     ],
 )
@@ -143,7 +143,7 @@ def hunted(**fields):
     plain = {
         "campaign": "c",
         "runs": RunCounts(300, 300, 0, 0),
-        "known": {},
+        "repeated": {},
         "new": {},
         "warnings": (),
         "code": EXIT_OK,
@@ -161,9 +161,9 @@ STOPPED = hunted(
     "found, lines",
     [
         (CLEAN, ["0 failures in 300 runs: failure rate below 1 % at 95 % confidence"]),
-        (hunted(known={"boom": 2}), ["the same failure in 2 of 300 runs: boom"]),
+        (hunted(repeated={"boom": 2}), ["the same failure in 2 of 300 runs: boom"]),
         (
-            hunted(known={"boom": 2}, new={"bang": 1}),
+            hunted(repeated={"boom": 2}, new={"bang": 1}),
             [
                 "the same failure in 2 of 300 runs: boom",
                 "a new failure in 1 of 300 runs: bang",
@@ -188,7 +188,7 @@ UNKNOWN, DIFFERENT = judged(replays(), constrained()), judged(replays(**OTHERWIS
         ([PASSING, HARMFUL], CLEAN, EXIT_FAILURE_FOUND),
         ([DIFFERENT], CLEAN, EXIT_FAILURE_FOUND),
         ([PASSING], hunted(new={"bang": 1}, code=1), EXIT_FAILURE_FOUND),
-        ([PASSING], hunted(known={"boom": 1}, code=1), EXIT_FAILURE_FOUND),
+        ([PASSING], hunted(repeated={"boom": 1}, code=1), EXIT_FAILURE_FOUND),
         ([PASSING, UNKNOWN], CLEAN, EXIT_INCONCLUSIVE),
         ([UNKNOWN], hunted(new={"bang": 1}, code=1), EXIT_FAILURE_FOUND),
         ([PASSING], STOPPED, EXIT_INCONCLUSIVE),

@@ -2,7 +2,7 @@
  *
  * The run file: what one run leaves behind. Little-endian, every record a fixed size, read by
  * numpy as structured arrays (src/unsnarl/runfile/). Written to a temporary name and renamed, so a
- * file under its final name is whole; the header's size says so again.
+ * file under its final name is whole; the size in the header confirms it.
  *
  *   0        8        12         16              24            32
  *   +--------+--------+----------+---------------+-------------+
@@ -41,6 +41,9 @@ enum uns_section {
     UNS_SECTION_LOG = 14,      /* struct uns_log_record: thread by thread, each in its own order */
     UNS_SECTION_VALUES = 15,   /* struct uns_value_record, likewise */
     UNS_SECTION_BRANCHES = 16, /* struct uns_branch_record, likewise */
+    UNS_SECTION_PENDING = 17,  /* struct uns_pending_record: what threads were about to do */
+    UNS_SECTION_LATEST = 18,   /* struct uns_trace_record: ... and who had touched cells last */
+    UNS_SECTION_STANDSTILLS = 19, /* struct uns_standstill_record, the rows of one together */
 };
 
 /* A point is what a node of the graph stands for: a site and what was done there.
@@ -85,7 +88,8 @@ struct uns_section_header {
 #define UNS_NAME_BYTES 64
 struct uns_thread_record {
     uint32_t index, parent; /* order of creation; the first thread is 0 and its own parent */
-    uint32_t flags, reserved;
+    uint32_t flags;
+    uint32_t kind; /* threads of the same one are equal; 0: like no other */
     uint64_t events;
     char path[UNS_PATH_BYTES]; /* "0.1.2": path of creation, stable from run to run */
     char name[UNS_NAME_BYTES]; /* the program's own name, cut to fit */
@@ -141,21 +145,34 @@ struct uns_segment_record {
     uint32_t until, occurrence;
 };
 /* head: where the thread last could have been switched before this site; in the gil mode several
- * accesses follow one switch point, and only the first of them is known to the gate beforehand */
+ * accesses follow one switch point, and the gate sees only the first of them beforehand */
 struct uns_count_record {
     uint32_t thread, site, count, head;
     uint32_t remote, reserved; /* remote: another thread had touched the cell last */
+};
+/* The run ended before the thread did it. The cell is that of the data or lock, 0: of neither. */
+struct uns_pending_record {
+    uint32_t thread, point;
+    uint64_t cell;
 };
 struct uns_wait_record {
     uint32_t thread, point, owner, taken; /* owner: UINT32_MAX if nobody will release it */
     uint64_t object, taken_time;          /* where and when the owner took it */
 };
+/* A thread that waited when nobody could go on until a time limit ran out. */
+struct uns_standstill_record {
+    struct uns_wait_record wait;
+    uint64_t time, limit; /* limit: how long it would wait, in ns; 0: for ever */
+    uint32_t number, flags;
+};
+#define UNS_STANDSTILL_RAN_OUT 1u /* its own time limit ended it */
+#define UNS_STANDSTILL_ALONE   2u /* all threads waited: none slept, or was blocked outside */
 /* What became of a rule's instances. abandoned: the thread ended, or left the code, before `until`;
  * active: neither, when the run ended; dropped: there was no room. */
 struct uns_rule_record {
     uint32_t activated, satisfied, released, abandoned, active, dropped;
     uint64_t held;          /* choices in which a thread that could run was kept back */
-    uint64_t first_release; /* step of the first release + 1, 0 if none */
+    uint64_t first_release; /* arrivals at the gate before the first release + 1, 0 if none */
 };
 struct uns_trace_record {
     uint64_t time, cell;
@@ -177,9 +194,10 @@ struct uns_value_record {
     uint16_t thread, flags;
     uint32_t reserved;
 };
-#define UNS_VALUE_KNOWN  1u /* else another thread may have come between the look and the access */
-#define UNS_VALUE_NUMBER 2u /* the value itself, not a hash of it */
-#define UNS_VALUE_MORE   4u /* of the same access as the record before */
+/* CERTAIN: else another thread may have come between the look and the access. */
+#define UNS_VALUE_CERTAIN 1u
+#define UNS_VALUE_NUMBER  2u /* the value itself, not a hash of it */
+#define UNS_VALUE_MORE    4u /* of the same access as the record before */
 /* Outcomes of branches, the first one lowest. */
 #define UNS_BRANCHES_MOST 64u
 struct uns_branch_record {
@@ -212,13 +230,13 @@ struct uns_piece_header {
 
 enum uns_counter {
     UNS_COUNT_EVENTS,
-    UNS_COUNT_STEPS,
+    UNS_COUNT_STEPS, /* how often a thread came to the gate */
     UNS_COUNT_SWITCHES,
     UNS_COUNT_EDGES_DROPPED,
     UNS_COUNT_CELLS_EVICTED,
     UNS_COUNT_STALLS,
     UNS_COUNT_DIVERGED,
-    UNS_COUNT_DIVERGED_AT, /* step of the first divergence + 1, 0 if none */
+    UNS_COUNT_DIVERGED_AT, /* arrivals at the gate before it + 1, 0 if none */
     UNS_COUNT_UNCONTROLLED,
     UNS_COUNT_ALIASED,
     UNS_COUNT_TRACE_DROPPED,
@@ -239,6 +257,8 @@ _Static_assert(sizeof(struct uns_count_record) == 24, "count record");
 _Static_assert(sizeof(struct uns_pattern_record) == 56, "pattern record");
 _Static_assert(sizeof(struct uns_order_record) == 24, "order record");
 _Static_assert(sizeof(struct uns_wait_record) == 32, "wait record");
+_Static_assert(sizeof(struct uns_standstill_record) == 56, "standstill record");
+_Static_assert(sizeof(struct uns_pending_record) == 16, "pending record");
 _Static_assert(sizeof(struct uns_rule_record) == 40, "rule record");
 _Static_assert(sizeof(struct uns_trace_record) == 24, "trace record");
 _Static_assert(sizeof(struct uns_log_record) == 16, "log record");

@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from unsnarl.model.finding import Region
+from unsnarl.model.report import Region, Support
+
+# By line: point, role and anchor.
+AnswerKey = tuple[tuple[int, int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -43,17 +46,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Support:
-    """That another method says the same: its rank there, its score, and what tells it."""
-
-    method: str
-    rank: int
-    score: float
-    features: Mapping[str, float] = field(default_factory=dict)
-    note: str = ""
-
-
-@dataclass(frozen=True)
 class Answer:
     """One ranked answer of one method.
 
@@ -74,3 +66,12 @@ class Answer:
     threads: Mapping[int, Mapping[int, int]]
     support: tuple[Support, ...] = ()
     is_stuck: bool = False
+
+    @property
+    def key(self) -> AnswerKey:
+        """What the answer says, and nothing else: equal for answers that ask the same experiments.
+
+        Scores and threads are left out: another ranking has others, and a rule of the gate is about
+        roles. Answers themselves cannot be hashed.
+        """
+        return tuple((line.point, line.role, line.anchor) for line in self.lines)

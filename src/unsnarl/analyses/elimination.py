@@ -21,10 +21,10 @@ LEAST_SHARE = 0.2
 EXPLAINS = 0.75
 ROUNDS = 3
 
-Ranking = Callable[[Comparison], list[Answer]]
+Rank = Callable[[Comparison], list[Answer]]
 
 
-def explained(comparison: Comparison, ranking: Ranking) -> list[Answer]:
+def explained(comparison: Comparison, ranking: Rank) -> list[Answer]:
     """The ranking of all failing runs; what best explains the rest comes next, round by round."""
     found = ranking(comparison)
     first: list[Answer] = found[:1]
@@ -33,10 +33,12 @@ def explained(comparison: Comparison, ranking: Ranking) -> list[Answer]:
         answer = _best_for(sorted(left), comparison, ranking)
         if answer is None:
             break
+        # Reports announce answers with this feature as those for the runs that are left.
         features = {**answer.features, "round": float(len(first) + 1)}
         first.append(replace(answer, features=features))
         left -= set(answer.runs)
     shown = [_what(one) for one in first]
+    # Every method limits its list: an answer for the rest takes the room of the last ones.
     return (first + [one for one in found if _what(one) not in shown])[: max(len(found), 1)]
 
 
@@ -44,12 +46,13 @@ def _least(comparison: Comparison) -> float:
     return max(LEAST_RUNS, LEAST_SHARE * len(comparison.failing))
 
 
-def _best_for(runs: Sequence[int], comparison: Comparison, ranking: Ranking) -> Answer | None:
+def _best_for(runs: Sequence[int], comparison: Comparison, ranking: Rank) -> Answer | None:
     """The best answer for some of the failing runs, if it is in most of them."""
     rest = replace(comparison, failing=tuple(comparison.failing[run] for run in runs))
     best = next(iter(ranking(rest)), None)
     if best is None or len(best.runs) < EXPLAINS * len(runs):
         return None
+    # The ranking of the rest counts its runs from 0; callers index all failing runs.
     return replace(
         best,
         runs=tuple(runs[run] for run in best.runs),

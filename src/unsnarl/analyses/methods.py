@@ -35,7 +35,7 @@ Method = Callable[[Comparison, Choices], list[Answer]]
 
 
 def _bugaboo(comparison: Comparison, choices: Choices, *, labelled: bool) -> list[Answer]:
-    options = bugaboo.Options(labelled=labelled, context_size=choices.context_size)
+    options = bugaboo.BugabooOptions(labelled=labelled, context_size=choices.context_size)
     return bugaboo.answers(comparison, options)
 
 
@@ -43,7 +43,7 @@ METHODS: dict[str, Method] = {
     DEFAULT: lambda comparison, _: explained(comparison, joined.answers),
     "recon": lambda comparison, _: explained(comparison, reconstructions),
     "falcon": lambda comparison, choices: falcon.answers(
-        comparison, falcon.Options(formula=choices.formula)
+        comparison, falcon.FalconOptions(formula=choices.formula)
     ),
     "bugaboo": lambda comparison, choices: _bugaboo(comparison, choices, labelled=True),
     UNLABELLED: lambda comparison, choices: _bugaboo(comparison, choices, labelled=False),

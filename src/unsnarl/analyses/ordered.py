@@ -24,6 +24,7 @@ class Knowledge:
         since: dict[int, list[int]] = {}
         vectors: dict[int, list[Times]] = {}
         for thread, other, time, upto in orders.tolist():
+            # Orders are sorted by time: the other thread's latest vector is the one it had then.
             vector = _latest(vectors, thread, threads)
             np.maximum(vector, _latest(vectors, other, threads), out=vector)
             vector[other] = max(int(vector[other]), upto)
@@ -34,13 +35,13 @@ class Knowledge:
 
     def before(self, first: Threads, first_time: Times, then: Threads, then_time: Times) -> Mask:
         """Whether the first access always comes before the second one."""
-        known = np.full(len(first), NEVER, dtype=np.int64)
+        after = np.full(len(first), NEVER, dtype=np.int64)
         for thread, since in self._since.items():
             rows = np.flatnonzero(then == thread)
             at = np.searchsorted(since, then_time[rows], side="right") - 1
             rows, at = rows[at >= 0], at[at >= 0]
-            known[rows] = self._vectors[thread][at, first[rows]]
-        return known >= first_time
+            after[rows] = self._vectors[thread][at, first[rows]]
+        return after >= first_time
 
 
 def _latest(vectors: dict[int, list[Times]], thread: int, threads: int) -> Times:
@@ -62,6 +63,7 @@ def open_patterns(patterns: Patterns, orders: Orders) -> Mask:
     # The first thread's last access before the other's: of W1-W1-R2 the second one.
     before, after = np.where(gap, times[1], times[0]), np.where(gap, times[2], times[1])
     fixed = knowledge.before(first, before, other, after)
+    # Only Falcon's triples return to the first thread; the other kinds with three accesses do not.
     back = (kinds >= PatternKind.RWR) & (kinds <= PatternKind.WWW)
     fixed |= back & knowledge.before(other, times[1], first, times[2])
     return ~fixed

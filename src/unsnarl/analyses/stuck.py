@@ -2,23 +2,26 @@
 """Runs that ended because nobody could go on: a cycle of locks, or a wake-up that was lost.
 
 Nothing needs to be ranked here: the gate saw who waits for what. It becomes an answer like any
-other, so that it is told, tested and replayed like any other.
+other, so that it is shown, tested and replayed like any other.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unsnarl.analyses.answer import Answer, Line
-from unsnarl.model.finding import Region
+from unsnarl.model.event import Op
 from unsnarl.model.graph import Graph
+from unsnarl.model.report import Region
 from unsnarl.model.run import Wait, in_cycle
-from unsnarl.model.site import Op, Point
+from unsnarl.model.site import UNKNOWN_SITE, Point
 
 PointOf = Callable[[int], Point]
+ENDS = ("source", "sink")
 
 
 class Stuck(NamedTuple):
@@ -29,7 +32,7 @@ class Stuck(NamedTuple):
 
 
 class StuckStep(NamedTuple):
-    """One line of the story; `object` is the lock that it takes or waits for, 0 for data."""
+    """One line of what happened; `object` is the lock that it takes or waits for, 0 for data."""
 
     thread: int
     point: int
@@ -37,27 +40,63 @@ class StuckStep(NamedTuple):
 
 
 def stuck_steps(end: Stuck, point_of: PointOf) -> list[StuckStep]:
-    """A cycle of locks, or the waits that nobody will end; [] if the run has neither."""
-    waits = in_cycle(end.waits)
-    if waits:
-        return _cycle(waits)
+    """A cycle of locks and joins, a lock held by who waits, or waits that nobody will end.
+
+    [] if the run has none of these.
+    """
+    cycle = in_cycle(end.waits)
+    if cycle:
+        return _cycle([wait for wait in end.waits if wait in cycle], point_of)
+    held = _held_while_waiting(end.waits, point_of)
+    if held:
+        return held
     lost = [wait for wait in end.waits if wait.owner < 0]
-    return [step for wait in lost for step in _lost(end.graph, wait, point_of)]
+    steps = [step for wait in lost for step in _lost(end.graph, wait, point_of)]
+    return steps if len(steps) > len(lost) else _behind(end.graph, lost, point_of) + steps
 
 
-def _cycle(waits: Sequence[Wait]) -> list[StuckStep]:
-    """First who took which lock, in the order of time, then who waits for which."""
-    known = [wait for wait in sorted(waits, key=lambda wait: wait.taken_time) if wait.taken]
-    taken = [StuckStep(wait.owner, wait.taken, wait.object) for wait in known]
-    place = {wait.owner: at for at, wait in enumerate(known)}
-    last = sorted(waits, key=lambda wait: place.get(wait.thread, -1))
-    return taken + [StuckStep(wait.thread, wait.point, wait.object) for wait in last]
+def _cycle(waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:
+    """First who took which lock, in the order of time, then who waits for which.
+
+    What a thread that is joined holds was taken nowhere in the source.
+    """
+    in_time = sorted(waits, key=lambda wait: wait.taken_time)
+    taken = [wait for wait in in_time if point_of(wait.taken).site != UNKNOWN_SITE]
+    return [StuckStep(wait.owner, wait.taken, wait.object) for wait in taken] + [
+        StuckStep(wait.thread, wait.point, wait.object) for wait in waits
+    ]
+
+
+def _held_while_waiting(waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:
+    """Who took a lock and waits with it for what others have to do, then who waits for the lock."""
+    holders = {wait.thread: wait for wait in waits if wait.owner < 0}
+    blocked = [
+        wait
+        for wait in waits
+        if wait.owner in holders
+        and point_of(wait.point).op is Op.WAIT
+        and point_of(wait.taken).site != UNKNOWN_SITE
+    ]
+    if not blocked:
+        return []
+    first = min(blocked, key=lambda wait: wait.taken_time)
+    holder = holders[first.owner]
+    return [
+        StuckStep(first.owner, first.taken, first.object),
+        StuckStep(holder.thread, holder.point, holder.object),
+        *(
+            StuckStep(wait.thread, wait.point, wait.object)
+            for wait in blocked
+            if wait.object == first.object
+        ),
+    ]
 
 
 def _lost(graph: Graph, wait: Wait, point_of: PointOf) -> list[StuckStep]:
     """A lost wake-up: what the waiter last read, who changed that before it began to wait."""
     edges = graph.edges
     mine = edges[(edges["source_thread"] == wait.thread) & (edges["sink_thread"] != wait.thread)]
+    # Edges from a read to a write exist because reads may be sources, too (docs/adr/0007).
     stale = [
         row
         for row in mine[np.argsort(mine["source_time"])]
@@ -75,28 +114,57 @@ def _lost(graph: Graph, wait: Wait, point_of: PointOf) -> list[StuckStep]:
     return [*before, StuckStep(wait.thread, wait.point, wait.object)]
 
 
-def stuck_answer(
-    ends: Sequence[Stuck], point_of: PointOf, method: str, passing: int
-) -> Answer | None:
-    """How the failing runs got stuck, as the first one did; None if it did not.
+def _behind(graph: Graph, waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:
+    """What a thread that waits has asked for last, and what another one had asked for before.
 
-    Scored as an edge of all failing and no passing runs.
+    Both are calls of one object: a task of a pool is behind that of another thread. The wait itself
+    is no request.
     """
-    stories = [stuck_steps(end, point_of) for end in ends]
-    if not stories or not stories[0]:
+    lines = {wait.thread: point_of(wait.point).site.line for wait in waits}
+    edges = graph.edges[np.argsort(graph.edges["sink_time"])]
+
+    def is_behind(row: Any) -> bool:
+        source, sink = (point_of(int(row[f"{end}_point"])) for end in ENDS)
+        waits_at = lines.get(int(row["sink_thread"]), sink.site.line)
+        is_other = row["source_thread"] != row["sink_thread"] and source != sink
+        return is_other and source.op is sink.op is Op.CALL and sink.site.line != waits_at
+
+    last = [row for row in edges if is_behind(row)][-1:]
+    return [
+        StuckStep(int(row[f"{end}_thread"]), int(row[f"{end}_point"]))
+        for row in last
+        for end in ENDS
+    ]
+
+
+def stuck_answer(
+    ends: Sequence[Stuck], point_of: PointOf, method: str, passing: int, stood_still: int = 0
+) -> Answer | None:
+    """How most of the failing runs got stuck; None if most did not.
+
+    Scored as an edge of all failing and no passing runs; of `passing` ones some may have stood
+    still there, too, and gone on by luck when a time limit ran out.
+    """
+    ways = [stuck_steps(end, point_of) for end in ends]
+    counted = Counter(tuple(step.point for step in steps) for steps in ways)
+    first = max(counted, key=lambda points: counted[points], default=())
+    if not first:
         return None
-    told = [step.point for step in stories[0]]
-    same = [at for at, steps in enumerate(stories) if [step.point for step in steps] == told]
-    roles = _roles(stories[0])
+    same = [at for at, steps in enumerate(ways) if tuple(step.point for step in steps) == first]
+    steps = ways[same[0]]
+    roles = _roles(steps)
+    # B (Recon 4.1.1) of an edge that all failing and no passing runs have: 1 / (1 / (passing + 1)).
     score = passing + 1.0
     return Answer(
         method=method,
         score=score,
+        # With B, reports find the kind from the points: a wait makes it a deadlock
+        # (reports/build.py).
         features={"B": score},
-        lines=tuple(_line(at, step, roles, len(told)) for at, step in enumerate(stories[0])),
+        lines=tuple(_line(at, step, roles, len(first)) for at, step in enumerate(steps)),
         runs=tuple(same),
-        passing=0,
-        threads={at: {role: t for t, role in _roles(stories[at]).items()} for at in same},
+        passing=stood_still,
+        threads={at: {role: t for t, role in _roles(ways[at]).items()} for at in same},
         is_stuck=True,
     )
 

@@ -3,38 +3,46 @@
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from unsnarl.campaigns.engine import Done, Engine
-from unsnarl.campaigns.judging import Judge
-from unsnarl.campaigns.labels import Verdict
+from unsnarl.campaigns.lessons import MOST_AHEAD, InOrder, Lesson, Lessons
 from unsnarl.campaigns.profile import profile_of
-from unsnarl.campaigns.rotation import PROFILES, Rotation
-from unsnarl.campaigns.store import DISK_ERRORS, Store
-from unsnarl.campaigns.tally import HUNT, SUPPORT, Tally
-from unsnarl.campaigns.target import Target
+from unsnarl.campaigns.rotation import Rotation
+from unsnarl.campaigns.store import Store
+from unsnarl.campaigns.tally import HUNT, RUNS_WITHOUT_A_PASS, SUPPORT, Tally
 from unsnarl.config import Settings
 from unsnarl.errors import ToolError, UsageError
+from unsnarl.execution.disk import is_full
+from unsnarl.execution.result import Result, read_safely
+from unsnarl.execution.runner import Runner
+from unsnarl.execution.signatures import of_caught
+from unsnarl.execution.target import Target
+from unsnarl.model.plan import Plan
 from unsnarl.model.run import RunRecord, Switch
-from unsnarl.runfile import RunFile, RunFileError, read_run
+from unsnarl.runfile import RunFile
 
-Stop = Literal["enough", "max-runs", "time", "always-fails", "always-hangs"]
+Stop = Literal["enough", "max-runs", "time", "always-fails", "always-hangs", "interrupted"]
 
+# Under the lock first: a failure there is one that users of this interpreter meet.
 GIL_RUNS_FIRST = 20
+# 200 runs without a failure bound its rate below 1.5 % (rule of three).
 SUPPORT_RUNS = 200
 SUPPORT_SECONDS = 15.0
-RUNS_WITHOUT_A_PASS = 40
+# If none has passed by then, the next few let every thread run on: does it fail even so?
+RUNS_BEFORE_SERIAL_ONES, SERIAL_RUNS = 10, 5
 RUNS_TO_SEE_A_THREAD = 3
 RUNS_WITHOUT_A_FILE = 5
-PROFILED_AT_FIRST = 20
-PROFILE_EVERY = 10
+# Where experiments follow, which decide anew: after so many runs, so many of each kind will do
+# (docs/adr/0037).
+RUNS_FOR_FEWER, FEWER = 100, 15
 
 
 class Campaign:
-    """Drives an engine, labels what comes back and stores it."""
+    """Submits plans to a runner, counts the results and stores them."""
 
     def __init__(
         self,
@@ -46,185 +54,246 @@ class Campaign:
         self.store = store
         self.target = target
         self.settings = settings
-        self.tally = Tally(settings.fail, settings.passed, settings.seed)
+        self.tally, taught = (
+            Tally(settings.fail, settings.passed, settings.seed) for _ in range(2)
+        )
         self.damaged: list[str] = []
+        self.serial_failures = 0
+        self._serial: set[int] = set()
         self._progress = progress
-        self._judge = Judge(target.root, store.folder / "codes.json", settings.fail_if)
-        self._rotation = Rotation(settings.seed)
-        self._plans: dict[int, dict[str, Any]] = {}
-        self._next = 1
-        self._submitted = 0
+        self._lessons = Lessons(taught, Rotation(settings.seed))
+        self._order = InOrder()
+        self._most_runs = settings.max_runs or sys.maxsize
+        self._last, self._next = 0, 1
+        self._planned = 0
         self._instrumented = False
         self._mode: Switch | None = None
+        self._proves = False
+        self._failed_at: float | None = None
 
     def resume(self) -> None:
         """Take in the runs of an earlier session."""
+        # First of all: the numbers of runs that a kill cut off are given out anew.
         self.damaged += self.store.recover()
         for stored in self.store.runs():
             record = stored.record
             self.tally.restore(record, stored.phase, stored.kept)
-            self._next = record.number + 1
-            self._submitted += stored.phase == HUNT
-            if stored.kept and self._rotation.learned < PROFILED_AT_FIRST:
-                run = self._read(record.number)
+            self._last = record.number
+            self._next = self._last + 1
+            self._planned += stored.phase == HUNT
+            profile = None
+            if stored.kept:
+                run, damage = read_safely(self.store.run_file(record.number))
+                self.damaged += [damage] if damage else []
                 if run is not None:
-                    self._rotation.learn(profile_of(run), record.label == "pass")
+                    profile = profile_of(run)
+                    if stored.phase == HUNT:
+                        self._note_caught(record, run)
+            self._lessons.add(Lesson(record, stored.phase, profile=profile))
 
-    def run(self, engine: Engine) -> Stop:
-        """The whole hunt: collect; where only free switching fails, ask the lock again."""
+    def run(self, runner: Runner, *, proves: bool = False) -> Stop:
+        """The whole hunt: collect; if only free switching fails, try under the lock once more.
+
+        If experiments follow (`proves`), half of the time after the first failure is left to them.
+        """
         limit = time.monotonic() + self.settings.time
-        self._instrumented = self._instrumented or engine.ready.modules > 0
-        stop = self.collect(engine, limit)
+        self._proves = proves
+        self._instrumented = self._instrumented or runner.ready.modules > 0
+        stop = self.collect(runner, limit)
         found = self.tally.best("free")[0]
         if self.settings.switch != "auto" or self.switch != "free" or not found:
             return stop
-        limit += self.support(engine, found)
+        self.support(runner, found)
         if self.tally.latent(found):
             return stop
         # The lock does not prevent it after all: a user of this interpreter wants those runs.
         self._mode = "gil"
-        again = self.collect(engine, limit)
+        under_lock = self.collect(runner, limit)
         if self.tally.basis(found) == "gil":
-            return again
+            return under_lock
         self._mode = "free"
         return stop
 
-    def collect(self, engine: Engine, limit: float) -> Stop:
+    def collect(self, runner: Runner, limit: float) -> Stop:
         """Run until enough is known, a limit is hit or there is nothing to find."""
         stop = self._stop(limit)
         while stop is None:
-            while engine.vacant > 0 and self._submitted < self.settings.max_runs:
-                self._submit(engine, self.switch, HUNT)
-            if not self._plans:
+            while self._may_submit(runner) and self._planned < self._most_runs:
+                self._submit(runner, HUNT)
+            if not runner.awaited:
                 return "max-runs"
-            self._take(engine, min(0.5, limit - time.monotonic()), HUNT)
-            stop = self._stop(limit)
+            stop = self._stop_after(runner, limit)
         if stop == "time" and not self.tally.total:
             # Not one run in the given time: the first says at least whether it hangs.
-            self._take(engine, self.settings.timeout + 3, HUNT)
-        self._plans.clear()
+            list(self._taken(runner, self.settings.timeout + 3, HUNT))
+        self._drop(runner)
         return stop
 
-    def support(self, engine: Engine, signature: str) -> float:
-        """Runs under the lock behind the claim that it prevents a failure; gives the seconds taken.
+    def _stop_after(self, runner: Runner, limit: float) -> Stop | None:
+        """Whether to stop after the next runs, with the first that is reason to."""
+        for _ in self._taken(runner, min(0.5, limit - time.monotonic()), HUNT):
+            stop = self._stop(limit)
+            if stop is not None:
+                return stop
+        return self._stop(limit)
+
+    def support(self, runner: Runner, signature: str) -> None:
+        """Runs under the lock behind the claim that it prevents a failure.
 
         They end with the first that refutes the claim. A failure of 3 % takes a hundred runs to
         show, so the first few gil runs alone would prove little.
         """
         start = time.monotonic()
-        limit = start + min(SUPPORT_SECONDS, self.settings.time / 2)
+        limit = start + min(SUPPORT_SECONDS, self.settings.answer / 4)
         left = SUPPORT_RUNS - self.tally.support.total()
-        while time.monotonic() < limit and (left > 0 or self._plans):
-            while engine.vacant > 0 and left > 0:
-                self._submit(engine, "gil", SUPPORT)
+        refuted = False
+        while not refuted and time.monotonic() < limit and (left > 0 or runner.awaited):
+            while self._may_submit(runner) and left > 0:
+                self._submit(runner, SUPPORT)
                 left -= 1
-            self._take(engine, 0.5, SUPPORT)
-            if not self.tally.latent(signature):
-                break
-        self._plans.clear()
-        return time.monotonic() - start
+            for _ in self._taken(runner, 0.5, SUPPORT):
+                refuted = not self.tally.latent(signature)
+                if refuted:
+                    break
+        self._drop(runner)
 
-    def _take(self, engine: Engine, seconds: float, phase: str) -> None:
-        """Store the runs that ended; those of an earlier phase were given up."""
-        for done in engine.wait(seconds):
-            if done.number in self._plans:
-                self._finish(done, phase)
+    def _taken(self, runner: Runner, seconds: float, phase: str) -> Iterator[Result]:
+        """Store the runs that ended, by their numbers; those of an earlier phase were dropped."""
+        for result in self._order.take(runner.wait(seconds)):
+            self._finish(result, phase)
+            yield result
+
+    def _drop(self, runner: Runner) -> None:
+        """Do without the runs in flight; what follows is the same, however many they are."""
+        runner.drop()
+        self._order.drop()
+        self._next = self._last + 1 + MOST_AHEAD
+        self._planned = self.tally.total
+
+    @property
+    def seconds_since_failure(self) -> float:
+        """How long ago the first run of this session failed; 0 if none did."""
+        return 0.0 if self._failed_at is None else time.monotonic() - self._failed_at
 
     @property
     def switch(self) -> Switch:
+        """The mode of the runs that count, after those that were made."""
+        return self._mode_after(self.tally, self.tally.total)
+
+    def _mode_after(self, tally: Tally, runs: int) -> Switch:
         """The mode of the next run: `auto` is gil first, then both in turn until one fails."""
         wanted = self.settings.switch
         if wanted != "auto":
             return wanted
         if self._mode is not None:
             return self._mode
-        if self.tally.first_failing is not None:
-            return self.tally.first_failing.switch
-        return "gil" if self._submitted < GIL_RUNS_FIRST or self._submitted % 2 else "free"
+        if tally.first_failing is not None:
+            return tally.first_failing.switch
+        return "gil" if runs < GIL_RUNS_FIRST or runs % 2 else "free"
 
-    def _submit(self, engine: Engine, switch: Switch, phase: str) -> None:
+    def _may_submit(self, runner: Runner) -> bool:
+        return runner.vacant > 0 and self._order.may_plan(self._next)
+
+    def _submit(self, runner: Runner, phase: str) -> None:
         number, self._next = self._next, self._next + 1
-        self._submitted += phase == HUNT
-        plan = self._rotation.plan(number) | {
+        self._lessons.teach(number)
+        hunts = phase == HUNT
+        switch = self._mode_after(self._lessons.tally, self._planned) if hunts else "gil"
+        plan = self._plan(number, self._fields(number, switch, runner), hunts)
+        self._planned += hunts
+        self._order.submitted(number)
+        runner.submit(plan)
+
+    def _plan(self, number: int, fields: dict[str, Any], hunts: bool) -> Plan:
+        tally, rotation = self._lessons.tally, self._lessons.rotation
+        if hunts and self._wants_serial():
+            self._serial.add(number)
+            return rotation.serial_plan(number, **fields)
+        want_passing = tally.best(fields["switch"])[1] >= tally.want_fail
+        return rotation.plan(number, want_passing=want_passing, **fields)
+
+    def _wants_serial(self) -> bool:
+        after = self._planned - RUNS_BEFORE_SERIAL_ONES
+        return 0 <= after < SERIAL_RUNS and not self._lessons.tally.labels["pass"]
+
+    def _fields(self, number: int, switch: Switch, runner: Runner) -> dict[str, Any]:
+        return {
             "switch": switch,
-            "timeout": self.settings.timeout,
+            "timeout": runner.pace.for_hunt(self.settings.timeout),
             "file": str(self.store.run_file(number)),
             "output": str(self.store.output_file(number)),
-            "schedule": None,
-            "capture": None,
-            "trace": False,
             "window_size": self.settings.window,
             "granularity": self.settings.granularity,
         }
-        self._plans[number] = plan
-        engine.submit(plan)
 
-    def _finish(self, done: Done, phase: str) -> None:
-        plan = self._plans.pop(done.number)
-        run = self._read(done.number)
-        verdict = self._verdict(done, run)
-        record = RunRecord(
-            number=done.number,
-            label=verdict.label,
-            signature=verdict.signature,
-            strategy=plan["strategy"],
-            seed=plan["seed"],
-            switch=plan["switch"],
-            status=done.status,
-            signal=done.signal,
-            seconds=done.seconds,
-            threads_seen=len(run.threads) if run else 0,
-            threads_controlled=sum(t.controlled for t in run.threads) if run else 0,
-            failure=verdict.failure,
-        )
+    def _finish(self, result: Result, phase: str) -> None:
+        run = result.run
+        self._check_room(result)
+        self.damaged += [result.damage] if result.damage else []
+        record = result.record(result.plan.number)
+        self._last = record.number
         self.tally.count(record, phase)
-        kept, gone = False, None
+        if record.label != "pass" and self._failed_at is None:
+            self._failed_at = time.monotonic()
+        serial = record.number in self._serial
+        self.serial_failures += serial and record.label != "pass"
+        kept, gone, profile = False, None, None
         if run is not None and phase == HUNT:
             self._instrumented = self._instrumented or bool(run.codes)
             self.tally.count_losses(run)
+            self._note_caught(record, run)
             kept, gone = self.tally.keep(record)
-            self._learn(run, record)
+            profile = profile_of(run)
+        wide = result.plan.sites is None
+        self._lessons.add(Lesson(record, phase, not serial, profile, wide))
+        # The new run is stored before the old one goes: a kill in between leaves one too many.
         self.store.add(record, phase, kept)
         if gone is not None:
             self.store.forget(gone)
         self._progress(self.tally)
 
-    def _read(self, number: int) -> RunFile | None:
-        path = self.store.run_file(number)
-        if not path.exists():
-            return None
-        try:
-            run = read_run(path)
-            _ = run.notes
-            return run
-        except RunFileError as error:
-            self.damaged.append(str(error))
-            return None
+    def _note_caught(self, record: RunRecord, run: RunFile) -> None:
+        exceptions = dict.fromkeys(of_caught(one, self.target.root) for one in run.caught)
+        self.tally.note_caught(record, tuple(exceptions))
 
-    def _verdict(self, done: Done, run: RunFile | None) -> Verdict:
-        verdict = self._judge.verdict(done, run, self.store.output_file(done.number))
-        if (run is None and not done.timed_out) or _names_the_disk(verdict):
+    def _check_room(self, result: Result) -> None:
+        """Stop if the disk is full, where a run left no file or failed to write its output.
+
+        The file system is asked: a target may meet a full disk of its own.
+        """
+        lost = result.run is None and not result.done.timed_out
+        failure = result.failure
+        if lost or (failure is not None and is_full(failure.errno)):
             self.store.check_room()
-        return verdict
-
-    def _learn(self, run: RunFile, record: RunRecord) -> None:
-        often = self._rotation.learned < PROFILED_AT_FIRST or record.number % PROFILE_EVERY == 0
-        if often or (record.label == "pass" and self.tally.labels["pass"] <= PROFILES):
-            self._rotation.learn(profile_of(run), record.label == "pass")
 
     def _stop(self, limit: float) -> Stop | None:
         tally = self.tally
         self._give_up_early()
-        if tally.enough(self.switch):
+        if tally.enough(self.switch, FEWER if self._fewer_will_do else sys.maxsize):
             return "enough"
         hopeless = tally.runs[self.switch] >= RUNS_WITHOUT_A_PASS
+        # Nothing can be ranked without a passing run of the same mode.
         if hopeless and not tally.passing[self.switch]:
             return "always-hangs" if tally.labels["hang"] == tally.total else "always-fails"
-        if tally.total >= self.settings.max_runs:
+        if tally.total >= self._most_runs:
             return "max-runs"
-        if time.monotonic() >= limit:
+        if time.monotonic() >= self._end(limit):
             return "always-hangs" if 0 < tally.total == tally.labels["hang"] else "time"
         return None
+
+    @property
+    def _fewer_will_do(self) -> bool:
+        """Not if somebody asked for more runs than usual."""
+        settings = self.settings
+        more = settings.fail > Settings.fail or settings.passed > Settings.passed
+        return self._proves and not more and self.tally.total >= RUNS_FOR_FEWER
+
+    def _end(self, limit: float) -> float:
+        """When to stop hunting; earlier once something has failed, if it is to be proved."""
+        if not self._proves or self._failed_at is None:
+            return limit
+        first = self._failed_at
+        return first + min(limit - first, self.settings.answer) / 2
 
     def _give_up_early(self) -> None:
         """Stop a hunt that cannot say anything about threads."""
@@ -285,9 +354,3 @@ def nothing_instrumented(root: Path) -> ToolError:
         f"no module under {root} was instrumented",
         "start from the project's directory, or name the package with --include",
     )
-
-
-def _names_the_disk(verdict: Verdict) -> bool:
-    """Whether the target failed because its output could not be written."""
-    failure = verdict.failure
-    return failure is not None and failure.message.startswith(DISK_ERRORS)

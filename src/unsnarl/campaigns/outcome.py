@@ -4,23 +4,27 @@
 from __future__ import annotations
 
 from unsnarl.campaigns.campaign import Campaign, Stop
-from unsnarl.campaigns.engine import Engine
-from unsnarl.campaigns.tally import Tally
+from unsnarl.campaigns.tally import LOSSES, Tally
 from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE, EXIT_OK
-from unsnarl.model.finding import Notice
+from unsnarl.execution.runner import Runner
+from unsnarl.model.report import Notice
+from unsnarl.model.run import bound_text
 
 MOST_NAMES = 5
 
 
-def exit_code(campaign: Campaign, stop: Stop, engine: Engine) -> int:
+def exit_code(campaign: Campaign, stop: Stop, runner: Runner) -> int:
     """1 if something failed; 0 if nothing did, in enough runs with every thread controlled."""
     tally = campaign.tally
+    # A run that was cut off is no evidence either way (model/run.py).
     if stop == "always-hangs":
         return EXIT_INCONCLUSIVE
     if tally.first_failing is not None:
         return EXIT_FAILURE_FOUND
-    wanted = min(campaign.settings.passed, campaign.settings.max_runs)
-    if uncontrolled(tally) or engine.ready.threads or tally.labels["pass"] < wanted:
+    settings = campaign.settings
+    wanted = min(settings.passed, settings.max_runs or settings.passed)
+    # Runs lack the threads that imports started (docs/adr/0004), so they say nothing of those.
+    if uncontrolled(tally) or runner.ready.threads or tally.labels["pass"] < wanted:
         return EXIT_INCONCLUSIVE
     return EXIT_OK
 
@@ -30,14 +34,15 @@ def uncontrolled(tally: Tally) -> bool:
     return tally.counters["uncontrolled"] > 0 or tally.threads_controlled < tally.threads_seen
 
 
-def notices(campaign: Campaign, stop: Stop, engine: Engine) -> tuple[Notice, ...]:
+def notices(campaign: Campaign, stop: Stop, runner: Runner) -> tuple[Notice, ...]:
     """All warnings, in the order of their weight."""
     found = [
         *_about_the_end(campaign, stop),
-        *_about_threads(campaign.tally, engine.ready.threads),
+        *_about_threads(campaign.tally, runner.ready.threads),
         *_about_libraries(campaign.tally),
+        *_about_accesses(campaign.tally),
         *_about_claims(campaign),
-        *_about_losses(campaign, engine.deaths),
+        *_about_losses(campaign, runner.engine.deaths),
     ]
     return tuple(Notice(slug, message) for slug, message in found)
 
@@ -50,19 +55,31 @@ def _about_the_end(campaign: Campaign, stop: Stop) -> list[tuple[str, str]]:
         return [("always-hangs", text)]
     if stop == "always-fails":
         runs = tally.runs[campaign.switch]
-        text = f"all {runs} runs failed; with no passing run to compare, no cause can be ranked"
-        return [("always-fails", text)]
+        return [("always-fails", _always_fails(runs, campaign.serial_failures))]
     if tally.first_failing is None and tally.labels["pass"]:
-        text = f"nothing failed in {_modes(tally)}: failure rate below {3 / total:.2g} at 95 %"
+        # Runs at their time limit might still have failed (model/run.py).
+        bound = bound_text(total - tally.labels["hang"])
+        text = f"nothing failed in {_modes(tally)}: {bound}"
         return [("no-failure", text), *_too_few(campaign, stop)]
     return _too_few(campaign, stop)
 
 
+def _always_fails(runs: int, serial: int) -> str:
+    if not serial:
+        return f"fails in every run ({runs}): with no passing run to compare, nothing was ranked"
+    return (
+        f"fails in every run ({runs}), also in the {serial} in which no thread was interrupted: "
+        "not a matter of scheduling, so nothing was ranked"
+    )
+
+
 def _too_few(campaign: Campaign, stop: Stop) -> list[tuple[str, str]]:
-    """Said where the limits cut the hunt short of what was wanted."""
+    """A warning if a limit cut the hunt short."""
     tally = campaign.tally
     if stop == "enough":
         return []
+    if stop == "interrupted":
+        return [("budget-out", f"interrupted after {tally.total} runs")]
     what = "time" if stop == "time" else "number of runs"
     failing, passing = tally.best(campaign.switch)[1], tally.passing[campaign.switch]
     if tally.first_failing is None:
@@ -84,12 +101,12 @@ def _modes(tally: Tally) -> str:
 def _about_threads(tally: Tally, at_import: int) -> list[tuple[str, str]]:
     found = []
     if at_import:
-        text = f"the target starts {at_import} threads at import; they are missing in the runs"
+        text = f"the target starts {at_import} threads at import; the runs lack them"
         found.append(("threads-at-import", text))
     if uncontrolled(tally):
         missing = tally.threads_seen - tally.threads_controlled
         text = (
-            f"{missing} of {tally.threads_seen} threads ran out of control in some runs; "
+            f"{missing} of {tally.threads_seen} threads were not controlled in some runs; "
             "their interleaving was left to chance"
         )
         found.append(("uncontrolled-threads", text))
@@ -107,7 +124,15 @@ def _about_libraries(tally: Tally) -> list[tuple[str, str]]:
     if not tally.unlisted:
         return []
     names = ", ".join(sorted(tally.unlisted)[:MOST_NAMES])
-    return [("library-not-listed", f"what {names} does was not observed; try --include with it")]
+    return [("library-not-listed", f"{names} was not observed; try --include")]
+
+
+def _about_accesses(tally: Tally) -> list[tuple[str, str]]:
+    if not tally.unseen:
+        return []
+    more = len(tally.unseen) - MOST_NAMES
+    names = "; ".join(sorted(tally.unseen)[:MOST_NAMES])
+    return [("accesses-not-seen", f"not seen: {names}" + (f"; {more} more" if more > 0 else ""))]
 
 
 def _about_claims(campaign: Campaign) -> list[tuple[str, str]]:
@@ -115,14 +140,21 @@ def _about_claims(campaign: Campaign) -> list[tuple[str, str]]:
     if not tally.latent(tally.best("free")[0]):
         return []
     runs = tally.runs["gil"] + tally.support.total()
-    return [("latent", f"fails only with free switching; 0 of {runs} runs failed under the lock")]
+    return [
+        (
+            "latent",
+            f"fails only with free switching; 0 of {runs} runs failed under the interpreter's lock",
+        )
+    ]
 
 
 def _about_losses(campaign: Campaign, lost: int) -> list[tuple[str, str]]:
     tally, found = campaign.tally, []
-    if tally.counters["edges_dropped"]:
-        text = f"edges were dropped in {tally.counters['edges_dropped']} runs"
-        found.append(("edges-dropped", text))
+    for name in LOSSES:
+        if tally.counters[name]:
+            what, verb = name.split("_")
+            text = f"{what} were {verb} in {tally.counters[name]} runs"
+            found.append((f"{what}-{verb}", text))
     if campaign.damaged:
         more = len(campaign.damaged) - MOST_NAMES
         names = "; ".join(campaign.damaged[:MOST_NAMES])

@@ -1,18 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign takes from a run file: the profile for later plans, and who waited where."""
+"""What a run shows that the plans of later runs use."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
+import msgspec
 import numpy as np
+import numpy.typing as npt
 
-from unsnarl.campaigns.rotation import Profile
-from unsnarl.model.run import Frame, in_cycle
-from unsnarl.model.site import Op
-from unsnarl.runfile import RunFile, SiteTable
+from unsnarl.model.event import Op, op_of, site_of, sites_of
+from unsnarl.runfile import RunFile
 
 LOCK_OPS = (Op.ACQUIRE, Op.RELEASE, Op.WAIT)
+# Of a run with very many edges a part is enough: every run is learned from, and none may take long.
+MOST_EDGES = 50_000
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """What a run shows that the plans of later runs use.
+
+    Attributes:
+        steps: How often a thread came to the gate.
+        shared: Sites that touched a cell of two threads, and the switch points that stand before
+            those.
+        counts: By thread path, its events at each site.
+        edges: The sites that communicated.
+        contested: Sites of writes and lock operations that could come in another order: a cell that
+            is written once, before it is shared, has none.
+        heads: The switch point that stands before a site: all that the gate knows of it beforehand.
+        cells: Of every cell that threads communicated through, the points that did.
+        sources: Points that communicated, the earlier one first.
+    """
+
+    steps: int
+    shared: frozenset[int]
+    counts: dict[str, dict[int, int]]
+    edges: tuple[tuple[int, int], ...]
+    contested: frozenset[int]
+    heads: dict[int, int] = {}
+    cells: frozenset[tuple[int, ...]] = frozenset()
+    sources: frozenset[tuple[int, int]] = frozenset()
 
 
 def profile_of(run: RunFile) -> Profile:
@@ -22,33 +48,36 @@ def profile_of(run: RunFile) -> Profile:
     for thread, site, count, head, *_ in run.counts.tolist():
         counts[run.threads[thread].path][site] = count
         heads[site] = head
-    shared = frozenset(run.shared.tolist())
-    sources = {(point >> 4, point & 15) for point in np.unique(run.edges["source_point"]).tolist()}
+    touched = run.shared.tolist()
+    # Under the interpreter's lock a thread that is to stop before an access must stop at its head.
+    shared = frozenset(touched) | {heads[site] for site in touched if site in heads}
+    edges = run.edges[:MOST_EDGES]
+    pairs = _pairs(edges["source_point"], edges["sink_point"])
+    sources = {(site_of(point), op_of(point)) for point, _ in pairs}
     return Profile(
         steps=run.counters["steps"],
         shared=shared,
         counts=counts,
         heads=heads,
-        edges=_site_pairs(run),
+        edges=_pairs(sites_of(edges["source_point"]), sites_of(edges["sink_point"])),
         contested=frozenset(s for s, op in sources if s in shared or op in LOCK_OPS),
+        cells=_points_by_cell(edges),
+        sources=frozenset(pairs),
     )
 
 
-def _site_pairs(run: RunFile) -> tuple[tuple[int, int], ...]:
-    source = run.edges["source_point"].astype(np.uint64) >> np.uint64(4)
-    sink = run.edges["sink_point"].astype(np.uint64) >> np.uint64(4)
-    pairs = np.unique(source << np.uint64(32) | sink).tolist()
+def _pairs(
+    source: npt.NDArray[np.uint32], sink: npt.NDArray[np.uint32]
+) -> tuple[tuple[int, int], ...]:
+    pairs = np.unique(source.astype(np.uint64) << np.uint64(32) | sink).tolist()
     return tuple((pair >> 32, pair & 0xFFFF_FFFF) for pair in pairs)
 
 
-def waiting_frames(run: RunFile, codes: Path, root: Path) -> list[Frame]:
-    """Where the threads of a deadlock wait for each other.
-
-    Only the threads of a cycle count, where there is one: which others happen to wait for them
-    differs from run to run.
-    """
-    if not run.waits:
-        return []
-    table = SiteTable.load(codes, root).for_run(run)
-    sites = [table.site(wait.point >> 4) for wait in in_cycle(run.waits) or run.waits]
-    return [Frame(str(root / s.file), s.line, s.function) for s in sites if s.line]
+def _points_by_cell(edges: npt.NDArray[np.void]) -> frozenset[tuple[int, ...]]:
+    """The points of each cell, ascending; cells with the same points are one."""
+    cells = np.concatenate((edges["cell"], edges["cell"]))
+    points = np.concatenate((edges["source_point"], edges["sink_point"]))
+    order = np.lexsort((points, cells))
+    cells, points = cells[order], points[order]
+    ends = np.flatnonzero(cells[1:] != cells[:-1]) + 1
+    return frozenset(tuple(dict.fromkeys(part.tolist())) for part in np.split(points, ends))

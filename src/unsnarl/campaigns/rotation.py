@@ -1,102 +1,122 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan of each run: which strategy, with which seed, told what.
+"""The plan of each run: which strategy, with which seed and which hints.
 
 A rotation of strategies finds more than any one of them: SURW is strong where threads do unequal
-work, bugs of three threads need the others (design 5). SURW and the choice of switch points feed on
-what earlier runs showed: the sites that touched shared cells, and how often each thread came by.
-The draw for a run depends on the campaign's seed and the run's number alone.
+work, RFF where a read must take one certain write, bugs of three threads need the others. Plans
+feed on what earlier runs showed: the sites that touched shared cells, how often each thread came
+by, which writes reads took, and which strategies' runs failed. Apart from that, the draw for a run
+depends on the campaign's seed and the run's number alone, so that hunts repeat (lessons.py).
 """
 
 from __future__ import annotations
 
 import random
-import statistics
 from collections import deque
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
-SURW_SHARE = 0.6
-OTHERS = ("pos", "walk", "pct")
-RUNS_BEFORE_NARROWING = 3
+from unsnarl.campaigns.narrowing import Narrowing
+from unsnarl.campaigns.profile import Profile
+from unsnarl.campaigns.read_sources import ReadSources
+from unsnarl.campaigns.shares import Shares
+from unsnarl.model.plan import Plan, Strategy
+
+# SURW: selectively uniform random walk (Zhao et al., ASPLOS 2025). POS: partial order sampling
+# (Yuan et al., CAV 2018). PCT: random priorities with few change points (Burckhardt et al., 2010).
+# RFF: read_sources.py.
+STRATEGIES: tuple[Strategy, ...] = ("surw", "rff", "pos", "walk", "pct")
+# They need nothing of earlier runs.
+UNTAUGHT: tuple[Strategy, ...] = ("pos", "walk", "pct")
+# The latest passing runs, of which SURW draws one for its counts.
 PROFILES = 8
-DEFAULT_LENGTH = 200
-
-
-class Profile(msgspec.Struct, frozen=True):
-    """What a run tells the plans of later ones."""
-
-    steps: int
-    shared: frozenset[int]
-    counts: dict[str, dict[int, int]]
-    edges: tuple[tuple[int, int], ...]
-    # Sites of writes and lock operations that could come in another order: a cell that is written
-    # once, before it is shared, has none.
-    contested: frozenset[int]
-    # The switch point that stands before a site: all that the gate knows of it beforehand.
-    heads: dict[int, int] = {}
+# What chooses among the threads that RFF's rules do not hold: SURW so often, else POS.
+SURW_SHARE_OF_RFF = 0.8
 
 
 class Rotation:
-    """Makes plans; learns from profiles."""
+    """Makes plans; learns from profiles and from what came of the runs."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, strategies: tuple[Strategy, ...] = STRATEGIES) -> None:
         self._seed = seed
-        self._learned = 0
-        self._shared: set[int] = set()
-        self._sites: list[int] = []
+        self._strategies = strategies
+        self._shares = Shares()
+        self._narrowing = Narrowing()
+        self._sources = ReadSources()
         self._passing: deque[Profile] = deque(maxlen=PROFILES)
-        self._steps: deque[int] = deque(maxlen=PROFILES)
         self._clusters: list[list[int]] | None = None
 
-    @property
-    def learned(self) -> int:
-        """How many profiles were taken in."""
-        return self._learned
+    def count(self, strategy: str, failed: bool) -> None:
+        """Take in how a run ended."""
+        self._shares.count(strategy, failed)
 
-    def learn(self, profile: Profile, passed: bool) -> None:
-        """Take in the profile of a finished run."""
-        self._learned += 1
-        self._steps.append(profile.steps)
-        if not profile.shared <= self._shared:
-            self._shared |= profile.shared
-            self._sites = sorted(self._shared)
+    def learn(self, profile: Profile, *, passed: bool, wide: bool = True) -> None:
+        """Take in what a finished run showed; `wide`: it could switch anywhere."""
+        self._narrowing.learn(profile.shared, profile.steps, wide)
+        self._sources.learn(profile)
         if passed:
             self._passing.append(profile)
             self._clusters = None
 
-    def plan(self, number: int) -> dict[str, Any]:
-        """The part of a run's plan that the rotation decides."""
+    def plan(self, number: int, *, want_passing: bool = False, **fields: Any) -> Plan:
+        """The plan of a run: what the rotation decides, and `fields` from whoever runs it."""
+        # By number: a run's seed does not depend on the order in which runs end. Each choice has
+        # its own generator, so that no draw depends on how many others were made before it.
         draw = random.Random(f"{self._seed}/{number}")
-        plan: dict[str, Any] = {
-            "number": number,
-            "seed": draw.getrandbits(32),
-            "strategy": self._strategy(number, draw),
-            "depth": draw.randint(2, 4),
-            "length": self._length(),
-            "sites": self._sites if self._learned >= RUNS_BEFORE_NARROWING else None,
-            "interest": None,
-            "counts": None,
-        }
-        if plan["strategy"] == "surw":
-            plan |= self._interest(draw)
-        return plan
+        sites = self._narrowing.draw(draw)
+        plan = Plan(
+            number=number,
+            seed=draw.getrandbits(32),
+            # 92 % of such bugs need an order of at most four accesses (Lu et al., ASPLOS 2008).
+            depth=draw.randint(2, 4),
+            strategy=self._strategy(number, sites is None, want_passing),
+            length=self._narrowing.length(sites is None),
+            sites=sites,
+            **fields,
+        )
+        return replace(plan, **self._hints(plan, draw))
 
-    def _strategy(self, number: int, draw: random.Random) -> str:
-        choice = draw.random()
-        if not self._passing:
-            return OTHERS[number % len(OTHERS)]
-        if choice >= SURW_SHARE:
-            return OTHERS[int((choice - SURW_SHARE) / (1 - SURW_SHARE) * len(OTHERS))]
-        return "surw" if self.clusters() else OTHERS[number % len(OTHERS)]
+    def serial_plan(self, number: int, **fields: Any) -> Plan:
+        """A run in which no thread is interrupted: another comes when one waits or has ended.
 
-    def _length(self) -> int:
-        return max(1, int(statistics.median(self._steps))) if self._steps else DEFAULT_LENGTH
+        PCT without a change of priorities; which thread comes first is drawn.
+        """
+        return replace(self.plan(number, **fields), strategy="pct", depth=1, rules=())
+
+    def _strategy(self, number: int, wide: bool, want_passing: bool) -> Strategy:
+        possible = [strategy for strategy in self._strategies if self._can(strategy)]
+        if len(possible) < len(self._strategies) or len(possible) == 1:
+            # Nothing is known yet: they take turns.
+            possible = possible or list(UNTAUGHT)
+            return possible[number % len(possible)]
+        if wide:
+            # What others know leads them to where runs have been.
+            possible = [strategy for strategy in possible if strategy in UNTAUGHT] or possible
+        draw = random.Random(f"{self._seed}/{number}/strategy")
+        return self._shares.draw(draw, possible, want_passing)
+
+    def _can(self, strategy: Strategy) -> bool:
+        if strategy == "surw":
+            return bool(self._passing and self.clusters())
+        return strategy != "rff" or bool(self._sources)
+
+    def _hints(self, plan: Plan, draw: random.Random) -> dict[str, Any]:
+        if plan.strategy == "surw":
+            return self._interest(draw)
+        if plan.strategy == "rff":
+            # A hold that outlasts a whole run helps nobody: somebody spins.
+            limit = 2 * plan.length + 100
+            rules = self._sources.rules(draw, plan.switch, limit)
+            with_surw = draw.random() < SURW_SHARE_OF_RFF and self._can("surw")
+            return {"rules": rules} | (self._interest(draw) if with_surw else {})
+        return {}
 
     def _interest(self, draw: random.Random) -> dict[str, Any]:
         """One cluster of sites, with each thread's events there in one passing run."""
         cluster = draw.choice(self.clusters())
         profile = draw.choice(self._passing)
+        # Under the lock, SURW can only wait at the switch point before a site. On logsweep 67 of
+        # 182 runs failed with it, and none without (docs/adr/0009).
         wanted = {profile.heads.get(site, site) for site in cluster}
         counts = {
             path: sum(count for site, count in sites.items() if site in wanted)

@@ -9,24 +9,29 @@ progress and is dropped, a row whose file is missing or damaged keeps its label 
 from __future__ import annotations
 
 import contextlib
-import errno
+import dataclasses
 import hashlib
 import os
 import platform
 import sqlite3
 import subprocess
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from unsnarl.campaigns.stdin import FILE as STDIN
 from unsnarl.errors import ToolError, UsageError
-from unsnarl.model.finding import Finding
+from unsnarl.execution import target
+from unsnarl.execution.disk import check_room, disk_full, not_writable, storing
+from unsnarl.execution.target import Target
 from unsnarl.model.run import Failure, RunRecord
+from unsnarl.runfile import CODES_FILE
 
 FOLDER = ".unsnarl"
+# Stores of earlier versions have a table of findings besides; nothing reads it.
 SCHEMA_VERSION = 1
 SCHEMA = """
 CREATE TABLE runs (
@@ -45,19 +50,11 @@ CREATE TABLE runs (
     kept INTEGER NOT NULL,             -- whether the run file is there
     failure TEXT                       -- JSON, model.run.Failure
 );
-CREATE TABLE findings (
-    method TEXT NOT NULL,
-    signature TEXT NOT NULL,
-    rank INTEGER NOT NULL,
-    score REAL NOT NULL,
-    finding TEXT NOT NULL,             -- JSON, model.finding.Finding
-    PRIMARY KEY (method, signature, rank)
-);
 """
 KEPT_SUFFIXES = (".run", ".out", ".replay")
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-DISK_ERRORS = tuple(f"[Errno {number}]" for number in FULL)
-BARRED = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST, errno.ENOENT)
+# Of sqlite's errors, those that are the disk's: primary codes, without the details above 255.
+SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+SQLITE_UNWRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
 
 
 class Description(msgspec.Struct, frozen=True):
@@ -74,6 +71,8 @@ class Description(msgspec.Struct, frozen=True):
     python: str
     platform: str
     git: str = ""
+    base: str = ""  # where .unsnarl was: a campaign may be moved with its project
+    verifies: str = ""  # the campaign that this one was hunted to verify
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -85,41 +84,18 @@ class Stored(msgspec.Struct, frozen=True):
 
 
 @contextlib.contextmanager
-def storing(folder: Path) -> Iterator[None]:
-    """Turn a full disk and an unwritable folder into one clear message each."""
+def _committing(folder: Path) -> Iterator[None]:
+    """Like `storing`, for what sqlite writes."""
     try:
-        yield
-    except OSError as error:
-        if error.errno in FULL:
-            raise disk_full(folder, error) from None
-        if error.errno in BARRED:
-            raise not_writable(folder, error) from None
-        raise
+        with storing(folder):
+            yield
     except sqlite3.OperationalError as error:
-        text = str(error)
-        if "full" in text or "I/O" in text:
+        code = error.sqlite_errorcode & 0xFF
+        if code in SQLITE_FULL:
             raise disk_full(folder, error) from None
-        if "readonly" in text or "unable to open" in text:
+        if code in SQLITE_UNWRITABLE:
             raise not_writable(folder, error) from None
         raise
-
-
-def disk_full(folder: Path, error: object) -> ToolError:
-    """The error for a disk, or a limit on file sizes, that is used up."""
-    return ToolError(
-        "disk-full",
-        f"no room left to write in {folder} ({error}); the runs stored so far are complete",
-        "free some space, then: unsnarl hunt --resume",
-    )
-
-
-def not_writable(folder: Path, error: object) -> ToolError:
-    """The error for a folder that may not be written."""
-    return ToolError(
-        "not-writable",
-        f"cannot write {folder}: {error}",
-        "run from a directory that you may write",
-    )
 
 
 def command_hash(command: Iterable[str]) -> str:
@@ -139,6 +115,11 @@ class Store:
     def name(self) -> str:
         """The campaign's name, which is its folder's."""
         return self.folder.name
+
+    @property
+    def codes(self) -> Path:
+        """The file of the target's sites."""
+        return self.folder / CODES_FILE
 
     @classmethod
     def create(
@@ -161,10 +142,17 @@ class Store:
                 unsnarl=version(),
                 platform=platform.platform(),
                 git=_git_revision(cwd),
+                base=str(base.resolve()),
                 **more,
             )
             _write(folder / "campaign.json", msgspec.json.format(msgspec.json.encode(description)))
             return cls(folder, description)
+
+    def target(self) -> Target:
+        """What the campaign is of, with the standard input that its runs read."""
+        found = target.parse(self.description.command, Path(self.description.cwd))
+        stdin = self.folder / STDIN
+        return dataclasses.replace(found, stdin=stdin) if stdin.exists() else found
 
     @classmethod
     def open(cls, folder: Path) -> Store:
@@ -176,7 +164,7 @@ class Store:
             raise ToolError(
                 "campaign-damaged", f"cannot read {folder}/campaign.json: {error}"
             ) from None
-        return cls(folder, description)
+        return cls(folder, _moved(description, folder.resolve().parent.parent))
 
     def run_file(self, number: int) -> Path:
         """Where the run of this number is, or will be."""
@@ -186,8 +174,8 @@ class Store:
         """What the run printed."""
         return self.folder / "runs" / f"{number:06d}.out"
 
-    def replay_file(self, number: int) -> Path:
-        """The replay of a run, with values."""
+    def capture_file(self, number: int) -> Path:
+        """The capture of a run: its replay, with values (so the suffix)."""
         return self.folder / "runs" / f"{number:06d}.replay"
 
     def add(self, record: RunRecord, phase: str, kept: bool) -> None:
@@ -198,39 +186,30 @@ class Store:
             record.switch, record.status, record.signal, record.seconds, record.threads_seen,
             record.threads_controlled, int(kept), failure,
         )  # fmt: skip
-        with storing(self.folder):
+        with _committing(self.folder):
             marks = ", ".join("?" * len(row))
             self._database.execute(f"INSERT OR REPLACE INTO runs VALUES ({marks})", row)
+        # Files go after the row is written: `sweep` removes files that no row keeps, but a kept row
+        # without its file is damage.
         if not kept:
             self._discard(record.number)
         elif record.label == "pass":
             self.output_file(record.number).unlink(missing_ok=True)
+
+    def rename(self, signatures: Mapping[int, str]) -> None:
+        """Give runs other signatures, by their numbers."""
+        rows = [(signature, number) for number, signature in signatures.items()]
+        with _committing(self.folder):
+            self._database.executemany("UPDATE runs SET signature = ? WHERE number = ?", rows)
 
     def runs(self) -> list[Stored]:
         """All runs, by number."""
         rows = self._database.execute("SELECT * FROM runs ORDER BY number")
         return [_stored(row) for row in rows]
 
-    def save_findings(self, method: str, signature: str, findings: Iterable[Finding]) -> None:
-        """Replace what is stored of one method for one signature."""
-        rows = [
-            (method, signature, f.rank, f.score, msgspec.json.encode(f).decode()) for f in findings
-        ]
-        with storing(self.folder):
-            self._database.execute("BEGIN")
-            self._database.execute(
-                "DELETE FROM findings WHERE method = ? AND signature = ?", (method, signature)
-            )
-            self._database.executemany("INSERT INTO findings VALUES (?, ?, ?, ?, ?)", rows)
-            self._database.execute("COMMIT")
-
-    def findings(self, method: str = "recon") -> list[tuple[str, Finding]]:
-        """The stored findings with their signatures, best first."""
-        rows = self._database.execute(
-            "SELECT signature, finding FROM findings WHERE method = ? ORDER BY signature, rank",
-            (method,),
-        )
-        return [(signature, msgspec.json.decode(text, type=Finding)) for signature, text in rows]
+    def has_runs(self) -> bool:
+        """Whether any run was stored."""
+        return self._database.execute("SELECT 1 FROM runs LIMIT 1").fetchone() is not None
 
     def recover(self) -> list[str]:
         """After a kill: drop files in progress; name the kept files that are damaged."""
@@ -249,24 +228,19 @@ class Store:
     def _usable(self, number: int) -> bool:
         if _is_whole(self.run_file(number)):
             return True
-        with storing(self.folder):
+        with _committing(self.folder):
             self._database.execute("UPDATE runs SET kept = 0 WHERE number = ?", (number,))
         return False
 
     def forget(self, number: int) -> None:
         """Keep a run's label but not its file."""
-        with storing(self.folder):
+        with _committing(self.folder):
             self._database.execute("UPDATE runs SET kept = 0 WHERE number = ?", (number,))
         self._discard(number)
 
     def check_room(self) -> None:
-        """Raise if a run file cannot be written; asked when a run left none."""
-        probe = self.folder / "runs" / "room.probe"
-        with storing(self.folder):
-            try:
-                probe.write_bytes(bytes(1 << 16))
-            finally:
-                probe.unlink(missing_ok=True)
+        """Raise if a run file cannot be written."""
+        check_room(self.folder / "runs")
 
     def close(self) -> None:
         """Close the database."""
@@ -275,10 +249,10 @@ class Store:
     def _discard(self, number: int) -> None:
         self.run_file(number).unlink(missing_ok=True)
         self.output_file(number).unlink(missing_ok=True)
-        self.replay_file(number).unlink(missing_ok=True)
+        self.capture_file(number).unlink(missing_ok=True)
 
     def _connect(self) -> sqlite3.Connection:
-        with storing(self.folder):
+        with _committing(self.folder):
             database = sqlite3.connect(self.folder / "campaign.sqlite", isolation_level=None)
             # A process that is killed loses nothing with synchronous=OFF, only a power cut would;
             # in return every run can be committed at once.
@@ -296,6 +270,7 @@ class Store:
     def _check_schema(self, database: sqlite3.Connection) -> None:
         (found,) = database.execute("PRAGMA user_version").fetchone()
         if found == 0:
+            # In one transaction: a table without its version could not be opened any more.
             database.executescript(
                 f"BEGIN; {SCHEMA} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
             )
@@ -334,7 +309,51 @@ def find(cwd: Path, name: str = "", command: tuple[str, ...] = ()) -> Path:
     if not folders:
         what = f"named {name!r}" if name else "of this command" if command else "stored"
         raise UsageError("no-campaign", f"there is no campaign {what}", "run unsnarl hunt first")
-    return folders[-1]
+    # Names begin with the time, so the last one is the newest.
+    return folders[-1] if name else next(filter(_is_hunt, reversed(folders)), folders[-1])
+
+
+def _is_hunt(folder: Path) -> bool:
+    """Whether a campaign is what somebody means who names none.
+
+    One whose command never ran holds nothing, and a hunt that verifies another belongs to it.
+    """
+    try:
+        store = Store.open(folder)
+    except ToolError:
+        return True  # its damage must be shown, not an older campaign instead
+    try:
+        # Earlier campaigns have it among the options.
+        verifies = store.description.verifies or store.description.options.get("verifies")
+        return not verifies and store.has_runs()
+    finally:
+        store.close()
+
+
+def _moved(stored: Description, base: Path) -> Description:
+    """The description as it would be had the campaign been made where it is now."""
+    before = Path(stored.base)
+    if not stored.base or before == base:
+        return stored
+    return msgspec.structs.replace(
+        stored,
+        command=tuple(_moved_word(word, before, base) for word in stored.command),
+        cwd=_moved_path(stored.cwd, before, base),
+        root=_moved_path(stored.root, before, base),
+        base=str(base),
+    )
+
+
+def _moved_path(path: str, before: Path, base: Path) -> str:
+    return os.path.normpath(base / os.path.relpath(path, before))
+
+
+def _moved_word(word: str, before: Path, base: Path) -> str:
+    """A whole path into the old folder leads into the new one, if there is such a file."""
+    if not Path(word).is_relative_to(before):
+        return word
+    moved = base / Path(word).relative_to(before)
+    return str(moved) if moved.exists() else word
 
 
 def version() -> str:
@@ -362,6 +381,7 @@ def _fresh(parent: Path, command: tuple[str, ...]) -> Path:
     """A folder named by time and command; a second one within a second gets a number."""
     name = f"{time.strftime('%Y%m%d-%H%M%S')}-{command_hash(command)}"
     for suffix in ("", *(f"-{n}" for n in range(2, 100))):
+        # Making it is the test: two hunts of one second cannot get the same folder.
         with contextlib.suppress(FileExistsError):
             (parent / (name + suffix)).mkdir()
             return parent / (name + suffix)
@@ -369,6 +389,7 @@ def _fresh(parent: Path, command: tuple[str, ...]) -> Path:
 
 
 def _write(path: Path, data: bytes) -> None:
+    # Renamed when complete: a kill leaves no half-written file under the real name.
     temporary = path.with_name(path.name + ".tmp")
     temporary.write_bytes(data)
     temporary.replace(path)

@@ -8,14 +8,20 @@ come from other strategies than the failing runs, and the statistics would learn
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 
 from unsnarl.model.run import RunRecord, Switch
 from unsnarl.runfile import RunFile
 
+# What the tables of a run may have had no room for.
+LOSSES = ("cells_evicted", "edges_dropped", "patterns_dropped")
 HUNT = "hunt"
 SUPPORT = "support"
+# With so many failing runs under the lock, more of them with free switching count for nothing.
 ENOUGH_TO_RANK = 10
+# A target that passes one run in ten would have passed by then: 0.9 ** 40 is 1.5 %.
+RUNS_WITHOUT_A_PASS = 40
 
 
 class Tally:
@@ -31,6 +37,9 @@ class Tally:
         self.support: Counter[str] = Counter()
         self.counters: Counter[str] = Counter()
         self.unlisted: set[str] = set()
+        self.unseen: set[str] = set()
+        # By mode and signature ("" for runs that passed), by number: what a run swallowed.
+        self.caught: dict[tuple[str, str], dict[int, tuple[str, ...]]] = defaultdict(dict)
         self.first_failing: RunRecord | None = None
         self.first: RunRecord | None = None
         self.threads_seen = 0
@@ -64,26 +73,49 @@ class Tally:
     def _count_threads(self, record: RunRecord) -> None:
         """The run with most threads out of control stands for the campaign; else the largest."""
         seen, controlled = record.threads_seen, record.threads_controlled
-        known = (self.threads_seen - self.threads_controlled, self.threads_seen)
-        if (seen - controlled, seen) > known:
+        worst = (self.threads_seen - self.threads_controlled, self.threads_seen)
+        if (seen - controlled, seen) > worst:
             self.threads_seen, self.threads_controlled = seen, controlled
         self.without_file += seen == 0
         self.alone += seen == 1
 
     def count_losses(self, run: RunFile) -> None:
         """Remember in how many runs something could not be recorded or controlled."""
-        for name in ("edges_dropped", "uncontrolled", "aliased"):
+        for name in (*LOSSES, "uncontrolled", "aliased"):
             self.counters[name] += run.counters[name] > 0
         self.unlisted.update(run.notes.unlisted)
+        self.unseen.update(run.notes.unseen)
+
+    def note_caught(self, record: RunRecord, exceptions: tuple[str, ...]) -> None:
+        """Remember which exceptions a run of the hunt swallowed."""
+        signature = "" if record.label == "pass" else record.signature
+        self.caught[record.switch, signature][record.number] = exceptions
+
+    def rename(self, signature: str, names: Mapping[int, str]) -> None:
+        """Give runs of a signature others, by their numbers."""
+        for switch in ("gil", "free"):
+            for number in self.caught.pop((switch, signature), ()):
+                self.failing[switch, signature] -= 1
+                self.failing[switch, names[number]] += 1
+        # Under which of the names the runs behind a claim would have failed is not known.
+        for name in set(names.values()) if self.support[signature] else ():
+            self.support[name] = self.support[signature]
+        self.failing = +self.failing
 
     def best(self, switch: Switch) -> tuple[str, int]:
         """The most frequent signature of a mode and its count."""
         counts = {sig: n for (mode, sig), n in self.failing.items() if mode == switch}
         return max(counts.items(), key=lambda item: (item[1], item[0])) if counts else ("", 0)
 
-    def enough(self, switch: Switch) -> bool:
-        """Whether the wanted numbers are in hand in this mode."""
-        return self.best(switch)[1] >= self.want_fail and self.passing[switch] >= self.want_pass
+    @property
+    def always_fails(self) -> bool:
+        """Whether no run passed, in so many that one in ten would have been seen."""
+        return not self.labels["pass"] and self.total >= RUNS_WITHOUT_A_PASS
+
+    def enough(self, switch: Switch, most: int) -> bool:
+        """Whether the wanted numbers are in hand in this mode, or `most` if these are more."""
+        failing, passing = self.best(switch)[1], self.passing[switch]
+        return failing >= min(self.want_fail, most) and passing >= min(self.want_pass, most)
 
     def latent(self, signature: str) -> bool:
         """Whether a failure came only where the interpreter's lock would not allow it."""
@@ -106,10 +138,11 @@ class Tally:
         if len(kept) < self.want_pass:
             kept.append(record.number)
             return True, None
-        place = self._draw.randrange(self.passing[record.switch])
-        if place >= self.want_pass:
+        # Reservoir sampling: the n-th passing run is kept with probability want_pass / n.
+        index = self._draw.randrange(self.passing[record.switch])
+        if index >= self.want_pass:
             return False, None
-        gone, kept[place] = kept[place], record.number
+        gone, kept[index] = kept[index], record.number
         return True, gone
 
     def restore(self, record: RunRecord, phase: str, kept: bool) -> None:

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`unsnarl export N`: one finding in the language of another tool."""
+"""`unsnarl export FINDING`: one finding in the language of another tool."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from unsnarl.cli.shared import finding_of
+from unsnarl.cli.shared import campaign_argument, finding_argument
 from unsnarl.errors import UsageError
+
+if TYPE_CHECKING:
+    from unsnarl.workflows.export import Format
 
 FORMATS = ("dot", "json")
 
@@ -24,15 +28,21 @@ FORMATS = ("dot", "json")
     help="dot: a drawing for Graphviz. json: the finding as `show --json` gives it.",
 )
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
-@click.argument("number", type=click.IntRange(min=1))
-@click.argument("campaign", required=False, default="")
-def export(number: int, campaign: str, form: str, output: str | None) -> int:
-    """Write finding NUMBER of a campaign (the newest by default) for another tool."""
-    from unsnarl.reports.dot import dot  # noqa: PLC0415  heavy; not for --help
-    from unsnarl.reports.json import encode_findings  # noqa: PLC0415
+@finding_argument()
+@campaign_argument()
+def export(finding: str, campaign: str, form: Format, output: str | None) -> int:
+    """Write a finding for another tool: Graphviz or JSON.
 
-    _, finding = finding_of(number, campaign)
-    text = dot(finding) if form == "dot" else encode_findings(finding.method, (finding,)).decode()
+    FINDING is its id, as reports print it, or its number. CAMPAIGN is the newest by default.
+
+    \b
+    Examples:
+      unsnarl export length-7c1e | dot -Tsvg > finding.svg
+      unsnarl export 1 --format json -o finding.json
+    """
+    from unsnarl.workflows.export import export as text_of  # noqa: PLC0415  not for --help
+
+    text = text_of(finding, campaign, form)
     if output is None:
         sys.stdout.write(text)
         return 0

@@ -3,19 +3,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+import traceback
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from unsnarl.cli.shared import check_json_file, json_option
+from unsnarl.cli.groups import TargetCommand
+from unsnarl.cli.progress import showing
+from unsnarl.cli.shared import check_json_file, json_option, write_json
 from unsnarl.config import GRANULARITIES, SWITCHES
+from unsnarl.errors import warn
+
+if TYPE_CHECKING:
+    from unsnarl.model.report import Report
 
 
-@click.command(context_settings={"allow_interspersed_args": False})
+@click.command(cls=TargetCommand, context_settings={"allow_interspersed_args": False})
 @click.option("--fail", type=int, metavar="N", help="Failing runs wanted. [default: 25]")
 @click.option("--pass", "passed", type=int, metavar="N", help="Passing runs wanted. [default: 25]")
-@click.option("--max-runs", type=int, metavar="N", help="Stop after N runs. [default: 1000]")
-@click.option("--time", type=float, metavar="SECONDS", help="Stop after this time. [default: 60]")
+@click.option(
+    "--max-runs",
+    type=int,
+    metavar="N",
+    help="Stop after N runs. [default: none with --time, else 1000]",
+)
+@click.option(
+    "--time", type=float, metavar="SECONDS", help="Answer within this time. [default: 60]"
+)
 @click.option(
     "--timeout", type=float, metavar="SECONDS", help="Limit of a single run. [default: 10]"
 )
@@ -25,17 +39,30 @@ from unsnarl.config import GRANULARITIES, SWITCHES
     "--include",
     multiple=True,
     metavar="PKG",
-    help="Instrument this installed package too, or observe this library built with "
+    help="Also instrument this installed package, or observe this library built with "
     "`unsnarl cc -shared` (repeatable).",
 )
 @click.option(
     "--switch",
     type=click.Choice(SWITCHES),
-    help="Where threads may be switched: where the interpreter's lock allows it, or anywhere. "
-    "[default: auto, gil first and then free]",
+    help="Where threads may be switched: only where the interpreter's lock allows it (gil), or "
+    "anywhere (free). [default: auto, which tries gil first]",
 )
 @click.option(
     "--fail-if", metavar="REGEX", help="A run whose output matches has failed, whatever its status."
+)
+@click.option(
+    "--ok-exit",
+    type=int,
+    multiple=True,
+    metavar="N",
+    help="An exit status that is no failure, in addition to 0 (repeatable).",
+)
+@click.option(
+    "--heap-errors/--no-heap-errors",
+    default=None,
+    help="Whether the use of a freed block of a C or C++ program is a failure, also where it does"
+    " no harm. [default: yes]",
 )
 @click.option(
     "--window", type=int, metavar="N", help="Accesses in a pattern's window. [default: 5]"
@@ -43,13 +70,13 @@ from unsnarl.config import GRANULARITIES, SWITCHES
 @click.option(
     "--granularity",
     type=click.Choice(GRANULARITIES),
-    help="What communicates: attributes and elements, or whole objects. [default: cell]",
+    help="What counts as shared: single attributes and elements, or whole objects. [default: cell]",
 )
 @click.option(
     "--unlabelled",
     is_flag=True,
     default=None,
-    help="Rank what is rare, too, whether or not anything failed.",
+    help="Also rank what is rare, whether or not anything failed.",
 )
 @click.option(
     "--confirm",
@@ -64,26 +91,69 @@ from unsnarl.config import GRANULARITIES, SWITCHES
     flag_value="",
     default=None,
     metavar="[CAMPAIGN]",
-    help="Go on with a stored campaign: the newest, of the command if one is given.",
+    help="Continue a stored campaign: the newest (for COMMAND, if given).",
 )
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def hunt(
     command: tuple[str, ...], json_file: str | None, resume: str | None, **options: Any
 ) -> int:
-    """Run a Python program or test under many schedules and show the interleaving that breaks it.
+    """Run a program under many schedules; show what breaks it.
+
+    COMMAND is a Python script, module or pytest call, or a program built with `unsnarl cc`.
+    Exits with 1 if a failure was found, with 0 if nothing failed, with 4 if that is inconclusive.
+    Ctrl-C (exit 130) or SIGTERM (exit 143) at any time shows what is known so far.
 
     \b
-    unsnarl hunt -- pytest tests/test_queue.py::test_drain
-    unsnarl hunt --time 20 -- python script.py
+    Examples:
+      unsnarl hunt -- pytest tests/test_queue.py::test_drain
+      unsnarl hunt --time 20 -- python script.py
+      unsnarl hunt --fail-if 'lost update' -- ./program
     """
     check_json_file(json_file)
     flags = {name.replace("_", "-"): value for name, value in options.items()}
+    # The parameter cannot have the option's name: `pass` is a keyword.
     flags["pass"] = flags.pop("passed")
     if flags.pop("no-confirm"):
         flags["confirm"] = 0
-    from unsnarl.cli.session import Session  # noqa: PLC0415  heavy; not for --help
+    return hunt_and_print(command, flags, json_file, resume)
 
-    session = Session.resumed(command, resume, flags) if resume is not None else None
-    session = session or Session.fresh(command, flags)
-    return session.hunt(json_file)
+
+def hunt_and_print(
+    command: tuple[str, ...],
+    flags: dict[str, Any],
+    json_file: str | None,
+    resume: str | None = None,
+) -> int:
+    """Hunt, print the report; gives the exit code."""
+    from unsnarl.reports.render.json import encode  # noqa: PLC0415
+    from unsnarl.workflows.hunt import hunt as run  # noqa: PLC0415  heavy; not for --help
+
+    with showing(quiet=json_file == "-") as on_progress:
+        result = run(command, flags, resume=resume, on_progress=on_progress)
+    if json_file is not None:
+        write_json(json_file, encode(result.report))
+    if json_file != "-":
+        _print(result.report)
+    # Last of all: the answer must be seen even if it could not be stored.
+    if result.ends_with is not None:
+        raise result.ends_with
+    return result.exit_code
+
+
+def _print(report: Report) -> None:
+    """The report as text; if that fails, what it comes to, and where the whole of it is."""
+    from unsnarl.model.report import numbered  # noqa: PLC0415  heavy; not for --help
+    from unsnarl.reports.render import terminal  # noqa: PLC0415  rich is slow to load
+
+    try:
+        terminal.print_report(report, terminal.make_console())
+    except BrokenPipeError:
+        raise
+    except Exception:
+        traceback.print_exc()
+        hint = f"the whole report: .unsnarl/{report.campaign}/report.json"
+        warn("part-failed", "the report could not be printed; this is a bug in unsnarl", hint)
+        for number, failure, finding in numbered(report):
+            where = ", ".join(f"{one.file}:{one.line}" for one in finding.points)
+            print(f"{number}. {failure.signature}: {finding.status} {finding.id} ({where})")

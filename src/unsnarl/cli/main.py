@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -11,20 +12,31 @@ from typing import NoReturn
 
 import click
 
+from unsnarl.cli.cc import cc
 from unsnarl.cli.clocks import clocks
-from unsnarl.cli.compiler import cc, cxx
-from unsnarl.cli.confirm import confirm, minimise
+from unsnarl.cli.confirm import confirm
+from unsnarl.cli.cxx import cxx
 from unsnarl.cli.demo import demo
 from unsnarl.cli.doctor import doctor
 from unsnarl.cli.export import export
+from unsnarl.cli.fix import fix
+from unsnarl.cli.groups import WorkflowGroup
 from unsnarl.cli.hunt import hunt
+from unsnarl.cli.minimise import minimise
 from unsnarl.cli.rank import rank
 from unsnarl.cli.record import record
 from unsnarl.cli.replay import replay
 from unsnarl.cli.reproduce import reproduce
 from unsnarl.cli.show import show
 from unsnarl.cli.verify import verify
-from unsnarl.errors import EXIT_INTERRUPTED, EXIT_TOOL, UnsnarlError, tell
+from unsnarl.errors import (
+    EXIT_INTERRUPTED,
+    EXIT_TERMINATED,
+    EXIT_TOOL,
+    Terminated,
+    UnsnarlError,
+    print_error,
+)
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -35,7 +47,7 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
         context.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=WorkflowGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version",
     is_flag=True,
@@ -47,52 +59,50 @@ def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> 
 def cli() -> None:
     """Find the interleaving of threads that breaks a program, and show it line by line.
 
+    \b
+    Examples:
+      unsnarl hunt -- pytest tests/test_queue.py
+      unsnarl COMMAND --help
+
     Exit codes: 0 nothing failed (or the command did its work), 1 a failure was found, 2 wrong
-    usage or input, 3 unsnarl could not do its work, 4 inconclusive.
+    usage or input, 3 unsnarl could not do its work, 4 inconclusive, 130 interrupted by Ctrl-C, 143
+    by SIGTERM.
     """
 
 
-COMMANDS = (
-    hunt,
-    rank,
-    show,
-    confirm,
-    minimise,
-    record,
-    replay,
-    reproduce,
-    verify,
-    export,
-    clocks,
-    cc,
-    cxx,
-    demo,
-    doctor,
-)
-for command in COMMANDS:
-    cli.add_command(command)
+cli.add_section("Find", hunt, record)
+cli.add_section("Understand", show, rank, export)
+cli.add_section("Prove", confirm, minimise, fix, verify)
+cli.add_section("Reproduce", replay, reproduce, clocks)
+cli.add_section("Build and maintain", cc, cxx, doctor, demo)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit with its code."""
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(run(arguments))
+
+
+def _terminate(*_: object) -> NoReturn:
+    raise Terminated
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command; every way to fail ends in one clear message and a code of the contract."""
     try:
         code = cli.main(arguments, prog_name="unsnarl", standalone_mode=False)
+        # Here, so that a reader who has left is noticed inside this `try`.
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except UnsnarlError as error:
-        tell(error)
+        print_error(error)
         return error.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as signalled:
         print("unsnarl: interrupted", file=sys.stderr)
-        return EXIT_INTERRUPTED
+        return EXIT_TERMINATED if isinstance(signalled, Terminated) else EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader has left; the interpreter must not fail again when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,97 +4,116 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from unsnarl.campaigns.tally import Tally
+if TYPE_CHECKING:
+    from unsnarl.workflows.progress import OnProgress, RunProgress
 
 BAR_CELLS = 12
 REDRAWS_PER_SECOND = 8
 PLAIN_SECONDS = 10.0
 
 
-class Progress(Protocol):
-    """Told after every run."""
-
-    def __call__(self, tally: Tally) -> None:
-        """Show how far the hunt is."""
-
-
-def share(tally: Tally) -> float:
-    """How much of what was wanted is in hand, from 0 to 1."""
-    failing = max(tally.failing.values(), default=0)
-    passing = max(tally.passing.values(), default=0)
-    done = min(failing, tally.want_fail) + min(passing, tally.want_pass)
-    return done / (tally.want_fail + tally.want_pass)
-
-
-def line(tally: Tally, seconds: float) -> str:
-    """`50 runs · 25 failing · 25 passing · 3.1 s`."""
-    labels = tally.labels
-    parts = [f"{tally.total} runs", f"{labels['fail']} failing", f"{labels['pass']} passing"]
-    if labels["hang"]:
-        parts.append(f"{labels['hang']} hanging")
-    if tally.support:
-        parts.append(f"{tally.support.total()} more under the lock")
+def line(progress: RunProgress, seconds: float) -> str:
+    """`50 runs · 25 failing · 25 passing · 3.1 s`; after the hunt, what is done with them."""
+    if progress.doing:
+        found = f"{progress.runs} runs · {progress.failing} failing"
+        return f"{progress.doing} · {progress.trials} trials · {found} · {seconds:.1f} s"
+    parts = [
+        f"{progress.runs} runs",
+        f"{progress.failing} failing",
+        f"{progress.passing} passing",
+    ]
+    if progress.hanging:
+        parts.append(f"{progress.hanging} hanging")
+    if progress.support:
+        parts.append(f"{progress.support} more under the lock")
     return " · ".join([*parts, f"{seconds:.1f} s"])
 
 
 @contextmanager
-def showing(quiet: bool = False, doing: str = "hunting") -> Iterator[Progress]:
+def showing(quiet: bool = False, doing: str = "hunting") -> Iterator[OnProgress]:
     """A progress display for the time of a hunt, or of what else is done."""
     if quiet:
-        yield lambda tally: None
+        yield lambda progress: None
     elif sys.stderr.isatty():
         yield from _live(doing)
     else:
-        yield _Plain(doing)
+        yield from _plain(doing)
 
 
-class _Plain:
-    """A line every now and then, for logs."""
+class _Shown:
+    """The latest progress, shown by a thread of its own: it moves also while nothing is new."""
 
-    def __init__(self, doing: str) -> None:
+    def __init__(
+        self, doing: str, show: Callable[[str], None], seconds: float, bar: bool = False
+    ) -> None:
         self._doing = doing
-        self._start = self._last = time.monotonic()
+        self._bar = bar
+        self._show = show
+        self._seconds = seconds
+        self._start = time.monotonic()
+        self._latest: RunProgress | None = None
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._repeat, daemon=True)
 
-    def __call__(self, tally: Tally) -> None:
-        now = time.monotonic()
-        if now - self._last >= PLAIN_SECONDS:
-            self._last = now
-            text = f"{self._doing}  {line(tally, now - self._start)}"
-            print(text, file=sys.stderr, flush=True)
+    def __enter__(self) -> OnProgress:
+        self._thread.start()
+        return self._take
+
+    def __exit__(self, *exception: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _take(self, progress: RunProgress) -> None:
+        self._latest = progress
+
+    def text(self) -> str:
+        """What is to be seen now."""
+        seconds = time.monotonic() - self._start
+        if self._latest is None:
+            return f"{self._doing}  importing the target · {seconds:.1f} s"
+        text = line(self._latest, seconds)
+        if self._latest.doing:
+            return text
+        full = round(self._latest.share * BAR_CELLS)
+        bar = "█" * full + "░" * (BAR_CELLS - full) + "  " if self._bar else ""
+        return f"{self._doing}  {bar}{text}"
+
+    def _repeat(self) -> None:
+        while not self._end.wait(self._seconds):
+            self._show(self.text())
 
 
-def _live(doing: str) -> Iterator[Progress]:
+def _plain(doing: str) -> Iterator[OnProgress]:
+    """A line every now and then, for logs."""
+    with _Shown(doing, lambda text: print(text, file=sys.stderr, flush=True), PLAIN_SECONDS) as on:
+        yield on
+
+
+def _live(doing: str) -> Iterator[OnProgress]:
     from rich.console import Console  # noqa: PLC0415  heavy, and only for terminals
     from rich.live import Live  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
 
-    start = time.monotonic()
-    last = 0.0
     with Live(
         Text(f"{doing}  importing the target"), console=Console(stderr=True), auto_refresh=False,
         transient=True,
     ) as live:  # fmt: skip
-
-        def show(tally: Tally) -> None:
-            nonlocal last
-            now = time.monotonic()
-            if now - last >= 1 / REDRAWS_PER_SECOND:
-                last = now
-                full = round(share(tally) * BAR_CELLS)
-                bar = "█" * full + "░" * (BAR_CELLS - full)
-                live.update(Text(f"{doing}  {bar}  {line(tally, now - start)}"), refresh=True)
-
-        yield show
+        redraw = _Shown(
+            doing, lambda text: live.update(Text(text), refresh=True), 1 / REDRAWS_PER_SECOND, True
+        )
+        with redraw as on_progress:
+            yield on_progress
 
 
 @contextmanager
 def counting(most: int, quiet: bool = False) -> Iterator[Callable[[int], None]]:
-    """The number of the try that was made last, for a person who waits."""
+    """The number of the latest try, for a person who waits."""
     shown = not quiet and sys.stderr.isatty()
 
     def show(number: int) -> None:

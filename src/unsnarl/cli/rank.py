@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`unsnarl rank`: rank the causes of a stored campaign's failures again."""
+"""`unsnarl rank`: list what a stored campaign found, by any method."""
 
 from __future__ import annotations
 
@@ -7,25 +7,22 @@ from typing import Any
 
 import click
 
-from unsnarl.cli.shared import check_json_file, json_option, write_json
-
-# The names of analyses.methods.METHODS and of Falcon's formulas, which are slow to load.
-METHODS = ("joined", "recon", "falcon", "bugaboo", "bugaboo-unlabelled", "cci", "avio")
-FORMULAS = ("jaccard", "tarantula", "ochiai")
+from unsnarl.cli.shared import campaign_argument, check_json_file, json_option, write_json
+from unsnarl.model.choices import FORMULAS, METHODS, UNLABELLED
 
 
 @click.command()
 @click.option(
     "--method",
     type=click.Choice(METHODS),
-    default="joined",
+    default=METHODS[0],
     show_default=True,
-    help="How to rank: all methods joined, or one of them alone.",
+    help="How to rank: by all methods joined, or by one of them alone.",
 )
 @click.option(
     "--formula",
     type=click.Choice(FORMULAS),
-    default="jaccard",
+    default=FORMULAS[0],
     show_default=True,
     help="What makes a pattern suspicious (falcon).",
 )
@@ -37,20 +34,27 @@ FORMULAS = ("jaccard", "tarantula", "ochiai")
     metavar="N",
     help="Communication events in a context (bugaboo).",
 )
-@click.option("--unlabelled", is_flag=True, help="The same as --method bugaboo-unlabelled.")
+@click.option("--unlabelled", is_flag=True, help=f"The same as --method {UNLABELLED}.")
 @json_option()
-@click.argument("campaign", required=False, default="")
+@campaign_argument()
 def rank(campaign: str, method: str, json_file: str | None, **options: Any) -> int:
-    """List all findings of a campaign (the newest by default), best first."""
+    """List all findings of a campaign, best first.
+
+    CAMPAIGN is the newest by default.
+
+    \b
+    Examples:
+      unsnarl rank
+      unsnarl rank --method falcon --formula ochiai
+    """
     check_json_file(json_file)
-    from unsnarl.analyses.methods import UNLABELLED, Choices  # noqa: PLC0415  heavy
-    from unsnarl.cli.analysis import Wanted, ranking  # noqa: PLC0415
-    from unsnarl.reports.json import encode_findings  # noqa: PLC0415
-    from unsnarl.reports.terminal import make_console, print_ranking  # noqa: PLC0415
+    from unsnarl.reports.render.json import encode_findings  # noqa: PLC0415
+    from unsnarl.reports.render.terminal import make_console, print_ranking  # noqa: PLC0415
+    from unsnarl.workflows.rank import Choices  # noqa: PLC0415  heavy; not for --help
+    from unsnarl.workflows.rank import rank as ranked  # noqa: PLC0415
 
     method = UNLABELLED if options["unlabelled"] else method
-    choices = Choices(options["formula"], options["context"])
-    report = ranking(campaign, Wanted(method, choices, unlabelled=method == UNLABELLED))
+    report = ranked(campaign, method, Choices(options["formula"], options["context"]))
     failures = () if method == UNLABELLED else report.failures
     findings = tuple(f for failure in failures for f in failure.findings) + report.unlabelled
     if json_file is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What several commands share: the `--json` option and where its answer goes."""
+"""What several commands share: `--json` and where its answer goes, how a finding is named."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from unsnarl.errors import UsageError
 
 if TYPE_CHECKING:
-    from unsnarl.model.finding import Finding, Report
+    from unsnarl.model.report import NumberedFinding, Report
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -31,6 +31,23 @@ def json_option() -> Decorator:
     )
 
 
+def finding_argument(default: str | None = None) -> Decorator:
+    """FINDING: an id such as length-7c1e, or a number."""
+    if default is None:
+        return click.argument("finding", metavar="FINDING")
+    return click.argument("finding", required=False, default=default, metavar="[FINDING]")
+
+
+def campaign_argument() -> Decorator:
+    """CAMPAIGN: a name or its beginning; the newest by default."""
+    return click.argument("campaign", required=False, default="")
+
+
+def experiment_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What an experiment is about, by default the first finding, and where the answer goes."""
+    return json_option()(finding_argument("1")(campaign_argument()(command)))
+
+
 def check_json_file(name: str | None) -> None:
     """Refuse a file that is surely not meant: `--json script.py` has lost its `--`."""
     if name is None or name == "-":
@@ -42,29 +59,9 @@ def check_json_file(name: str | None) -> None:
             f"--json would overwrite {name}",
             "put `--` before the command: unsnarl hunt --json -- python script.py",
         )
+    # Found out now, not when a long hunt has ended and its answer is to be written.
     if not path.parent.is_dir():
         raise UsageError("bad-argument", f"--json {name}: there is no directory {path.parent}")
-
-
-def hooks_replaced(word: str) -> str:
-    """That a record lacks functions or lines, and why."""
-    what = "functions" if word == "sys.setprofile" else "lines"
-    return f"the program called {word}: its {what} are not told from there on [hooks-replaced]"
-
-
-def finding_of(number: int, campaign: str) -> tuple[Report, Finding]:
-    """A stored report and its finding of this number."""
-    from unsnarl.cli.analysis import stored_report  # noqa: PLC0415  heavy; not for --help
-    from unsnarl.reports.terminal import numbered  # noqa: PLC0415
-
-    report = stored_report(campaign)
-    found = [finding for other, _, finding in numbered(report) if other == number]
-    if not found:
-        count = len(numbered(report))
-        raise UsageError(
-            "no-finding", f"campaign {report.campaign} has no finding {number}, only {count}"
-        )
-    return report, found[0]
 
 
 def write_json(name: str, document: bytes) -> None:
@@ -79,10 +76,18 @@ def write_json(name: str, document: bytes) -> None:
         raise UsageError("bad-argument", f"cannot write {name}: {error.strerror}") from None
 
 
-def code_changed(campaign: str) -> UsageError:
-    """For what needs the very code of a campaign's runs."""
-    return UsageError(
-        "code-changed",
-        f"the code is no longer what campaign {campaign} was hunted with",
-        "ask whether its failures are gone: unsnarl verify; or hunt again",
-    )
+def show_experiment(report: Report, tested: NumberedFinding, json_file: str | None) -> None:
+    """Print what an experiment says of a finding, or write it as JSON."""
+    from unsnarl.reports.render.json import encode  # noqa: PLC0415  heavy; not for --help
+    from unsnarl.reports.render.terminal import make_console, print_finding  # noqa: PLC0415
+
+    if json_file is not None:
+        write_json(json_file, encode(report))
+    else:
+        print_finding(report, tested, make_console())
+
+
+def hooks_replaced(word: str) -> str:
+    """That a record lacks functions or lines, and why."""
+    what = "functions" if word == "sys.setprofile" else "lines"
+    return f"the program called {word}: its {what} are not logged from there on [hooks-replaced]"

@@ -13,15 +13,15 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from unsnarl.experiments.constraints import Rule
-from unsnarl.experiments.ground import NOWHERE, Codes, Span
 from unsnarl.experiments.rules import THREAD_ENDS
-from unsnarl.experiments.scene import Points, Spot
-from unsnarl.experiments.story import Part, Story
-from unsnarl.model.site import Op
+from unsnarl.model.event import Op, with_op
+from unsnarl.model.plan import Match, Rule
+from unsnarl.placement.code_context import Span
+from unsnarl.placement.line_points import NOWHERE, CodeRange, LinePoints, Points
+from unsnarl.placement.occurrence import PlacedLine, Placement
 
 Reach = Literal["line", "block", "single", "function"]
-Scope = Literal["", "once", "each", "turns", "ended"]  # of an order (model/finding.py, Repair)
+Scope = Literal["", "once", "each", "turns", "ended"]  # of an order (model/report.py, Fix)
 MOST_ACCESSES = 50  # the gate takes 64 rules
 
 
@@ -31,13 +31,13 @@ class Candidate:
 
     kind: Literal["region", "order"]
     name: str
-    begin: Spot
-    end: Spot
+    begin: LinePoints
+    end: LinePoints
     rules: tuple[Rule, ...]
     lock: int | None = None
     acquires: Points = ()
     span: Span | None = None
-    others: tuple[tuple[Spot, Spot], ...] = ()
+    others: tuple[tuple[LinePoints, LinePoints], ...] = ()
     scope: Scope = ""
     forcing: tuple[Rule, ...] = ()
 
@@ -45,10 +45,10 @@ class Candidate:
 class Region(NamedTuple):
     """Where one role must not be disturbed."""
 
-    begin: Spot
-    end: Spot
+    begin: LinePoints
+    end: LinePoints
     until: Points
-    leave: Codes
+    leave: CodeRange
     span: Span | None
 
     def overlaps(self, other: Region) -> bool:
@@ -67,64 +67,69 @@ class Region(NamedTuple):
 
         Others are also kept from single accesses.
         """
-        rule: Rule = {"when": {"points": list(self.begin.holds)}, "exclusive": 0}
-        if self.until:
-            rule["until"] = {"points": list(self.until)}
-        if self.leave != NOWHERE:
-            rule["leave"] = list(self.leave)
-        if acquires:
-            rule["guards"] = list(acquires)
-        if acquires or kept_out:
-            rule["hold"] = {"who": "others", "points": sorted({*acquires, *kept_out})}
-        return rule
+        held = tuple(sorted({*acquires, *kept_out}))
+        return Rule(
+            when=Match(self.begin.holds),
+            hold=Match(held, who="others") if held else None,
+            until=Match(self.until, who="self") if self.until else None,
+            exclusive=0,
+            guards=acquires,
+            leave=self.leave if self.leave != NOWHERE else None,
+        )
 
 
-def candidates(story: Story) -> Iterator[Candidate]:
+def candidates(placement: Placement) -> Iterator[Candidate]:
     """All that is worth a try, without repetitions."""
     tried = []
-    for candidate in _all(story):
+    for candidate in _all(placement):
+        # Several shapes may come to the same rules, and each would cost all its trials again.
         if candidate.rules not in tried:
             tried.append(candidate.rules)
-            yield replace(candidate, forcing=story.forcing)
+            yield replace(candidate, forcing=placement.forcing)
 
 
-def _all(story: Story) -> Iterator[Candidate]:
-    if story.cycle:
-        yield from _of_cycle(story)
-    if len({part.role for part in story.parts}) < 2:
+def _all(placement: Placement) -> Iterator[Candidate]:
+    if placement.is_blocked:
+        # Who waits with a lock in its hands has to wait without it: no region and no order is that.
         return
-    if story.returning is None:
-        yield from _orders(story)
-    yield from _regions(story)
-    if story.returning is not None:
-        yield from _orders(story)
+    if placement.cycle:
+        yield from _of_cycle(placement)
+    if len({line.role for line in placement.lines}) < 2:
+        return
+    # Where no thread comes back, nothing has to be kept together: orders first (docs/adr/0015).
+    if placement.returning is None:
+        yield from _orders(placement)
+    yield from _regions(placement)
+    if placement.returning is not None:
+        yield from _orders(placement)
 
 
 # Deadlocks.
 
 
-def _of_cycle(story: Story) -> Iterator[Candidate]:
+def _of_cycle(placement: Placement) -> Iterator[Candidate]:
     """From the first lock of the cycle to the second one, nobody else."""
-    taken = {wait.owner: wait.taken for wait in story.cycle}
-    ends = {(taken[wait.thread], wait.point & ~15 | Op.ACQUIRE) for wait in story.cycle}
+    taken = {wait.owner: wait.taken for wait in placement.cycle}
+    ends = {(taken[wait.thread], with_op(wait.point, Op.ACQUIRE)) for wait in placement.cycle}
     first = tuple(sorted({begin for begin, _ in ends}))
     second = tuple(sorted({end for _, end in ends}))
-    code = story.ground.code(first[0])
-    same = {story.ground.code(point) for point in (*first, *second)} == {code}
-    pairs = [(_at(story, begin), _at(story, end)) for begin, end in sorted(ends)]
+    code = placement.context.code(first[0])
+    same = {placement.context.code(point) for point in (*first, *second)} == {code}
+    pairs = [(_at(placement, begin), _at(placement, end)) for begin, end in sorted(ends)]
     whole = Region(
-        Spot(first, first, 1, code), pairs[0][1], second, code if same else NOWHERE, None
+        LinePoints(first, first, 1, code), pairs[0][1], second, code if same else NOWHERE, None
     )
     rules = (whole.rule((), ()),)
     yield Candidate("region", "locks", *pairs[0], rules, others=tuple(pairs[1:]))
 
 
-def _at(story: Story, point: int) -> Spot:
-    return Spot((point,), (point,), 1, story.ground.code(point))
+def _at(placement: Placement, point: int) -> LinePoints:
+    return LinePoints((point,), (point,), 1, placement.context.code(point))
 
 
 # Regions.
 
+# Small before large: the first that survives is reported (docs/adr/0015).
 # How far the region of the role that comes back reaches, and those of the others.
 REACHES: tuple[tuple[Reach, Reach], ...] = (
     ("line", "line"),
@@ -137,29 +142,32 @@ REACHES: tuple[tuple[Reach, Reach], ...] = (
 )
 
 
-def _regions(story: Story) -> Iterator[Candidate]:
+def _regions(placement: Placement) -> Iterator[Candidate]:
     for accesses in (False, True):
         for mine, others in REACHES:
             for lifted in (False, True):
-                yield from _region(story, mine, others, lifted, accesses)
+                yield from _region(placement, mine, others, lifted, accesses)
 
 
 def _region(
-    story: Story, mine: Reach, others: Reach, lifted: bool, accesses: bool
+    placement: Placement, mine: Reach, others: Reach, lifted: bool, accesses: bool
 ) -> Iterator[Candidate]:
     """One shape: with the program's own lock if there is one, and with a new one."""
-    back, *rest = story.roles
-    first = _of_role(story, story.of(back), mine, lifted)
+    back, *rest = placement.roles
+    first = _of_role(placement, placement.of(back), mine, lifted)
     if first is None:
         return
     name = f"{mine}/{others}{' lifted' if lifted else ''}{' all' if accesses else ''}"
-    for lock in dict.fromkeys((story.lock, None)):
-        acquires = story.ground.acquires(lock) if lock is not None else ()
-        free = [role for role in rest if not _is_under(story, role, lock)]
-        more = [_of_role(story, parts, others, lifted) for parts in _groups(story, free, others)]
-        whole, kept = _merged(story, first, [region for region in more if region is not None])
+    # A lock that the others hold already comes before a new one (docs/adr/0015).
+    for lock in dict.fromkeys((placement.lock, None)):
+        acquires = placement.context.acquires(lock) if lock is not None else ()
+        free = [role for role in rest if not _is_under(placement, role, lock)]
+        more = [
+            _of_role(placement, lines, others, lifted) for lines in _groups(placement, free, others)
+        ]
+        whole, kept = _merged(placement, first, [region for region in more if region is not None])
         if accesses:
-            kept += _accesses(story, lifted)
+            kept += _accesses(placement, lifted)
         yield Candidate(
             "region",
             name + (" lock" if lock is not None else ""),
@@ -180,27 +188,29 @@ def _rules(whole: Region, kept: Sequence[Region], acquires: Points) -> Iterator[
             yield region.rule(acquires, points)
 
 
-def _groups(story: Story, roles: Iterable[int], reach: Reach) -> Iterator[list[Part]]:
-    """What of the other roles must be atomic: all steps of a role, or each one alone."""
+def _groups(placement: Placement, roles: Iterable[int], reach: Reach) -> Iterator[list[PlacedLine]]:
+    """What of the other roles must be atomic: all lines of a role, or each one alone."""
     for role in roles:
         if reach == "single":
-            yield from ([part] for part in story.of(role))
+            yield from ([line] for line in placement.of(role))
         else:
-            yield story.of(role)
+            yield placement.of(role)
 
 
-def _merged(story: Story, first: Region, others: Iterable[Region]) -> tuple[Region, list[Region]]:
+def _merged(
+    placement: Placement, first: Region, others: Iterable[Region]
+) -> tuple[Region, list[Region]]:
     """One region out of those that lie over each other: all threads run the same code."""
     apart = []
     for other in others:
         if first.overlaps(other):
-            first = _joined(story, first, other)
+            first = _joined(placement, first, other)
         elif other not in apart:
             apart.append(other)
     return first, apart
 
 
-def _joined(story: Story, one: Region, other: Region) -> Region:
+def _joined(placement: Placement, one: Region, other: Region) -> Region:
     assert one.span is not None
     assert other.span is not None
     low, high = min(one.span.first, other.span.first), max(one.span.last, other.span.last)
@@ -208,103 +218,103 @@ def _joined(story: Story, one: Region, other: Region) -> Region:
     first = one.begin if one.span.first <= other.span.first else other.begin
     ends = max((one.span.last, one.end.points), (other.span.last, other.end.points))[1]
     end = one.end if one.end.points == ends else other.end
+    # A thread of either region may be the first to come, so both ways in must lead into it.
     begin = replace(first, holds=tuple(sorted({*one.begin.holds, *other.begin.holds})))
     until: Points = ()
     if one.until and other.until:
-        until = _until(story, span, begin, tuple({*ends} & {*one.until, *other.until}))
+        until = _until(placement, span, begin, tuple({*ends} & {*one.until, *other.until}))
     return Region(begin, end, until, one.leave, span)
 
 
-def _is_under(story: Story, role: int, lock: int | None) -> bool:
-    """Whether the steps of a role have the lock already, all in one go."""
-    taken = [[pair for pair in part.step.held if pair[0] == lock] for part in story.of(role)]
-    return lock is not None and all(taken) and len({pairs[0] for pairs in taken}) == 1
+def _is_under(placement: Placement, role: int, lock: int | None) -> bool:
+    """Whether the events of a role are under the lock already, all in one go."""
+    taken = [[one for one in line.held if one.cell == lock] for line in placement.of(role)]
+    return lock is not None and all(taken) and len({locks[0] for locks in taken}) == 1
 
 
-def _of_role(story: Story, parts: Sequence[Part], reach: Reach, lifted: bool) -> Region | None:
-    """The region from the first to the last of some steps, and as far as is asked for."""
-    ground = story.ground
-    first, last = parts[0].step, parts[-1].step
-    span = ground.span(first, last, story.stacks)
+def _of_role(
+    placement: Placement, lines: Sequence[PlacedLine], reach: Reach, lifted: bool
+) -> Region | None:
+    """The region from the first to the last of some lines, and as far as is asked for."""
+    context = placement.context
+    first, last = lines[0].event, lines[-1].event
+    span = context.span(first, last, placement.stacks)
     if (span is None or span.code == NOWHERE) and reach in ("block", "function"):
         return None  # nothing would end it
-    begins, ends = ground.line_run(first)[0].point, ground.line_run(last)[-1].point
+    begins, ends = context.line_run(first)[0].point, context.line_run(last)[-1].point
     points = [begins]
     if span is not None and reach == "function":
-        points.append(ground.first_of(span))
-        span = ground.whole(span)
-    entries = ground.entries(points, lifted)
-    begin = Spot((begins,), entries, parts[0].role, ground.code(begins))
+        points.append(context.first_of(span))
+        span = context.whole(span)
+    entries = context.entries(points, lifted)
+    begin = LinePoints((begins,), entries, lines[0].role, context.code(begins))
     until: Points = ()
     if reach != "function":
-        until = _until(story, span, begin, ground.copies(ends) if reach != "block" else ())
-    end = Spot((ends,), (ends,), parts[0].role, ground.code(ends))
+        until = _until(placement, span, begin, context.copies(ends) if reach != "block" else ())
+    end = LinePoints((ends,), (ends,), lines[0].role, context.code(ends))
     return Region(begin, end, until, span.code if span else NOWHERE, span)
 
 
-def _until(story: Story, span: Span | None, begin: Spot, ends: Points) -> Points:
+def _until(placement: Placement, span: Span | None, begin: LinePoints, ends: Points) -> Points:
     """The end, and all lines of the function outside, counted from where the region is entered."""
     outside: Points = ()
     if span is not None:
-        lines = story.ground.lines_before(begin.points[0], begin.holds, span)
-        outside = story.ground.outside(span, lines)
+        lines = placement.context.lines_before(begin.points[0], begin.holds, span)
+        outside = placement.context.outside(span, lines)
     return tuple(sorted({*outside, *ends}))
 
 
-def _accesses(story: Story, lifted: bool) -> Iterator[Region]:
-    """All other accesses of what the story is about, one by one."""
-    cells = {step.cell for step in story.steps if not Op(step.point & 15).is_sync}
-    for point in sorted(story.ground.touching(cells))[:MOST_ACCESSES]:
-        code = story.ground.code(point)
-        begin = Spot((point,), story.ground.entries((point,), lifted), 0, code)
-        yield Region(begin, Spot((point,), (point,), 0, code), (point,), code, None)
+def _accesses(placement: Placement, lifted: bool) -> Iterator[Region]:
+    """All other accesses of the cells that the answer is about, one by one."""
+    cells = {line.event.cell for line in placement.lines if line.event.is_access}
+    for point in sorted(placement.context.touching(cells))[:MOST_ACCESSES]:
+        code = placement.context.code(point)
+        begin = LinePoints((point,), placement.context.entries((point,), lifted), 0, code)
+        yield Region(begin, LinePoints((point,), (point,), 0, code), (point,), code, None)
 
 
 # Orders.
 
 
-def _orders(story: Story) -> Iterator[Candidate]:
-    """What came too early must wait for what came later; the last turn of the story first."""
-    for early, late in reversed(list(pairwise(story.parts))):
+def _orders(placement: Placement) -> Iterator[Candidate]:
+    """What came too early must wait for what came later; the last change of threads first."""
+    for early, late in reversed(list(pairwise(placement.lines))):
         if early.role == late.role:
             continue
         for lifted in (False, True):
-            holds = story.ground.entries(early.points, lifted)
-            end = Spot(early.points, holds, early.role, story.ground.code(early.step.point))
-            begin = Spot(late.points, late.points, late.role, story.ground.code(late.step.point))
-            for scope, rules in _order_rules(story, early, late, holds):
+            holds = placement.context.entries(early.points, lifted)
+            end = LinePoints(
+                early.points, holds, early.role, placement.context.code(early.event.point)
+            )
+            begin = LinePoints(
+                late.points, late.points, late.role, placement.context.code(late.event.point)
+            )
+            for scope, rules in _order_rules(placement, early, late, holds):
                 yield Candidate("order", f"order {scope}", begin, end, tuple(rules), scope=scope)
 
 
 def _order_rules(
-    story: Story, early: Part, late: Part, holds: Points
+    placement: Placement, early: PlacedLine, late: PlacedLine, holds: Points
 ) -> Iterator[tuple[Scope, list[Rule]]]:
-    paths = sorted(
-        {
-            step.path
-            for run in story.ground.runs
-            for step in run
-            if step.point in late.points and step.path != early.step.path
-        }
-    )
+    doers = {event.path for event in placement.context.all_events() if event.point in late.points}
+    paths = sorted(doers - {early.event.path})
     yield "once", [_wait(holds, None, late.points)]
     yield "each", [_wait(holds, path, late.points) for path in paths]
+    if early.event.path in doers:
+        # Equal threads do both: which of them comes too early differs from run to run.
+        yield "each", [_wait(holds, path, late.points) for path in sorted(doers)]
     yield (
         "turns",
         [
-            {
-                "when": {"points": list(early.points)},
-                "hold": {"who": "self", "points": list(holds)},
-                "until": {"who": "others", "points": list(late.points)},
-            }
+            Rule(
+                when=Match(early.points),
+                hold=Match(holds, who="self"),
+                until=Match(late.points, who="others"),
+            )
         ],
     )
     yield "ended", [_wait(holds, path, THREAD_ENDS) for path in paths if path != "0"]
 
 
-def _wait(holds: Points, path: str | None, until: Sequence[int]) -> Rule:
-    return {
-        "when": None,
-        "hold": {"who": "any", "points": list(holds)},
-        "until": {"who": "any", "points": list(until), "path": path},
-    }
+def _wait(holds: Points, path: str | None, until: Points) -> Rule:
+    return Rule(hold=Match(holds), until=Match(until, path=path))

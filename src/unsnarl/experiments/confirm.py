@@ -1,61 +1,105 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a finding the cause? Force its order, forbid it, and hold elsewhere as a control (design 8).
+"""Is an answer the cause? Force its order, forbid it, and hold elsewhere as a control.
 
-Forced trials are fresh runs in which the accesses come in the order that they had in one failing
-run; control trials are the same with critical sections elsewhere, which must not help. Forbidden
-trials replay the recorded failing schedules: without the rules every one of them fails.
+Forced trials are fresh runs in which the events come in the order that they had in one failing run;
+control trials are the same with holds elsewhere, which must not help. Forbidden trials replay the
+recorded failing schedules: without the rules every one of them fails. An arm has as many trials as
+the verdict needs (arms.py).
+
+    excluded(answers)  the verdict on all of them at once, if runs fail without any of their orders
+    test(answer)       the three arms. If forcing the answer's own order is not enough, all that
+                       makes the failure certain is forced (minimise), if that implies the answer.
+    refine(answer)     a confirmed answer by the accesses nearest to the intrusion; tested as well
+    explain(answer)    if nothing is confirmed: the verdict on what makes the failure certain
+    minimal(answer)    the constraints that make the failure certain
+
+The caller (prove.py) asks in this order. Each answer is minimised, and its easiest run looked for,
+only once, whoever asks: results are kept by what an answer says (`Answer.key`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from unsnarl.analyses.answer import Answer
+from unsnarl.analyses.answer import Answer, AnswerKey
 from unsnarl.campaigns.comparisons import Compared
-from unsnarl.experiments.constraints import Constraint, Event, Rule, Timeline
+from unsnarl.execution.trials import Trial, Trials, fresh_plans, replaying
+from unsnarl.experiments.arms import (
+    BRINGS,
+    FEW,
+    NO_ARM,
+    RUNS,
+    STILL_FAILS,
+    SURE,
+    Series,
+    brings,
+    forcing_decides,
+    half_decides,
+    has_failed,
+    never,
+    stays,
+)
 from unsnarl.experiments.minimise import Minimal, Minimiser, explanation
-from unsnarl.experiments.rules import controlling, forbidding
-from unsnarl.experiments.scene import Spot, Stage, unrelated
-from unsnarl.experiments.sharper import tightest, told_by
+from unsnarl.experiments.refine import answer_of, tightest
+from unsnarl.experiments.rules import (
+    MOST_RULES,
+    apart,
+    controlling,
+    forbidding,
+    going_last,
+    holding,
+    is_order,
+)
 from unsnarl.experiments.statistics import fisher
-from unsnarl.experiments.told import chains, occurrence, told_constraints
-from unsnarl.experiments.trials import Plan, Trials, fresh_plans, replaying
-from unsnarl.model.finding import Arm, Status
-from unsnarl.model.run import RuleEffect
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.event import Event, Op
+from unsnarl.model.plan import Plan, Rule
+from unsnarl.model.report import Arm, Status
+from unsnarl.placement.line_points import GateLines, LinePoints, unrelated
+from unsnarl.placement.occurrence import (
+    early_thread,
+    latest_occurrence,
+    occurrences,
+    order_constraints,
+)
+from unsnarl.placement.roles import by_roles, equal_threads
+from unsnarl.placement.timeline import Timeline
 from unsnarl.runfile import Interner, RunFile
 
-RUNS = 20
-SURE = 0.001
-# So many of the forced runs must fail, and of the controls so many of those that fail without.
-BRINGS = 0.5
-STILL_FAILS = 0.5
 # Failing runs that are looked at for an answer, and fresh trials under the order of each. (Ten are
 # worse than five: later ones are longer, and so is what must come first in them.)
 MOST_TRACES = 5
 PROBES = 6
-# So many answers that are not confirmed by what they tell are minimised.
+# So many answers that are not confirmed by their own order are minimised.
+# Five took 34 s on tsp of the zoo (docs/adr/0016).
 MOST_MINIMISED = 2
-# A finding of more passing runs than this share cannot be what makes runs fail.
+# An answer that more than this share of the passing runs has cannot be what makes runs fail.
 COMMON = 0.8
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the experiment says of a finding."""
+    """What the experiment says of a finding.
+
+    Attributes:
+        why: For a status other than confirmed: what kept it from being that, in words.
+    """
 
     status: Status
     forced: Arm
     forbidden: Arm
     control: Arm
     p_value: float
+    why: str = ""
 
 
 class Experimenter:
-    """Makes experiments about the findings of one signature.
+    """Makes experiments about the answers of one signature.
 
     `others` are the signatures of the campaign's other failures.
     """
@@ -71,73 +115,56 @@ class Experimenter:
         self.compared = compared
         self._interner = interner
         self._others = others
+        # A trace costs a run, and every experiment about these answers asks for the same few.
         self._traces: dict[int, RunFile | None] = {}
-        self._sure: list[Answer] = []
-        self._easy: list[tuple[Answer, list[int]]] = []
-        self._minimal: list[tuple[Answer, tuple[Minimal, int] | None]] = []
+        self._confirmed: set[AnswerKey] = set()
+        self._easiest: dict[AnswerKey, list[int]] = {}
+        self._probed: dict[AnswerKey, Sequence[Trial]] = {}
+        self._minimal: dict[AnswerKey, tuple[Minimal, int] | None] = {}
+        # Orders that bring the failure only if they are not about single threads.
+        self._by_roles: dict[AnswerKey, Sequence[Constraint]] = {}
 
-    def test(self, answer: Answer, minimal: Minimal | None = None) -> Verdict | None:
-        """The verdict on one answer; None if no failing run of it can be replayed.
+    def test(self, answer: Answer) -> Verdict | None:
+        """The verdict on one answer; None if no failing run of it can be replayed."""
+        return self._verdict(answer, None)
 
-        With minimised constraints that tell it, it is these that are forced.
+    def excluded(self, answers: Sequence[Answer]) -> Verdict | None:
+        """The verdict on each, if a run fails although none of their orders can happen.
+
+        None if that is not clear: then one of them may be the cause.
         """
-        run = next(self._traced(self._easiest(answer)), None)
-        if run is None:
+        rules = [self._forbidding_rules(answer) for answer in answers]
+        if not all(rules) or sum(map(len, rules)) > MOST_RULES:
             return None
-        timeline, spots = Timeline(run), self._spots(run, answer)
-        order = minimal.constraints if minimal else told_constraints(timeline, spots)
-        forbidden = self._forbidden(timeline, spots)
-        forced = self._arm(self._fresh("force", order))
-        if not forbidden.fail and not brings(forced):
-            # What the finding tells may need more to happen than it tells: all that matters is in
-            # the minimised constraints. They count only if what it tells is among them.
-            found = self._telling(answer, spots)
-            if found is not None:
-                order = found.constraints
-                forced = self._arm(self._fresh("force", order))
-        verdict = judge(forced, forbidden, self._control(run, spots, order))
-        if verdict.status == "confirmed" and self._is_common(answer):
-            return replace(verdict, status="inconclusive")
-        if verdict.status == "confirmed":
-            self._sure.append(answer)
-        return verdict
+        self.trials.budget.doing("forbidding")
+        series = self._series(self._replays(apart(rules))[:FEW])
+        series.until(has_failed)
+        # A hold that was given up may have let the order happen.
+        fails = [one for one in series.made if self.compared.symptom.is_in(one)]
+        if not any(_kept_all(one) for one in fails):
+            return None
+        arm = series.arm
+        others = f" and without {len(answers) - 1} others" if len(answers) > 1 else ""
+        why = f"without this order{others} {arm.fail} of {arm.runs} runs fail all the same"
+        return Verdict("inconclusive", NO_ARM, arm, NO_ARM, 1.0, why)
 
-    def _forbidden(self, timeline: Timeline, spots: Sequence[Spot]) -> Arm:
-        """What becomes of the failing runs if the order cannot happen.
-
-        Where the last access is done again and again (to one element after the other), the first
-        time need not be the one that came too late: then its threads must have ended.
-        """
-        early = _repeaters(timeline, spots)
-        forbidden = self._arm(self._replays(forbidding(spots, early)))
-        often = [] if early or not forbidden.fail else _repeaters(timeline, spots, often=True)
-        if not often:
-            return forbidden
-        ended = self._arm(self._replays(forbidding(spots, often)))
-        return forbidden if ended.fail else ended
-
-    def sharpened(self, answer: Answer) -> Answer:
-        """A confirmed answer told by the accesses nearest to the intrusion, if that stands too."""
-        for at in self._easiest(answer):
+    def refine(self, answer: Answer) -> Answer:
+        """A confirmed answer by the accesses nearest to the intrusion, if that is confirmed too."""
+        for at in self._easiest_runs(answer):
             run = self.trace(at)
             if run is None:
                 continue
             timeline = Timeline(run)
-            told = next(iter(chains(timeline, self._spots(run, answer))), ())
-            events = tightest(timeline, told, partial(self._place, run))
-            if {event.key for event in events} <= {event.key for event in told}:
+            occurrence = next(iter(occurrences(timeline, self._lines(run, answer))), ())
+            events = tightest(timeline, occurrence, partial(self._source_line, run))
+            if {event.key for event in events} <= {event.key for event in occurrence}:
                 return answer
-            sharper = told_by(answer, events, at, run, self._interner)
-            verdict = self.test(sharper)
-            return sharper if verdict and verdict.status == "confirmed" else answer
+            refined = answer_of(answer, events, at, run, self._interner)
+            verdict = self._verdict(refined, None)
+            return refined if verdict and verdict.status == "confirmed" else answer
         return answer
 
-    def _place(self, run: RunFile, event: Event) -> tuple[str, int]:
-        (index,) = self._interner.indexes(np.array([event.point], dtype=np.uint32), run)
-        site = self._interner.point(int(index)).site
-        return site.file, site.line
-
-    def explained(self, answer: Answer) -> Verdict | None:
+    def explain(self, answer: Answer) -> Verdict | None:
         """The verdict on what makes the failure certain: what was ranked may miss it.
 
         All of it is forced. It is proved if the failure is gone without all of it, or without one
@@ -153,91 +180,244 @@ class Experimenter:
         verdict = None
         for events in (explanation(minimal, minimal.timeline), *orders):
             meant = [minimal.timeline.meaning(event) for event in events]
-            told = told_by(answer, meant, at, minimal.run, self._interner)
-            verdict = self.test(told, minimal)
+            cause = answer_of(answer, meant, at, minimal.run, self._interner)
+            verdict = self._verdict(cause, minimal)
             if verdict is not None and verdict.status == "confirmed":
                 break
         return verdict
+
+    def minimal(self, answer: Answer) -> tuple[Minimal, int] | None:
+        """The constraints that make the failure certain, and the failing run that they are from."""
+        if answer.key not in self._minimal:
+            self._minimal[answer.key] = self._minimise(answer)
+        return self._minimal[answer.key]
+
+    def trace(self, at: int) -> RunFile | None:
+        """A failing run again, with every event; None if it does not fail any more."""
+        if at not in self._traces:
+            (trial,) = self.trials.run([self.schedule(at, trace=True)])
+            fails = self.compared.symptom.is_in(trial)
+            self._traces[at] = trial.run if fails else None
+            if trial.run is not None:
+                self.compared.mark(trial.run, at)
+        return self._traces[at]
+
+    def schedule(self, at: int, **fields: Any) -> Plan:
+        """The plan that repeats a failing run, with more fields."""
+        return replaying(self.compared.runs[at], self.compared.records[at].seed, **fields)
+
+    # The three arms.
+
+    def _verdict(self, answer: Answer, minimal: Minimal | None) -> Verdict | None:
+        """With minimised constraints that imply the answer, it is these that are forced."""
+        run = next(self._traced(self._easiest_runs(answer)), None)
+        if run is None:
+            return None
+        timeline, lines = Timeline(run), self._lines(run, answer)
+        order: Sequence[Constraint] = (
+            minimal.constraints if minimal else order_constraints(timeline, lines)
+        )
+        # First, because minimising is worth its time only if forbidding removes the failure.
+        self.trials.budget.doing("forbidding")
+        forbidding = self._forbidden_stop(answer) or self._forbidden(
+            timeline, lines, equal_threads(run, timeline, lines)
+        )
+        self.trials.budget.doing("forcing")
+        begun = () if minimal else self._probed.get(answer.key, ())
+        forcing = self._series(self._fresh("force", order), begun)
+        is_alone = not forbidding.arm.fail and minimal is None
+        if is_alone and not brings(forcing_result(forcing, forbidding)):
+            order, forcing = self._forced_by_roles(answer, order, run, forcing, forbidding)
+        if not forbidding.arm.fail and not brings(forcing_result(forcing, forbidding)):
+            # More may have to happen than the answer says: all that matters is in the minimised
+            # constraints. They count only if they imply the answer.
+            found = self._minimal_implying(answer, lines)
+            if found is not None:
+                order = found.constraints
+                self.trials.budget.doing("forcing all that makes the failure certain")
+                forcing = self._series(self._fresh("force", order))
+        verdict = concluded(forcing, forbidding, lambda: self._control(run, lines, order))
+        if verdict.status == "confirmed" and self._is_common(answer):
+            return replace(verdict, status="inconclusive", why=self._too_common(answer))
+        if verdict.status == "confirmed":
+            self._confirmed.add(answer.key)
+        return verdict
+
+    def _forced_by_roles(
+        self,
+        answer: Answer,
+        order: Sequence[Constraint],
+        run: RunFile,
+        forcing: Series,
+        forbidding: Series,
+    ) -> tuple[Sequence[Constraint], Series]:
+        """The order and its arm, by roles if that brings the failure, else as they were."""
+        cast = by_roles(order, run)
+        series = self._series(self._fresh("force", cast))
+        if not cast or not brings(forcing_result(series, forbidding)):
+            return order, forcing
+        self._by_roles[answer.key] = cast
+        return cast, series
+
+    def _forbidden_stop(self, answer: Answer) -> Series | None:
+        """What becomes of the failing runs if who took the lock first is the last to take it.
+
+        None for other answers, and where it is data that made the threads wait.
+        """
+        plans = []
+        for at in range(min(RUNS, len(self.compared.runs))) if answer.is_stuck else ():
+            run = self.trace(at)
+            if run is None:
+                continue
+            timeline, lines = Timeline(run), self._lines(run, answer)
+            events = latest_occurrence(timeline, lines)
+            if len(events) == len(lines) and events[0].op in (Op.ACQUIRE, Op.CALL):
+                # The last one before all wait: a call may take effect after others made later.
+                last = [one for one in timeline.done if one.point in lines[0].points]
+                first = [one for one in last if one.path == events[0].path][-1]
+                rules = going_last(timeline.hold(first), events)
+                plans.append(self.schedule(at, rules=tuple(rules)))
+        if not plans:
+            return None
+        series = self._series(plans)
+        series.until(has_failed)
+        return series
+
+    def _forbidden(
+        self, timeline: Timeline, lines: Sequence[LinePoints], equals: Sequence[str]
+    ) -> Series:
+        """What becomes of the failing runs if the order cannot happen, up to the first failure.
+
+        Where the last access is done repeatedly (to one element after the other), the first time
+        need not be the one that came too late: then its threads must have ended. Where holding
+        whoever comes by had to be given up, the one that came too early is held.
+        """
+        early = _repeaters(timeline, lines)
+        forbidden = self._series(self._replays(forbidding(lines, early, equals)))
+        arm = forbidden.until(has_failed)
+        if arm.fail and arm.released and is_order(lines):
+            one_held = self._series(self._replays_holding(lines))
+            kept = one_held.until(has_failed)
+            if kept.runs and not kept.fail:
+                return one_held
+        often = [] if early or not arm.fail else _repeaters(timeline, lines, often=True)
+        if not often:
+            return forbidden
+        ended = self._series(self._replays(forbidding(lines, often)))
+        return forbidden if ended.until(has_failed).fail else ended
+
+    def _forbidding_rules(self, answer: Answer) -> list[Rule]:
+        """By the simplest failing run that has it; none if no such run fails any more."""
+        run = next(self._traced(self._simplest(answer)[:1]), None)
+        if run is None or answer.is_stuck:
+            return []
+        timeline, lines = Timeline(run), self._lines(run, answer)
+        equals = equal_threads(run, timeline, lines)
+        return forbidding(lines, _repeaters(timeline, lines), equals)
+
+    def _control(
+        self, run: RunFile, lines: Sequence[LinePoints], order: Sequence[Constraint]
+    ) -> Arm:
+        self.trials.budget.doing("holding threads elsewhere")
+        elsewhere = controlling(lines, unrelated(run, lines, len(lines)))
+        series = self._series(self._replays(elsewhere))
+        control = series.until(half_decides(series.size))
+        if not stays(control) and order:
+            # A hold may make a replay leave its schedule; constraints are more robust.
+            series = self._series(self._fresh("control", order, elsewhere))
+            control = series.until(half_decides(series.size))
+        return control
 
     def _is_common(self, answer: Answer) -> bool:
         """Whether nearly all passing runs have it too: it may be needed, but is not the cause."""
         return answer.passing > COMMON * len(self.compared.comparison.passing)
 
-    def _spots(self, run: RunFile, answer: Answer) -> list[Spot]:
-        return Stage(run, self._interner, self.compared.runs).spots(answer)
+    def _too_common(self, answer: Answer) -> str:
+        passing = len(self.compared.comparison.passing)
+        return f"{answer.passing} of {passing} passing runs have this order, too"
 
-    def _control(self, run: RunFile, spots: Sequence[Spot], order: Sequence[Constraint]) -> Arm:
-        elsewhere = controlling(spots, unrelated(run, spots, len(spots)))
-        control = self._arm(self._replays(elsewhere))
-        if not stays(control) and order:
-            # A hold makes a replay leave its track; constraints are not so easily led astray.
-            control = self._arm(self._fresh("control", order, elsewhere))
-        return control
+    def _lines(self, run: RunFile, answer: Answer) -> list[LinePoints]:
+        return GateLines(run, self._interner, self.compared.runs).of(answer)
 
-    def minimal(self, answer: Answer) -> tuple[Minimal, int] | None:
-        """The constraints that make the failure certain, and the failing run that they are from."""
-        for other, found in self._minimal:
-            if other is answer:
-                return found
-        self._minimal.append((answer, self._minimise(answer)))
-        return self._minimal[-1][1]
+    def _source_line(self, run: RunFile, event: Event) -> tuple[str, int]:
+        (index,) = self._interner.indexes(np.array([event.point], dtype=np.uint32), run)
+        site = self._interner.point(int(index)).site
+        return site.file, site.line
 
-    def _telling(self, answer: Answer, spots: Sequence[Spot]) -> Minimal | None:
-        """Constraints that make the failure certain and tell the answer.
+    # What makes the failure certain.
 
-        They are looked for a few times only: most of the time of a hunt would go there.
+    def _minimal_implying(self, answer: Answer, lines: Sequence[LinePoints]) -> Minimal | None:
+        """Constraints that make the failure certain and imply the answer.
+
+        Only a few answers are minimised for this: most of the time of a hunt would go there.
         """
-        known = self._minimal
-        if len(known) < MOST_MINIMISED:
+        if len(self._minimal) < MOST_MINIMISED:
             self.minimal(answer)
-        every = (found[0] for _, found in reversed(known) if found is not None)
-        return next((one for one in every if _tells(one, spots)), None)
+        # Those of another answer will do, if they imply this one.
+        every = (found[0] for found in reversed(self._minimal.values()) if found is not None)
+        return next((one for one in every if _implies(one, lines)), None)
 
     def _minimise(self, answer: Answer) -> tuple[Minimal, int] | None:
-        easiest = self._easiest(answer)
-        first = next(self._traced(easiest), None)
+        runs = self._easiest_runs(answer)
+        first = next(self._traced(runs), None)
         if first is None:
             return None
-        spots = self._spots(first, answer)
-        minimiser = Minimiser(self.trials, self.compared.signature, self._others)
+        lines = self._lines(first, answer)
+        self.trials.budget.doing("minimising")
+        minimiser = Minimiser(self.trials, self.compared.symptom, self._others)
         used: list[int] = []
-        is_sure = any(one is answer for one in self._sure)
-        found = minimiser.minimise(self._traced(easiest, used), spots, is_sure=is_sure)
+        is_confirmed = answer.key in self._confirmed
+        orders = [self._by_roles[answer.key]] if answer.key in self._by_roles else []
+        found = minimiser.minimise(
+            self._traced(runs, used), lines, is_confirmed=is_confirmed, orders=orders
+        )
         return None if found is None else (found, used[-1])
 
-    def _easiest(self, answer: Answer) -> list[int]:
+    def _easiest_runs(self, answer: Answer) -> list[int]:
         """The failing runs of an answer: first the one whose order fails most often by itself.
 
         The same accesses may need more to come first in one run than in another: who takes which
         of the jobs. Of equal ones the simplest.
         """
-        for other, found in self._easy:
-            if other is answer:
-                return found
+        if answer.key not in self._easiest:
+            self._easiest[answer.key] = self._by_ease(answer)
+        return self._easiest[answer.key]
+
+    def _simplest(self, answer: Answer) -> list[int]:
         runs = self.compared.runs
-        simplest = sorted(answer.runs, key=lambda at: (len(runs[at].schedule), at))
+        return sorted(answer.runs, key=lambda at: (len(runs[at].schedule), at))
+
+    def _by_ease(self, answer: Answer) -> list[int]:
+        simplest = self._simplest(answer)
         fails: dict[int, int] = {}
         for at in simplest[:MOST_TRACES] if len(simplest) > 1 else ():
-            fails[at] = self._fails_by_itself(answer, at)
+            trials = self._by_itself(answer, at)
+            fails[at] = sum(map(self.compared.symptom.is_in, trials))
             if fails[at] == PROBES:
+                # They begin the forced arm, unless they were the best of several.
+                self._probed[answer.key] = trials if len(fails) == 1 else ()
                 break
-        # Where what is told brings it in few runs only, that says nothing.
+        # Where the answer's order brings it in few runs only, that says nothing.
         best = [at for at in fails if fails[at] >= BRINGS * PROBES]
-        found = sorted(simplest, key=lambda at: -fails[at] if at in best else 0)
-        self._easy.append((answer, found))
-        return found
+        # Sorting is stable: of equally easy runs the simplest stays first.
+        return sorted(simplest, key=lambda at: -fails[at] if at in best else 0)
 
-    def _fails_by_itself(self, answer: Answer, at: int) -> int:
+    def _by_itself(self, answer: Answer, at: int) -> Sequence[Trial]:
+        """A few fresh trials under the order that the answer has in one failing run."""
         run = self.trace(at)
         if run is None:
-            return 0
-        order = told_constraints(Timeline(run), self._spots(run, answer))
-        return self._arm(self._fresh("probe", order)[:PROBES]).fail
+            return ()
+        order = order_constraints(Timeline(run), self._lines(run, answer))
+        series = self._series(self._fresh("probe", order)[:PROBES])
+        series.until(never)
+        return series.made
+
+    # Trials.
 
     def _traced(self, which: Iterable[int], used: list[int] | None = None) -> Iterator[RunFile]:
         """Failing runs again, with every event; without those that do not fail any more.
 
-        `used` is told which ones were asked for.
+        The indexes of those that were asked for are added to `used`.
         """
         for at in which:
             run = self.trace(at)
@@ -246,95 +426,111 @@ class Experimenter:
                     used.append(at)
                 yield run
 
-    def trace(self, at: int) -> RunFile | None:
-        """A failing run again, with every event; None if it does not fail any more."""
-        if at not in self._traces:
-            (trial,) = self.trials.run([{**self.schedule(at), "trace": True}])
-            fails = trial.fails_as(self.compared.signature)
-            self._traces[at] = trial.run if fails else None
-        return self._traces[at]
-
     def _fresh(
         self, arm: str, order: Sequence[Constraint], first: Sequence[Rule] = ()
     ) -> list[Plan]:
-        rules = [*first, *(one.rule for one in order)]
+        rules = (*first, *(one.rule for one in order))
         return fresh_plans(f"{self.compared.signature}/{arm}", RUNS, rules=rules) if order else []
 
-    def _replays(self, rules: list[Rule]) -> list[Plan]:
+    def _replays(self, rules: Sequence[Rule]) -> list[Plan]:
         which = range(min(RUNS, len(self.compared.runs)))
-        return [{**self.schedule(at), "rules": rules} for at in which]
+        return [self.schedule(at, rules=tuple(rules)) for at in which]
 
-    def schedule(self, at: int) -> dict[str, object]:
-        """The part of a plan that repeats a failing run."""
-        return replaying(self.compared.runs[at], self.compared.records[at].seed)
+    def _replays_holding(self, lines: Sequence[LinePoints]) -> list[Plan]:
+        """With a hold of the thread that came too early in that very run."""
+        found = ((at, early_thread(run, lines)) for at, run in enumerate(self.compared.runs[:RUNS]))
+        return [self.schedule(at, rules=tuple(holding(lines, path))) for at, path in found if path]
 
-    def _arm(self, plans: Sequence[Plan]) -> Arm:
-        trials = self.trials.run(plans)
-        effects = [trial.run.rules if trial.run is not None else () for trial in trials]
-        return Arm(
-            fail=sum(trial.fails_as(self.compared.signature) for trial in trials),
-            runs=len(trials),
-            realised=sum(_kept(rules) for rules in effects),
-            released=sum(any(rule.released for rule in rules) for rules in effects),
-        )
+    def _series(self, plans: Sequence[Plan], begun: Sequence[Trial] = ()) -> Series:
+        return Series(self.trials, self.compared.symptom, plans, begun)
 
 
-def _tells(minimal: Minimal, spots: Sequence[Spot]) -> bool:
-    """Whether all that a finding tells is among what makes the failure certain, in its order."""
+def _kept_all(trial: Trial) -> bool:
+    return trial.run is not None and not any(rule.released for rule in trial.run.rules)
+
+
+def _implies(minimal: Minimal, lines: Sequence[LinePoints]) -> bool:
+    """Whether all lines of an answer are among what makes the failure certain, in their order."""
     events = iter(explanation(minimal, minimal.timeline))
-    return minimal.tells_all or all(
-        any(event.point in spot.points for event in events) for spot in spots
+    return minimal.implies_answer or all(
+        any(event.point in line.points for event in events) for line in lines
     )
 
 
 def _repeaters(
-    timeline: Timeline, spots: Sequence[Spot], often: bool = False
+    timeline: Timeline, lines: Sequence[LinePoints], often: bool = False
 ) -> list[tuple[str, str]]:
     """The threads of the first access, each with one of the last, if that is done repeatedly.
 
     That is: if one had done it before when it came too late; with `often`, if one does it more than
     once at all.
     """
-    told = occurrence(timeline, spots)
-    if len(told) < len(spots):
+    occurrence = latest_occurrence(timeline, lines)
+    if len(occurrence) < len(lines):
         return []
     theirs = [
         event
         for event in timeline.events
-        if event.point in spots[-1].points and event.path != told[0].path
+        if event.point in lines[-1].points and event.path != occurrence[0].path
     ]
-    if not (len(theirs) > 1 if often else theirs[:1] < told[-1:]):
+    if not (len(theirs) > 1 if often else theirs[:1] < occurrence[-1:]):
         return []
-    ours = {event.path for event in timeline.events if event.point in spots[0].points}
+    ours = {event.path for event in timeline.events if event.point in lines[0].points}
     last = {event.path for event in theirs}
     # Where threads do both, they would wait for each other's end.
-    ours = {told[0].path} if ours & last else ours
+    ours = {occurrence[0].path} if ours & last else ours
     return sorted((one, other) for one in ours for other in last)
 
 
-def _kept(rules: Sequence[RuleEffect]) -> bool:
-    """Whether every rule had its way."""
-    return all(rule.satisfied and not rule.released for rule in rules)
+def concluded(forcing: Series, forbidding: Series, controlling: Callable[[], Arm]) -> Verdict:
+    """The verdict of three arms, none of them longer than it takes.
+
+    If a run fails without the order, it is not confirmed; whether that refutes it depends on
+    whether forcing brings the failure at all.
+    """
+    if not forbidding.until(has_failed).fail:
+        forced = forcing_result(forcing, forbidding)
+        control = controlling() if brings(forced) else NO_ARM
+        return judge(forced, forbidding.arm, control)
+    if not forcing.until(has_failed).fail:
+        forbidding.until(half_decides(forbidding.size))
+    return judge(forcing.arm, forbidding.arm, NO_ARM)
 
 
-def brings(forced: Arm) -> bool:
-    """Whether forcing makes the failure likely."""
-    return forced.fail >= BRINGS * max(forced.runs, 1)
-
-
-def stays(control: Arm) -> bool:
-    """Whether the failure is still there in the control arm."""
-    return control.fail >= STILL_FAILS * control.runs
+def forcing_result(forcing: Series, forbidding: Series) -> Arm:
+    """The forced arm, where no forbidden run fails."""
+    return forcing.until(forcing_decides(forcing.size, forbidding.arm.runs))
 
 
 def judge(forced: Arm, forbidden: Arm, control: Arm) -> Verdict:
     """Confirmed: forbidding removes the failure, holding elsewhere does not, forcing brings it."""
     p_value = fisher(forced.fail, forced.runs, forbidden.fail, forbidden.runs)
     status: Status = "inconclusive"
-    if forbidden.fail == 0 and brings(forced) and stays(control) and p_value < SURE:
+    why = _missing(forced, forbidden, control, p_value)
+    if not why:
         status = "confirmed"
     elif forced.runs and not forced.realised and not forced.fail:
         status = "infeasible"
+        why = f"this order could not be brought about in any of {forced.runs} runs"
+    # Only if both arms agree: an experiment that did not succeed says more about itself
+    # (docs/adr/0012).
     elif forbidden.fail >= STILL_FAILS * forbidden.runs and not forced.fail:
         status = "refuted"
-    return Verdict(status, forced, forbidden, control, p_value)
+        why = "runs fail without this order, and none fails because of it"
+    return Verdict(status, forced, forbidden, control, p_value, why)
+
+
+def _missing(forced: Arm, forbidden: Arm, control: Arm, p_value: float) -> str:
+    """The first condition of a confirmed finding that does not hold, in words; "" if all do."""
+    if not forced.runs or not forbidden.runs:
+        return "this order was in no run that could be repeated"
+    if forbidden.fail:
+        return f"without this order {forbidden.fail} of {forbidden.runs} runs fail all the same"
+    if not brings(forced):
+        return f"this order alone makes only {forced.fail} of {forced.runs} runs fail"
+    if not stays(control):
+        held = f"{control.runs - control.fail} of {control.runs}"
+        return f"holding threads elsewhere removes the failure as well, in {held} runs"
+    if p_value >= SURE:
+        return "there are too few failing runs to exclude chance"
+    return ""

@@ -12,33 +12,39 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, pairwise
+from typing import Any
+
+from msgspec.structs import replace as with_fields
 
 from unsnarl.analyses.answer import Answer
 from unsnarl.campaigns.comparisons import Compared
+from unsnarl.execution.budget import OutOfTimeError
+from unsnarl.execution.trials import Trial, Trials, fresh_plans, replaying
 from unsnarl.experiments.candidates import Candidate, candidates
-from unsnarl.experiments.ground import Ground
-from unsnarl.experiments.story import Story, lock_names, stacks_of, tell
-from unsnarl.experiments.trials import Plan, Trial, Trials, fresh_plans, replaying
+from unsnarl.model.plan import Plan
+from unsnarl.placement.code_context import CodeContext, stacks_of
+from unsnarl.placement.occurrence import Placement, find_placement
 from unsnarl.runfile import Interner, RunFile
 
 # Trials of each kind for a start. Certifying begins with many more fresh ones.
 REPLAYS = 20
 FORCED = 20
 FRESH = 6
-# The first few of each kind tell most wrong candidates.
-STAGES = (0, 2, 6, None)
+# The first few of each kind rule out most wrong candidates.
+BATCHES = (0, 2, 6, None)
+# Fresh runs that certify what has survived the screening (docs/adr/0015).
 CERTAIN = 200
-# Certifying runs at once: the first bad ones are enough, and trials have a deadline in common.
+# Certifying runs at once: if time runs out, those of the last batch are lost.
 BATCH = 25
-# Besides the failing run: other traces know lines that it did not come to.
+# Besides the failing run: other traces have lines that it did not come to.
 TRACED = 4
 # So many failing runs are searched for one that has all of the finding's lines.
 RUNS = 5
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What became of some trials under a candidate: a deadlock is not counted as a failure."""
+class FixResult:
+    """What came of some trials under a candidate: a deadlock is not counted as a failure."""
 
     fail: int = 0
     deadlocks: int = 0
@@ -59,31 +65,31 @@ class Outcome:
         """How many of all speak against it."""
         return self.bad / self.runs if self.runs else 1.0
 
-    def __add__(self, other: Outcome) -> Outcome:
-        return Outcome(
+    def __add__(self, other: FixResult) -> FixResult:
+        return FixResult(
             self.fail + other.fail, self.deadlocks + other.deadlocks, self.runs + other.runs
         )
 
 
 @dataclass(frozen=True)
-class Fix:
+class TriedFix:
     """What would repair the program.
 
     Attributes:
-        story: What goes wrong without it.
-        outcome: Of the certifying runs; of the last ones tried if it does not work.
+        placement: What goes wrong without it.
+        result: Of the certifying runs; of the last ones tried if it does not work.
         tried: Candidates tried before this one was found, with it.
     """
 
     candidate: Candidate
-    story: Story
-    outcome: Outcome
+    placement: Placement
+    result: FixResult
     tried: int
 
     @property
     def works(self) -> bool:
         """Whether it removed the failure and brought nothing worse."""
-        return self.outcome.good
+        return self.result.good
 
 
 class Fixer:
@@ -105,68 +111,84 @@ class Fixer:
         self._interner = interner
         self._others = others
 
-    def fix(self, answer: Answer | None, certain: int = CERTAIN) -> Fix | None:
+    def fix(self, answer: Answer | None, certain: int = CERTAIN) -> TriedFix | None:
         """The smallest fix that works, or else the best one tried; None if nothing can be tried.
 
-        Without an answer only a cycle of locks can be repaired: it tells itself.
+        Without an answer only a wait cycle can be repaired: it is found without one.
         """
-        story = self._story(answer)
-        if story is None:
+        placement = self._placement(answer)
+        if placement is None:
             return None
-        best: Fix | None = None
+        best: TriedFix | None = None
         tried = 0
-        for candidate in candidates(story):
+        for candidate in candidates(placement):
             tried += 1
-            outcome = self.screen(candidate)
-            if outcome.good:
-                outcome = self.certify(candidate, certain)
-            fix = Fix(candidate, story, outcome, tried)
+            self._trials.budget.doing(f"trying fix {tried}")
+            try:
+                result = self.screen(candidate)
+            except OutOfTimeError:
+                if best is None:
+                    raise
+                self._trials.budget.note("fix", f"fixes after {tried - 1} were not tried", "time")
+                break
+            if result.good:
+                result = self.certify(candidate, certain)
+            fix = TriedFix(candidate, placement, result, tried)
             if fix.works:
                 return fix
-            if best is None or outcome.share < best.outcome.share:
+            if best is None or result.share < best.result.share:
                 best = fix
         return best and replace(best, tried=tried)
 
-    def screen(self, candidate: Candidate) -> Outcome:
-        """A few trials of each kind; stops at the first bad ones.
+    def screen(self, candidate: Candidate) -> FixResult:
+        """A few trials of each kind; stops at the first bad one.
 
         Replays of failing schedules, fresh seeds, and fresh seeds that are made to fail the way
-        the story tells: a region that only makes the failure rarer does not survive these.
+        the answer says: a region that only makes the failure rarer does not survive these.
         """
-        rules = list(candidate.rules)
+        rules = candidate.rules
         seed = f"{self._compared.signature}/fix"
         kinds: list[list[Plan]] = [
-            [{**self._schedule(at), "rules": rules} for at in self._replayed()],
+            [self._schedule(at, rules=rules) for at in self._replayed()],
             _forced(f"{seed}/forced", candidate),
             fresh_plans(seed, FRESH, rules=rules),
         ]
-        total = Outcome()
-        for first, last in pairwise(STAGES):
+        total = FixResult()
+        for first, last in pairwise(BATCHES):
             part = slice(first, last)
-            total += self._outcome([plan for plans in kinds for plan in plans[part]], len(rules))
+            total += self._result([plan for plans in kinds for plan in plans[part]], len(rules))
             if total.bad:
                 break
         return total
 
-    def certify(self, candidate: Candidate, runs: int = CERTAIN) -> Outcome:
-        """Many fresh runs; stops at the first bad ones."""
-        rules = list(candidate.rules)
+    def certify(self, candidate: Candidate, runs: int = CERTAIN) -> FixResult:
+        """Many fresh runs; stops at the first bad one."""
+        rules = candidate.rules
         plans = fresh_plans(f"{self._compared.signature}/certify", runs, rules=rules)
-        total = Outcome()
+        total = FixResult()
         while plans and not total.bad:
-            total += self._outcome(plans[:BATCH], len(rules))
+            try:
+                total += self._result(plans[:BATCH], len(rules))
+            except OutOfTimeError:
+                text = f"certifying a fix ended after {total.runs} of {runs} runs"
+                self._trials.budget.note("fix", text, "time")
+                break
             del plans[:BATCH]
         return total
 
-    def _outcome(self, plans: Sequence[Plan], rules: int) -> Outcome:
-        trials = self._trials.run(plans)
+    def _result(self, plans: Sequence[Plan], rules: int) -> FixResult:
+        trials = self._trials.run(plans, until=lambda made: self._is_bad(made[-1], rules))
         failed = [self._fails(trial) for trial in trials]
         stuck = [is_stuck(trial, rules) for trial in trials]
+        # A trial counts once: otherwise more of them could be bad than there were.
         deadlocks = sum(wait and not fail for wait, fail in zip(stuck, failed, strict=True))
-        return Outcome(sum(failed), deadlocks, len(trials))
+        return FixResult(sum(failed), deadlocks, len(trials))
+
+    def _is_bad(self, trial: Trial, rules: int) -> bool:
+        return self._fails(trial) or is_stuck(trial, rules)
 
     def _fails(self, trial: Trial) -> bool:
-        if trial.fails_as(self._compared.signature):
+        if self._compared.symptom.is_in(trial):
             return True
         new = self._others is not None and trial.signature not in self._others
         return new and trial.label == "fail" and not is_deadlock(trial)
@@ -174,67 +196,66 @@ class Fixer:
     def _replayed(self) -> range:
         return range(min(REPLAYS, len(self._compared.runs)))
 
-    def _schedule(self, at: int) -> Plan:
-        return replaying(self._compared.runs[at], self._compared.records[at].seed)
+    def _schedule(self, at: int, **fields: Any) -> Plan:
+        return replaying(self._compared.runs[at], self._compared.records[at].seed, **fields)
 
-    def _story(self, answer: Answer | None) -> Story | None:
-        """The finding's lines as steps of a traced failing run that has it."""
+    def _placement(self, answer: Answer | None) -> Placement | None:
+        """Where the answer lies in a traced failing run that has it."""
         fresh = fresh_plans(f"{self._compared.signature}/ground", TRACED, trace=True)
         others = [one.run for one in self._trials.run(fresh) if one.run is not None]
-        best: tuple[int, Story] | None = None
+        best: tuple[int, Placement] | None = None
         runs = range(len(self._compared.runs)) if answer is None else answer.runs
         for at in runs[:RUNS]:
-            story = self._told(answer, at, others)
-            if story is not None and (best is None or story.quality > best[1].quality):
-                best = at, story
-            if story is not None and story.is_whole:
+            found = self._placed(answer, at, others)
+            if found is not None and (best is None or found.quality > best[1].quality):
+                best = at, found
+            if found is not None and found.is_whole:
                 break
-        return self._seen(*best) if best and best[1].quality else None
+        return self._captured(*best) if best and best[1].quality else None
 
-    def _told(self, answer: Answer | None, at: int, others: Sequence[RunFile]) -> Story | None:
+    def _placed(
+        self, answer: Answer | None, at: int, others: Sequence[RunFile]
+    ) -> Placement | None:
         """What one failing run has of it; None if the run does not fail any more."""
-        (trial,) = self._trials.run([{**self._schedule(at), "trace": True}])
-        if trial.run is None or not trial.fails_as(self._compared.signature):
+        (trial,) = self._trials.run([self._schedule(at, trace=True)])
+        if trial.run is None or not self._compared.symptom.is_in(trial):
             return None
-        ground = Ground([trial.run, *others], self._compared.runs, self._interner)
+        self._compared.mark(trial.run, at)
+        context = CodeContext([trial.run, *others], self._compared.runs, self._interner)
         lines = () if answer is None else answer.lines
         threads = {} if answer is None else self._threads(answer, at)
-        return tell(lines, threads, ground, self._interner, trial.run)
+        return find_placement(lines, threads, context, trial.run)
 
     def _threads(self, answer: Answer, at: int) -> dict[int, str]:
         """The thread behind each anchor in one of the failing runs."""
         paths = [thread.path for thread in self._compared.runs[at].threads]
         return {anchor: paths[index] for anchor, index in answer.threads.get(at, {}).items()}
 
-    def _seen(self, at: int, story: Story) -> Story:
-        """The story with the calls that led to its functions' points, and the names of locks."""
-        codes = {story.ground.code(step.point) for step in story.steps}
-        points = {
-            step.point for step in story.ground.steps if story.ground.code(step.point) in codes
-        }
+    def _captured(self, at: int, placement: Placement) -> Placement:
+        """With the calls that led to the points of its functions, and the names of locks."""
+        context = placement.context
+        codes = {context.code(line.event.point) for line in placement.lines}
+        points = {event.point for event in context.events if context.code(event.point) in codes}
         if not points:
-            return story
-        (trial,) = self._trials.run([{**self._schedule(at), "capture": sorted(points)}])
+            return placement
+        # Traces have neither stacks nor names of locks; a capture of the same schedule has both.
+        (trial,) = self._trials.run([self._schedule(at, capture=sorted(points))])
         if trial.run is None:
-            return story
-        return replace(
-            story,
-            stacks=stacks_of(trial.run),
-            lock_names=lock_names(trial.run, story.ground.steps),
-        )
+            return placement
+        names = context.lock_names(trial.run)
+        return replace(placement, stacks=stacks_of(trial.run), lock_names=names)
 
 
 def _forced(seed: str, candidate: Candidate) -> list[Plan]:
-    """Fresh plans under all of the story's turns, and under each one: all may be in the way.
+    """Fresh plans under all of the answer's orders, and under each one: all may be in the way.
 
     They come before the candidate's rules. Where both cannot be, the older one is given up, and it
     is the fix that must have its way.
     """
-    ways = [list(candidate.forcing), *([rule] for rule in candidate.forcing)]
+    ways = [candidate.forcing, *((rule,) for rule in candidate.forcing)]
     forcing = cycle(ways if len(ways) > 2 else ways[:1])
     plans = fresh_plans(seed, FORCED)
-    rules = list(candidate.rules)
-    return [{**plan, "rules": [*next(forcing), *rules]} for plan in plans]
+    return [with_fields(plan, rules=(*next(forcing), *candidate.rules)) for plan in plans]
 
 
 def is_stuck(trial: Trial, rules: int) -> bool:

@@ -16,23 +16,26 @@ PATIENCE = 20_000
 def cheapest(clauses: Sequence[AbstractSet[Item]], costs: Mapping[Item, float]) -> list[Item]:
     """The items, in the order of `costs`; clauses must not be empty."""
     columns = _columns(clauses, costs)
-    search = _Search([costs[item] for item in columns], list(columns.values()), len(clauses))
+    search = _BranchAndBound(
+        [costs[item] for item in columns], list(columns.values()), len(clauses)
+    )
     items = list(columns)
     chosen = {items[at] for at in search.best}
     return [item for item in costs if item in chosen]
 
 
 def _columns(clauses: Sequence[AbstractSet[Item]], costs: Mapping[Item, float]) -> dict[Item, int]:
-    """By item the clauses it is in, one bit each; of items in the same ones only the cheapest."""
+    """Bitmask of clauses per item; of items with the same mask only the cheapest."""
     best: dict[int, Item] = {}
     for item in costs:
         mask = sum(1 << at for at, clause in enumerate(clauses) if item in clause)
+        # An item that is in the same clauses and costs more is never the better choice.
         if mask and (mask not in best or costs[item] < costs[best[mask]]):
             best[mask] = item
     return {item: mask for mask, item in best.items()}
 
 
-class _Search:
+class _BranchAndBound:
     def __init__(self, costs: list[float], masks: list[int], clauses: int) -> None:
         self._costs = costs
         self._masks = masks
@@ -41,6 +44,7 @@ class _Search:
             for bit in range(clauses)
         ]
         self._patience = PATIENCE
+        # A bound to begin with cuts off branches at once; if patience ends, it is the answer.
         self.best = self._greedy((1 << clauses) - 1)
         self._bound = sum(costs[at] for at in self.best)
         self._extend((1 << clauses) - 1, [], 0.0)
@@ -64,6 +68,7 @@ class _Search:
         self._patience -= 1
         if self._patience < 0 or cost + self._least(left) >= self._bound:
             return
+        # The clause with the fewest items has to be hit anyway, and branches least.
         for at in self._having[self._narrowest(left)]:
             if cost + self._costs[at] < self._bound:
                 chosen.append(at)

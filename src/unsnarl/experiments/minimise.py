@@ -15,35 +15,54 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
 
-from unsnarl.experiments.constraints import Constraint, Event, Key, Moments, Timeline, departures
+from msgspec.structs import replace as with_fields
+
+from unsnarl.execution.budget import OutOfTimeError
+from unsnarl.execution.symptom import Symptom
+from unsnarl.execution.trials import Trial, Trials, fresh_plans, replaying
 from unsnarl.experiments.hitting import cheapest
 from unsnarl.experiments.orders import orders
-from unsnarl.experiments.scene import Spot
-from unsnarl.experiments.told import Chain, chains, is_implied, steps, tells
-from unsnarl.experiments.trials import Plan, Trial, Trials, fresh_plans, replaying
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.event import Event, EventKey
+from unsnarl.model.plan import Plan
+from unsnarl.placement.line_points import LinePoints
+from unsnarl.placement.occurrence import (
+    Occurrence,
+    are_implied,
+    is_implied,
+    occurrences,
+    switches,
+)
+from unsnarl.placement.timeline import EventTimes, Timeline, departures
 from unsnarl.runfile import RunFile
 
+# Only stubborn failures need so many; most need 20 to 60 (docs/adr/0013).
 MOST_REPLAYS = 300
 # Failing runs to start from, and how many of the replays may have been used after each.
 SHARES = (200, MOST_REPLAYS)
 # Trials without constraints for a start.
 FIRST = 12
 # Fresh trials that certify a choice, a few first.
+# Together they are the 100 of docs/adr/0013.
 BATCHES = (4, 8, 16, 32, 40)
-# More for a choice under which threads do not do the same in every run: what it speaks of may have
-# another meaning in one of them.
+# More for a choice under which threads do not do the same in every run: its events may mean
+# something else in one of them.
 MORE = (60,)
 # Runs that end in another failure of the campaign say nothing, unless they are more than this.
+# When they counted, the search also kept the other bug away, and explanations grew by half
+# (docs/adr/0016).
 ODD = 0.2
-# Where nothing is certain: what fails in so many of the fresh trials is told as it is.
+# If time runs out while a choice is being certified: after so many fresh trials it is reported.
+CERTIFIED_ENOUGH = 12
+# Where nothing is certain: a choice that fails in so many of the fresh trials is still reported.
 NEAR = 0.9
 # Passing schedules that are tried again under every new choice, and orders broken on purpose.
 OLD_PASSES = 4
 DOUBTS = (6, 6, 12)
-# To leave out a step of the finding costs this: it decides between sets that cost the same. What is
-# known to bring the failure is left out only for something that says more.
-UNTOLD = 0.4
-UNTOLD_THOUGH_SURE = 1.0
+# What it costs to leave out an order of the answer: it decides between sets that cost the same. If
+# the answer is confirmed, it is left out only for something that says more.
+LEFT_OUT = 0.4
+LEFT_OUT_THOUGH_CONFIRMED = 1.0
 # An event whose thread does it more or less often from run to run makes a poor anchor.
 UNSTEADY = 0.3
 
@@ -57,7 +76,7 @@ class Minimal:
         run: The failing run that they are taken from.
         timeline: Its events.
         failing: The thread that failed in it.
-        told: The finding as it occurred in that run, if the constraints imply its order.
+        occurrence: The answer as it occurred in that run, if the constraints imply its order.
         passes: The passing trials that were met on the way.
         odd: Further fresh runs, which another failure of the program ended first.
     """
@@ -69,7 +88,7 @@ class Minimal:
     run: RunFile
     timeline: Timeline
     failing: str
-    told: Chain = ()
+    occurrence: Occurrence = ()
     passes: tuple[Trial, ...] = ()
     odd: int = 0
 
@@ -79,39 +98,50 @@ class Minimal:
         return self.reproduced == self.tries
 
     @property
-    def tells_all(self) -> bool:
-        """Whether every step of the finding is among what makes the failure certain."""
-        return bool(self.told)
+    def implies_answer(self) -> bool:
+        """Whether every order of the answer is among what makes the failure certain."""
+        return bool(self.occurrence)
 
 
 class Minimiser:
-    """Cuts failing runs of one signature down to what matters.
+    """Cuts failing runs of one symptom down to what matters.
 
     `others` are signatures that have other causes.
     """
 
-    def __init__(self, trials: Trials, signature: str, others: Collection[str] = ()) -> None:
+    def __init__(self, trials: Trials, symptom: Symptom, others: Collection[str] = ()) -> None:
         self._trials = trials
-        self._signature = signature
+        self._symptom = symptom
         self._others = others
 
     def minimise(
-        self, runs: Iterable[RunFile], spots: Sequence[Spot], *, is_sure: bool = False
+        self,
+        runs: Iterable[RunFile],
+        lines: Sequence[LinePoints],
+        *,
+        is_confirmed: bool = False,
+        orders: Sequence[Sequence[Constraint]] = (),
     ) -> Minimal | None:
         """The smallest set found; None if nothing makes the failure certain, or nearly so.
 
         Args:
             runs: Failing runs with traces, the simplest first; others are for the case that the
                 first has orders which no constraints can repeat.
-            spots: The lines of a finding, told rather than other orders; may be empty.
-            is_sure: Whether an experiment confirmed the finding.
+            lines: Those of an answer, preferred to other orders; may be empty.
+            is_confirmed: Whether an experiment confirmed the answer.
+            orders: Sets of the first run that are tried before any is searched for.
         """
         start = self._trials.count
         found: list[Minimal] = []
         for run, share in zip(runs, SHARES, strict=False):
-            search = _Search(self._trials, (self._signature, self._others), run, spots)
-            search.untold = UNTOLD_THOUGH_SURE if is_sure else UNTOLD
-            tested = search.tested(start + share)
+            search = _Search(self._trials, (self._symptom, self._others), run, lines)
+            search.left_out = LEFT_OUT_THOUGH_CONFIRMED if is_confirmed else LEFT_OUT
+            try:
+                tested = search.tested(start + share, orders)
+            except OutOfTimeError:
+                if not found:
+                    raise
+                break
             if tested is not None:
                 found.append(search.minimal(tested))
                 if found[-1].is_certain:
@@ -133,7 +163,7 @@ class _Tested(NamedTuple):
 
     @property
     def is_near(self) -> bool:
-        """Whether it is worth telling though it is not certain."""
+        """Whether it is worth reporting though it is not certain."""
         return self.tries >= sum(BATCHES[:-1]) and self.reproduced >= NEAR * self.tries
 
 
@@ -141,44 +171,59 @@ class _Search:
     """The search from one failing run.
 
     Attributes:
-        untold: What it costs to leave out a step of the finding.
+        left_out: What it costs to leave out an order of the answer.
     """
 
     def __init__(
         self,
         trials: Trials,
-        signatures: tuple[str, Collection[str]],
+        symptom: tuple[Symptom, Collection[str]],
         run: RunFile,
-        spots: Sequence[Spot],
+        lines: Sequence[LinePoints],
     ) -> None:
         self._trials = trials
-        self._signature, self._others = signatures
+        self._symptom, self._others = symptom
         self._run = run
-        self._failing = run.failures[0].thread if run.failures else "0"
+        self._failing = run.failing_thread
         self._timeline = Timeline(run)
-        self._costs = orders(self._timeline, spots, self._failing)
-        self._chains = chains(self._timeline, spots)
-        self._telling = [_telling(chain, self._costs) for chain in self._chains]
+        self._costs = orders(self._timeline, lines, self._failing)
+        self._occurrences = occurrences(self._timeline, lines)
+        self._implying = [_implying(one, self._costs) for one in self._occurrences]
         self._passes: list[Trial] = []
         self._clauses: list[frozenset[Constraint]] = []
         self._best = _Tested(())
-        self.untold = UNTOLD
+        self._so_far = _Tested(())
+        self.left_out = LEFT_OUT
 
-    def tested(self, limit: int) -> _Tested | None:
-        """A set that is certain, or when the trials' count comes near the limit the nearest."""
+    def tested(self, limit: int, orders: Sequence[Sequence[Constraint]]) -> _Tested | None:
+        """A set that is certain, or when trials or time come to their limit the nearest.
+
+        The given ones come first.
+        """
+        try:
+            return self._best if any(map(self._is_certified, orders)) else self._tested(limit)
+        except OutOfTimeError:
+            if self._so_far.tries < CERTIFIED_ENOUGH:
+                raise
+            text = f"certifying the orders ended after {self._so_far.tries} fresh runs"
+            self._trials.budget.note("minimise", text, "time")
+            return self._so_far
+
+    def _tested(self, limit: int) -> _Tested | None:
         passed = self._learn(self._trials.run(self._fresh((), FIRST)), ())
+        # Not earlier: whether an event is as frequent in every run shows only over several.
         self._costs = _steadied(self._costs, passed)
         while self._trials.count + OLD_PASSES + sum(DOUBTS) <= limit:
             chosen = self._choice()
-            known = len(self._clauses)
+            clauses = len(self._clauses)
             if self._stands(chosen):
                 return self._best
-            if len(self._clauses) == known:
+            if len(self._clauses) == clauses:
                 break  # what lets it pass is not in the traces
         return self._best if self._best.is_near else None
 
     def minimal(self, tested: _Tested) -> Minimal:
-        """A choice with all that is known of it."""
+        """A choice with all that was found out about it."""
         chosen = sorted(tested.chosen, key=lambda one: one.after.at)
         return Minimal(
             constraints=tuple(chosen),
@@ -188,36 +233,38 @@ class _Search:
             run=self._run,
             timeline=self._timeline,
             failing=self._failing,
-            told=next((chain for chain in self._chains if tells(chain, chosen)), ()),
+            occurrence=next((o for o in self._occurrences if are_implied(o, chosen)), ()),
             passes=tuple(self._passes),
             odd=tested.odd,
         )
 
     def _choice(self) -> list[Constraint]:
-        """The cheapest set for all clauses, whichever occurrence of the finding it tells."""
-        choices = [self._choice_telling(steps) for steps in self._telling or [[]]]
+        """The cheapest set for all clauses, whichever occurrence of the answer it implies."""
+        choices = [self._choice_implying(orders) for orders in self._implying or [[]]]
         best, _ = min(choices, key=lambda choice: choice[1])
         return [item for item in best if isinstance(item, Constraint)]
 
-    def _choice_telling(
-        self, steps: Sequence[frozenset[Constraint]]
+    def _choice_implying(
+        self, orders: Sequence[frozenset[Constraint]]
     ) -> tuple[list[Constraint | int], float]:
-        """With what it costs; a number in it is that of a step that is left untold."""
+        """With what it costs; a number in it is that of an order of the answer that is left out."""
         costs: dict[Constraint | int, float] = dict(self._costs.items())
-        costs.update(dict.fromkeys(range(len(steps)), self.untold))
+        # Leaving out an order of the answer is an item with a price: one search decides all.
+        costs.update(dict.fromkeys(range(len(orders)), self.left_out))
         clauses: list[frozenset[Constraint | int]] = [frozenset(one) for one in self._clauses]
-        clauses += [one | {number} for number, one in enumerate(steps)]
+        clauses += [one | {number} for number, one in enumerate(orders)]
         found = cheapest(clauses, costs)
         return found, sum(costs[item] for item in found)
 
     def _stands(self, chosen: Sequence[Constraint]) -> bool:
         """Whether all trials fail under the choice; it stops at the first batch that has others."""
+        # The few trials that are most likely to pass come before the hundred that certify.
         if self._learn(self._trials.run(self._old(chosen)), chosen):
             return False
         doubts = iter(self._doubts(chosen))
         for count in DOUBTS:
             trials = self._trials.run(islice(doubts, count))
-            # What is broken on purpose must not have been in the way of the choice.
+            # Count only trials that kept the chosen constraints.
             if self._learn([trial for trial in trials if _keeps(trial, chosen)], chosen):
                 return False
         return self._is_certified(chosen)
@@ -225,16 +272,18 @@ class _Search:
     def _is_certified(self, chosen: Sequence[Constraint]) -> bool:
         tested = _Tested(chosen)
         batches = list(BATCHES)
-        for place, count in enumerate(batches):  # it may grow
+        for number, count in enumerate(batches):  # it may grow
             trials = self._trials.run(self._fresh(chosen, count))
-            tested = self._counted(tested, trials)
+            tested = self._so_far = self._counted(tested, trials)
             odd_ones = tested.odd > ODD * (tested.tries + tested.odd)
             if self._learn(trials, chosen, odd_ones):
                 self._best = max(self._best, tested, key=lambda one: one.tries)
+                self._so_far = _Tested(())
                 return False
             if len(batches) == len(BATCHES) and any(self._strays(one, chosen) for one in trials):
                 batches.extend(MORE)
-            if place == len(batches) - 1 and tested.tries < sum(BATCHES):
+            # Odd runs do not count, so others have to make up for them.
+            if number == len(batches) - 1 and tested.tries < sum(BATCHES):
                 batches.append(sum(BATCHES) - tested.tries)
         self._best = tested
         return True
@@ -242,7 +291,7 @@ class _Search:
     def _counted(self, tested: _Tested, trials: Sequence[Trial]) -> _Tested:
         """With some more trials; what ended in another failure does not count."""
         odd = sum(self._is_odd(trial) for trial in trials)
-        fails = sum(trial.fails_as(self._signature) for trial in trials)
+        fails = sum(map(self._symptom.is_in, trials))
         return _Tested(
             tested.chosen,
             tested.reproduced + fails,
@@ -254,35 +303,37 @@ class _Search:
         return trial.label != "pass" and trial.signature in self._others
 
     def _strays(self, trial: Trial, chosen: Sequence[Constraint]) -> bool:
-        return trial.run is not None and Moments(trial.run, chosen).strays(
+        return trial.run is not None and EventTimes(trial.run, chosen).strays(
             chosen, departures(trial.run, self._run)
         )
 
     def _learn(
         self, trials: Sequence[Trial], chosen: Sequence[Constraint], odd_ones: bool = False
-    ) -> list[Moments]:
-        """Makes a clause of every trial that did not fail; returns their moments."""
+    ) -> list[EventTimes]:
+        """Makes a clause of every trial that did not fail; returns their events' times."""
         found = []
         for trial in trials:
-            if trial.fails_as(self._signature) or trial.run is None:
+            if self._symptom.is_in(trial) or trial.run is None:
                 continue
             if self._is_odd(trial) and not odd_ones:
                 continue
-            moments = Moments(trial.run, self._costs)
-            found.append(moments)
-            broken = {one for one in self._costs if moments.breaks(one)}.difference(chosen)
+            times = EventTimes(trial.run, self._costs)
+            found.append(times)
+            # A clause with a chosen constraint in it would be hit already, and change nothing.
+            broken = {one for one in self._costs if times.breaks(one)}.difference(chosen)
             if broken:
                 leaves = departures(trial.run, self._run)
-                could = {one for one in broken if moments.could_keep(one, leaves)}
+                # What no rule could have kept would not have helped, unless there is nothing else.
+                could = {one for one in broken if times.could_keep(one, leaves)}
                 self._clauses.append(frozenset(could or broken))
                 self._passes.append(trial)
         return found
 
     def _old(self, chosen: Sequence[Constraint]) -> list[Plan]:
         """The latest passing schedules again, as far as the choice lets them be."""
-        rules = [one.rule for one in chosen]
+        rules = tuple(one.rule for one in chosen)
         return [
-            {**replaying(trial.run, trial.plan["seed"]), "rules": rules, "trace": True}
+            replaying(trial.run, trial.plan.seed, rules=rules, trace=True)
             for trial in self._passes[: -OLD_PASSES - 1 : -1]
             if trial.run is not None
         ]
@@ -298,32 +349,33 @@ class _Search:
         doubted.sort(key=often.__getitem__, reverse=True)
         plans = self._fresh(chosen, sum(DOUBTS))
         return [
-            {**plan, "rules": [self._timeline.inverse(one).rule, *plan["rules"]]}
+            with_fields(plan, rules=(self._timeline.inverse(one).rule, *plan.rules))
             for plan, one in zip(plans, doubted, strict=False)
         ]
 
     def _fresh(self, chosen: Sequence[Constraint], count: int) -> list[Plan]:
-        rules = [one.rule for one in chosen]
+        rules = tuple(one.rule for one in chosen)
+        # The count gives every batch new seeds: the old ones would only repeat what they showed.
         return fresh_plans(f"minimise/{self._trials.count}", count, rules=rules, trace=True)
 
 
-def _telling(chain: Chain, orders: Iterable[Constraint]) -> list[frozenset[Constraint]]:
-    """By step of a finding the orders that tell it."""
+def _implying(occurrence: Occurrence, orders: Iterable[Constraint]) -> list[frozenset[Constraint]]:
+    """Of each order of an occurrence: the constraints that imply it."""
     return [
         frozenset(order for order in orders if is_implied(one, other, [order]))
-        for one, other in steps(chain)
+        for one, other in switches(occurrence)
     ]
 
 
 def _keeps(trial: Trial, chosen: Sequence[Constraint]) -> bool:
     if trial.run is None:
         return False
-    moments = Moments(trial.run, chosen)
-    return not any(moments.breaks(one) for one in chosen)
+    times = EventTimes(trial.run, chosen)
+    return not any(times.breaks(one) for one in chosen)
 
 
 def _steadied(
-    costs: Mapping[Constraint, float], passes: Sequence[Moments]
+    costs: Mapping[Constraint, float], passes: Sequence[EventTimes]
 ) -> dict[Constraint, float]:
     """Costs with something added for events that are not as frequent in every run."""
 
@@ -337,14 +389,14 @@ def _steadied(
 
 
 def explanation(minimal: Minimal, timeline: Timeline) -> list[Event]:
-    """The events of the constraints, those of the finding, and the failing one, in order of time.
+    """The events of the constraints, those of the answer, and the failing one, in order of time.
 
-    A finding whose order the constraints do not imply is left out: it need not have been so.
+    An answer whose order the constraints do not imply is left out: it need not have been so.
     """
     events = [event for one in minimal.constraints for event in (one.before, one.after)]
-    told: dict[Key, Event] = {}
-    for event in sorted([*map(timeline.meaning, events), *minimal.told]):
-        told.setdefault(event.key, event)
+    shown: dict[EventKey, Event] = {}
+    for event in sorted([*map(timeline.meaning, events), *minimal.occurrence]):
+        shown.setdefault(event.key, event)
     for event in timeline.failing(minimal.failing):
-        told.setdefault(timeline.meaning(event).key, timeline.meaning(event))
-    return sorted(told.values())
+        shown.setdefault(timeline.meaning(event).key, timeline.meaning(event))
+    return sorted(shown.values())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The passing run that differs least from a failing one, to be shown beside it.
+"""The passing run that differs least from a failing one, to be compared with it.
 
 It is one of those that the minimiser met, or the failing schedule once more with one of the
 constraints the other way round. What is shown is one difference, so a run that breaks a single
@@ -11,19 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from unsnarl.experiments.constraints import Constraint, Event, Moments, Timeline
+from msgspec.structs import replace as with_fields
+
+from unsnarl.execution.trials import Trial, Trials, replaying
 from unsnarl.experiments.minimise import Minimal, explanation
 from unsnarl.experiments.orders import conflicts, hand_offs
-from unsnarl.experiments.trials import Plan, Trial, Trials, replaying
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.event import Event
+from unsnarl.model.plan import Plan
+from unsnarl.placement.timeline import EventTimes, Timeline
 from unsnarl.runfile import RunFile
 
-# Of the best runs so many are repeated, until one passes again.
-AGAIN = 3
+# Of the best runs so many are repeated, until one passes a second time.
+MOST_REPEATED = 3
 
 
 @dataclass(frozen=True)
 class Nearest:
-    """A passing run, told by the events of the explanation.
+    """A passing run: how the events of the explanation came in it.
 
     Attributes:
         events: Those that happened in it, in its order.
@@ -41,11 +46,12 @@ class Nearest:
 def nearest(trials: Trials, minimal: Minimal) -> Nearest | None:
     """The nearest passing run; None if there is none that can be repeated."""
     measure = _Measure(minimal)
-    known = _passing([*minimal.passes, *trials.run(_inverted(minimal))])
-    known.sort(key=lambda one: measure.distance(one[1]))
-    for trial, first in known[:AGAIN]:
-        plan = replaying(first, trial.plan["seed"])
-        for _, run in _passing(trials.run([{**plan, "trace": True}])):
+    passing = _passing([*minimal.passes, *trials.run(_inverted(minimal))])
+    passing.sort(key=lambda one: measure.distance(one[1]))
+    # Its values are captured in one more replay (prove.py), so it has to pass again.
+    for trial, first in passing[:MOST_REPEATED]:
+        plan = replaying(first, trial.plan.seed)
+        for _, run in _passing(trials.run([with_fields(plan, trace=True)])):
             broken = measure.broken(run)
             if broken:
                 events = tuple(_as_they_came(minimal, Timeline(run)))
@@ -60,15 +66,16 @@ def _passing(trials: Iterable[Trial]) -> list[tuple[Trial, RunFile]]:
 def _inverted(minimal: Minimal) -> list[Plan]:
     """The failing schedule with one of the constraints the other way round, the others kept."""
     return [
-        {
-            **replaying(minimal.run, 0),
+        replaying(
+            minimal.run,
+            0,
             # It comes last, because where nobody could go on the first one is given up first.
-            "rules": [
+            rules=(
                 *(one.rule for one in minimal.constraints if one != turned),
                 minimal.timeline.inverse(turned).rule,
-            ],
-            "trace": True,
-        }
+            ),
+            trace=True,
+        )
         for turned in minimal.constraints
     ]
 
@@ -93,14 +100,14 @@ class _Measure:
 
     def broken(self, run: RunFile) -> list[Constraint]:
         """The constraints that it does not keep; first those that are the other way round."""
-        moments = Moments(run, self._constraints)
-        broken = [one for one in self._constraints if moments.breaks(one)]
-        return sorted(broken, key=lambda one: not moments.has(one))
+        times = EventTimes(run, self._constraints)
+        broken = [one for one in self._constraints if times.breaks(one)]
+        return sorted(broken, key=lambda one: not times.has(one))
 
 
 def _not_kept(run: RunFile, orders: Sequence[Constraint]) -> list[Constraint]:
-    moments = Moments(run, orders)
-    return [one for one in orders if moments.breaks(one) or not moments.has(one)]
+    times = EventTimes(run, orders)
+    return [one for one in orders if times.breaks(one) or not times.has(one)]
 
 
 def _as_they_came(minimal: Minimal, passing: Timeline) -> list[Event]:

@@ -1,67 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which orders of a failing run may matter, and how willingly each is told to a person."""
+"""Which orders of a failing run may matter, and how much each of them costs in an explanation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
-from unsnarl.experiments.constraints import Constraint, Event, Timeline
-from unsnarl.experiments.scene import Spot
-from unsnarl.model.site import Op
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.event import Event, Op
+from unsnarl.placement.line_points import LinePoints
+from unsnarl.placement.timeline import Timeline
 
 Pair = tuple[Event, Event]
 
-# What a constraint costs: few are wanted, but two that the finding names are told before one that
+# What a constraint costs: few are wanted, but two that the answer names are better than one that
 # only says which thread ran when.
-TOLD = 0.5
+NAMED = 0.5
 CONFLICT = 1.0
 END = 1.3
 HAND_OFF = 1.5
 TURN = 1.7
-# A told order costs a little more for every line of the finding between its two.
-STEP = 0.1
+# An order that the answer names costs a little more for every line between its two.
+LEAP = 0.1
 # Threads begin, end and wait for each other in the same order in every run.
 _DULL = (Op.BEGIN, Op.END, Op.START, Op.JOIN)
 
 
-def orders(timeline: Timeline, spots: Sequence[Spot], failing: str) -> dict[Constraint, float]:
+def orders(
+    timeline: Timeline, lines: Sequence[LinePoints], failing: str
+) -> dict[Constraint, float]:
     """All that may matter, and what each costs; of orders with the same effect the cheapest."""
     best: dict[object, tuple[Constraint, float]] = {}
-    for usual, pairs in _kinds(timeline, spots, failing):
+    for usual, pairs in _kinds(timeline, lines, failing):
         for one in timeline.constraints(pairs):
-            cost = _price(timeline, one, usual, spots)
+            cost = _price(timeline, one, usual, lines)
             if one.is_named and (one.key not in best or cost < best[one.key][1]):
                 best[one.key] = one, cost
     return dict(best.values())
 
 
 def _kinds(
-    timeline: Timeline, spots: Sequence[Spot], failing: str
+    timeline: Timeline, lines: Sequence[LinePoints], failing: str
 ) -> Iterator[tuple[float, Iterator[Pair]]]:
-    yield CONFLICT, told(timeline, spots)
-    yield TOLD, waits(timeline)
+    yield CONFLICT, named(timeline, lines)
+    yield NAMED, waits(timeline)
     yield CONFLICT, conflicts(timeline)
     yield END, endings(timeline, failing)
     yield HAND_OFF, hand_offs(timeline)
     yield TURN, turns(timeline)
 
 
-def _price(timeline: Timeline, one: Constraint, usual: float, spots: Sequence[Spot]) -> float:
+def _price(timeline: Timeline, one: Constraint, usual: float, lines: Sequence[LinePoints]) -> float:
     before, after = timeline.meaning(one.before).point, timeline.meaning(one.after).point
     leaps = [
         second - first
-        for first, second in combinations(range(len(spots)), 2)
-        if before in spots[first].points
-        and after in spots[second].points
-        and spots[first].role != spots[second].role
+        for first, second in combinations(range(len(lines)), 2)
+        if before in lines[first].points
+        and after in lines[second].points
+        and lines[first].role != lines[second].role
     ]
-    return min(usual, TOLD + STEP * (min(leaps) - 1)) if leaps else usual
+    return min(usual, NAMED + LEAP * (min(leaps) - 1)) if leaps else usual
 
 
-def told(timeline: Timeline, spots: Sequence[Spot]) -> Iterator[Pair]:
-    """What the finding says, in all its occurrences; it may be about more than one cell."""
-    for one, other in combinations(spots, 2):
+def named(timeline: Timeline, lines: Sequence[LinePoints]) -> Iterator[Pair]:
+    """What the answer says, in all its occurrences; it may be about more than one cell."""
+    for one, other in combinations(lines, 2):
         last: dict[str, Event] = {}
         for event in timeline.events:
             if event.point in other.points and one.role != other.role:
@@ -84,6 +87,7 @@ def conflicts(timeline: Timeline) -> Iterator[Pair]:
         yield from ((one, event) for one in earlier if one.path != event.path)
         if event.writes:
             writes[event.cell] = event
+            # The write orders earlier reads before all that follows: only neighbours count.
             since.clear()
         else:
             since[event.path] = event
@@ -91,8 +95,7 @@ def conflicts(timeline: Timeline) -> Iterator[Pair]:
 
 def waits(timeline: Timeline) -> Iterator[Pair]:
     """A lock that one thread has taken and another one waits for, for ever."""
-    done = timeline.events[: len(timeline.events) - len(timeline.pending)]
-    taken = {event.cell: event for event in done if event.op is Op.ACQUIRE}
+    taken = {event.cell: event for event in timeline.done if event.op is Op.ACQUIRE}
     for event in timeline.pending:
         if event.cell in taken and taken[event.cell].path != event.path:
             yield taken[event.cell], event
@@ -113,7 +116,8 @@ def hand_offs(timeline: Timeline) -> Iterator[Pair]:
 def endings(timeline: Timeline, failing: str) -> Iterator[Pair]:
     """The failing thread's last access before what every other thread did next.
 
-    Without them bugs of three threads do not come back (a prototype's lesson, design 8).
+    Without these constraints bugs of three threads do not come back, as a prototype showed: what
+    the others do next may hide the failure.
     """
     for last in [] if timeline.pending else timeline.failing(failing):
         later: dict[str, Event] = {}

@@ -2,34 +2,43 @@
 """The experiments at the end of a hunt: from the best findings to a proof.
 
 The findings are tested until one is confirmed. What then comes first is cut down to the orders
-that matter, set beside the nearest passing run, and repaired for trial.
+that matter, compared with the nearest passing run, and repaired in simulation.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
+
+from msgspec.structs import replace as with_fields
 
 from unsnarl.analyses.answer import Answer
 from unsnarl.campaigns.comparisons import Compared
-from unsnarl.campaigns.engine import Engine
-from unsnarl.campaigns.judging import Judge
+from unsnarl.execution.budget import Budget
+from unsnarl.execution.runner import Runner
+from unsnarl.execution.trials import Trials
 from unsnarl.experiments.confirm import Experimenter, Verdict
-from unsnarl.experiments.constraints import Constraint, Event
 from unsnarl.experiments.fix import Fixer
+from unsnarl.experiments.halving import suspects
 from unsnarl.experiments.minimise import Minimal, explanation
 from unsnarl.experiments.named_fix import named
 from unsnarl.experiments.nearest import Nearest, nearest
-from unsnarl.experiments.trials import Plan, Trials
-from unsnarl.model.finding import Repair
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.event import Event
+from unsnarl.model.plan import Plan
+from unsnarl.model.report import Fix
+from unsnarl.placement.line_points import is_placeable
 from unsnarl.runfile import Interner, RunFile
 
+T = TypeVar("T")
 Kind = Literal["confirm", "minimise", "fix"]
 KINDS: tuple[Kind, ...] = ("confirm", "minimise", "fix")
+# Of the time that is left, what testing a finding may take, testing all others, refining the first,
+# minimising and fixing it; the last capture needs the rest.
+TEST, OTHERS, REFINE, MINIMISE, FIX = 0.5, 0.4, 0.3, 0.6, 0.95
 # What is confirmed comes first. The others keep their order: that an experiment did not succeed
 # says more about the experiment.
 ORDER = {"confirmed": 0, "inconclusive": 1, "untested": 1, "infeasible": 1, "refuted": 2}
@@ -45,12 +54,12 @@ class Seen:
 
 @dataclass(frozen=True)
 class Proof:
-    """What is known of the first finding.
+    """What experiments found out about the first finding.
 
     Attributes:
         at: The failing run that it is about.
         minimal: The constraints under which the failure is certain.
-        failing: What a person should read of that run.
+        failing: What to show of that run.
         passing: The same of the nearest passing run.
         nearest: That run.
     """
@@ -67,14 +76,14 @@ class Proven:
     """An answer and what experiments say of it, as far as some were made.
 
     Attributes:
-        told: The answer, if it is what makes its failure certain that was confirmed.
+        by_explanation: What was confirmed is not its own order but what makes its failure certain.
     """
 
     answer: Answer
     verdict: Verdict | None = None
     proof: Proof | None = None
-    repair: Repair | None = None
-    told: Answer | None = None
+    repair: Fix | None = None
+    by_explanation: bool = False
 
     @property
     def status(self) -> str:
@@ -87,32 +96,43 @@ class Proven:
         return self.status == "confirmed"
 
 
-class Prover:
-    """Tests the answers of every signature of a campaign with the engine that hunted.
+@dataclass(frozen=True)
+class Experiments:
+    """What experiments about the answers of one signature came to.
 
     Attributes:
-        constraints: By the number of a failing run what makes its failure certain.
-        seconds: What the experiments took, by their kind.
+        answers: Those that were confirmed first, refuted ones last.
+        constraints: By the number of a failing run: what makes its failure certain.
     """
+
+    answers: tuple[Proven, ...]
+    constraints: Mapping[int, Sequence[Constraint]] = field(default_factory=dict)
+
+    @classmethod
+    def none(cls, answers: Iterable[Answer]) -> Experiments:
+        """No experiments were made."""
+        return cls(tuple(Proven(answer) for answer in answers))
+
+
+class Prover:
+    """Tests the answers of every signature of a campaign with the process that hunted."""
 
     def __init__(
         self,
-        engine: Engine,
-        judge: Judge,
+        runner: Runner,
         folder: Path,
         timeout: float,
         *,
         findings: int,
         kinds: Collection[Kind] = KINDS,
+        budget: Budget | None = None,
     ) -> None:
-        self._engine = engine
-        self._judge = judge
+        self._runner = runner
         self._folder = folder
         self._timeout = timeout
         self._findings = findings
         self._kinds = kinds
-        self.constraints: dict[int, Sequence[Constraint]] = {}
-        self.seconds: dict[str, float] = {}
+        self.budget = budget or Budget()
 
     def prove(
         self,
@@ -120,80 +140,161 @@ class Prover:
         answers: Sequence[Answer],
         interner: Interner,
         others: Collection[str] = (),
-    ) -> list[Proven]:
-        """The answers, those that experiments confirm first, refuted ones last.
+    ) -> Experiments:
+        """Test the answers until one is confirmed; minimise and repair what then comes first.
 
         `others` are the signatures of the campaign's other failures.
         """
         if not answers or not self._findings or compared.kind == "hang":
-            return [Proven(answer) for answer in answers]
-        trials = Trials(self._engine, self._judge, self._folder, compared.switch, self._timeout)
+            return Experiments.none(answers)
+        trials = Trials(self._runner, self._folder, compared.switch, self._timeout, self.budget)
         experimenter = Experimenter(trials, compared, interner, others)
         proven = [Proven(answer) for answer in answers]
-        proof, repair = None, None
         if "confirm" in self._kinds:
-            with self._timed("confirm"):
-                proven = self._tested(experimenter, answers)
+            proven = self._tested(experimenter, answers, interner)
         first = proven[0]
-        with self._timed("minimise"):
-            told = first.answer
-            if first.is_confirmed and first.told is None:
-                told = experimenter.sharpened(told)
-            if "minimise" in self._kinds:
-                proof = _proof(experimenter, told)
+        if not is_placeable(first.answer, interner):
+            return Experiments(tuple(proven))
+        answer, proof = self._minimised(experimenter, first)
+        repair = None
         if "fix" in self._kinds:
-            with self._timed("fix"):
-                repair = _repair(Fixer(trials, compared, interner, others), told)
-        if proof is not None:
-            self.constraints[compared.records[proof.at].number] = proof.minimal.constraints
-        return [replace(first, proof=proof, repair=repair), *proven[1:]]
+            fixer = Fixer(trials, compared, interner, others)
+            repair = self._part(
+                "fix", "looking for a fix", lambda: _repair(fixer, answer), None, FIX
+            )
+        constraints = (
+            {} if proof is None else {compared.records[proof.at].number: proof.minimal.constraints}
+        )
+        proven[0] = replace(first, proof=proof, repair=repair)
+        return Experiments(tuple(proven), constraints)
 
-    @contextmanager
-    def _timed(self, kind: Kind) -> Iterator[None]:
-        start = time.monotonic()
-        yield
-        self.seconds[kind] = self.seconds.get(kind, 0.0) + time.monotonic() - start
-
-    def _tested(self, experimenter: Experimenter, answers: Sequence[Answer]) -> list[Proven]:
-        proven: list[Proven] = []
-        for answer in answers:
-            found = any(one.is_confirmed for one in proven)
-            test = len(proven) < self._findings and not found
-            proven.append(Proven(answer, experimenter.test(answer) if test else None))
-        if not any(one.is_confirmed for one in proven):
-            proven[0] = _explained(experimenter, proven[0])
+    def _tested(
+        self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner
+    ) -> list[Proven]:
+        most = min(self._findings, len(answers))
+        doing = f"testing finding 1 of {most}"
+        verdict = self._verdict(experimenter, answers[0], interner, doing)
+        verdicts: dict[int, Verdict | None] = {0: verdict}
+        if verdict is None or verdict.status != "confirmed":
+            # Whatever comes of them: the first finding is to be explained and repaired, too.
+            with self.budget.share(OTHERS):
+                verdicts |= self._of_others(experimenter, answers[:most], interner)
+        proven = [Proven(answer, verdicts.get(at)) for at, answer in enumerate(answers)]
+        if not any(one.is_confirmed for one in proven) and is_placeable(answers[0], interner):
+            # The ranked answer may contain too much: what makes its failure certain is tested
+            # instead (docs/adr/0016).
+            first = proven[0]
+            doing = "testing what makes the failure certain"
+            proven[0] = self._part(
+                "confirm", doing, lambda: _explained(experimenter, first), first, TEST
+            )
         return sorted(proven, key=lambda one: ORDER[one.status])
+
+    def _of_others(
+        self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner
+    ) -> dict[int, Verdict | None]:
+        """The verdicts on those after the first, by index, until one is confirmed.
+
+        As long as runs fail without all of a group, none of it is tested alone (docs/adr/0036).
+        """
+        verdicts: dict[int, Verdict | None] = {}
+
+        def test(at: int) -> Verdict | None:
+            doing = f"testing finding {at + 1} of {len(answers)}"
+            return self._verdict(experimenter, answers[at], interner, doing)
+
+        def are_excluded(group: Sequence[int]) -> bool:
+            if self.budget.left <= 0:
+                return True  # nothing more will be tested
+            some = [answers[at] for at in group]
+            doing = f"testing findings {', '.join(str(at + 1) for at in group)} of {len(answers)}"
+            verdict = self._part("confirm", doing, lambda: experimenter.excluded(some), None, TEST)
+            if verdict is not None:
+                verdicts.update(dict.fromkeys(group, verdict))
+            return verdict is not None
+
+        rest = range(1, len(answers))
+        placeable = [at for at in rest if is_placeable(answers[at], interner)]
+        for at in chain(suspects(placeable, are_excluded), set(rest).difference(placeable)):
+            if self.budget.left <= 0:
+                break
+            verdicts[at] = test(at)
+            if (found := verdicts[at]) is not None and found.status == "confirmed":
+                break
+        return verdicts
+
+    def _verdict(
+        self, experimenter: Experimenter, answer: Answer, interner: Interner, doing: str
+    ) -> Verdict | None:
+        if not is_placeable(answer, interner):
+            text = "its code was loaded late, and other runs do not name it alike"
+            self.budget.note("confirm", doing, "unsupported", text)
+            return None
+        return self._part("confirm", doing, lambda: experimenter.test(answer), None, TEST)
+
+    def _minimised(self, experimenter: Experimenter, first: Proven) -> tuple[Answer, Proof | None]:
+        """The answer by its nearest accesses, if it is confirmed, and the proof of it."""
+        answer = first.answer
+        # What its explanation confirmed has no order of its own to be refined.
+        if first.is_confirmed and not first.by_explanation:
+            doing = "looking for the nearest accesses"
+            answer = self._part(
+                "minimise", doing, lambda: experimenter.refine(first.answer), answer, REFINE
+            )
+        if "minimise" not in self._kinds:
+            return answer, None
+        found = self._part(
+            "minimise", "minimising", lambda: experimenter.minimal(answer), None, MINIMISE
+        )
+        return answer, None if found is None else self._proof(experimenter, *found)
+
+    def _proof(self, experimenter: Experimenter, minimal: Minimal, at: int) -> Proof | None:
+        """With what was seen in the failing run and in the nearest passing one."""
+        trials = experimenter.trials
+        none: tuple[Event, ...] = ()
+        events = self._part(
+            "minimise", "explaining", lambda: tuple(explanation(minimal, minimal.timeline)), none
+        )
+        if not events:
+            return None
+        plan = experimenter.schedule(at)
+        run = self._part(
+            "minimise", "capturing values", lambda: _captured(trials, plan, events), None
+        )
+        nothing: tuple[Seen | None, Nearest | None] = (None, None)
+        passing, near = self._part(
+            "minimise", "comparing with passing runs", lambda: _nearest(trials, minimal), nothing,
+            TEST,
+        )  # fmt: skip
+        return Proof(at, minimal, Seen(events, run), passing, near)
+
+    def _part(
+        self, kind: Kind, doing: str, work: Callable[[], T], otherwise: T, share: float = 1.0
+    ) -> T:
+        return self.budget.part(kind, doing, work, otherwise, share=share)
 
 
 def _explained(experimenter: Experimenter, first: Proven) -> Proven:
     """The first finding, confirmed if what makes its failure certain is the cause."""
-    verdict = experimenter.explained(first.answer)
+    verdict = experimenter.explain(first.answer)
     if verdict is None or verdict.status != "confirmed":
         return first
-    return replace(first, verdict=verdict, told=first.answer)
+    return replace(first, verdict=verdict, by_explanation=True)
 
 
-def _proof(experimenter: Experimenter, answer: Answer) -> Proof | None:
-    """What matters of the finding; None if no few orders make its failure certain."""
-    found = experimenter.minimal(answer)
-    if found is None:
-        return None
-    minimal, at = found
-    events = tuple(explanation(minimal, minimal.timeline))
-    run = _captured(experimenter.trials, experimenter.schedule(at), events)
-    near = nearest(experimenter.trials, minimal)
-    passing = None
-    if near is not None:
-        passing = Seen(near.events, _captured(experimenter.trials, near.plan, near.events))
-    return Proof(at, minimal, Seen(events, run), passing, near)
+def _nearest(trials: Trials, minimal: Minimal) -> tuple[Seen | None, Nearest | None]:
+    near = nearest(trials, minimal)
+    if near is None:
+        return None, None
+    return Seen(near.events, _captured(trials, near.plan, near.events)), near
 
 
 def _captured(trials: Trials, plan: Plan, events: Sequence[Event]) -> RunFile | None:
     """The same run once more, with the values at the events."""
-    (trial,) = trials.run([{**plan, "capture": sorted({event.point for event in events})}])
+    (trial,) = trials.run([with_fields(plan, capture=sorted({event.point for event in events}))])
     return trial.run
 
 
-def _repair(fixer: Fixer, answer: Answer) -> Repair | None:
+def _repair(fixer: Fixer, answer: Answer) -> Fix | None:
     fix = fixer.fix(answer)
     return None if fix is None else named(fix)

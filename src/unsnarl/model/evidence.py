@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -33,33 +33,49 @@ def no_counts() -> Counts:
     return np.empty(0, dtype=COUNT)
 
 
+def no_orders() -> Orders:
+    """What a run has whose threads never start nor join another."""
+    return np.empty(0, dtype=ORDER)
+
+
+class Due(NamedTuple):
+    """An access that a thread was still to make when its run ended.
+
+    Attributes:
+        point: The campaign-wide index of the point whose number in this run is `raw`.
+    """
+
+    path: str
+    thread: int
+    point: int
+    raw: int
+    cell: int
+
+
 @dataclass(frozen=True, eq=False)
 class Evidence:
     """One run, with campaign-wide indexes for points and sites.
 
     `counts` is sorted by site, `orders` by time. `pairs` are patterns of two accesses: of a gated
-    run all of them (up to a limit), where `patterns` has the latest of every kind.
+    run all of them (up to a limit), where `patterns` has the latest of every kind. Both have the
+    patterns that `due` accesses would have ended.
     """
 
     graph: Graph
-    patterns: Patterns
-    counts: Counts
-    orders: Orders
+    patterns: Patterns = field(default_factory=no_patterns)
+    counts: Counts = field(default_factory=no_counts)
+    orders: Orders = field(default_factory=no_orders)
     pairs: Patterns = field(default_factory=no_patterns)
-
-    @classmethod
-    def of_graph(cls, graph: Graph) -> Evidence:
-        """A run of which only the graph is known."""
-        return cls(graph, no_patterns(), no_counts(), np.empty(0, dtype=ORDER))
+    due: tuple[Due, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """What analyses need to know of points without knowing any source code.
+class PointTable:
+    """What analyses need to know of all points, without any source code: columns by index.
 
     Attributes:
         sync: By point: is it an operation on locks or threads?
-        order: By point: its place in the order of sites, for ties.
+        order: By point: its rank in the order of sites, for ties.
         site: By point: the index of its site.
         function: By site: the index of its function.
         line: By point: the point that stands for all of the same line and operation.
@@ -78,4 +94,4 @@ class Comparison:
 
     failing: tuple[Evidence, ...]
     passing: tuple[Evidence, ...]
-    places: Places
+    points: PointTable

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-# One row per edge. Points are campaign-wide indexes (runfile.interning), not raw site ids, so that
+# One row per edge. Points are campaign-wide indexes (runfile/sites.py), not raw site ids, so that
 # the same row means the same code in every run.
 EDGE = np.dtype(
     [

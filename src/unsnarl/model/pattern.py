@@ -16,6 +16,7 @@ class PatternKind(enum.IntEnum):
     The numbers are those of enum uns_pattern_kind in format.h.
     """
 
+    # Compared as ranges elsewhere: pairs are below RWR, unserialisable triples from RWR to WWW.
     RW = 1
     WR = 2
     WW = 3
@@ -73,12 +74,6 @@ PATTERN = np.dtype(
 )
 
 Patterns = npt.NDArray[Any]
-
-
-def falcon_only(patterns: Patterns) -> Patterns:
-    """The patterns that Falcon's own windows show (3.1)."""
-    kept: Patterns = patterns[patterns["kind"] < FINE]
-    return kept
 
 
 def kinds_of(patterns: Patterns) -> npt.NDArray[np.uint16]:

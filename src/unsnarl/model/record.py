@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-Level = Literal["sync", "func", "loop", "funcloop", "block", "access"]
-Order = Literal["clocks", "global"]
-LEVELS: tuple[Level, ...] = ("sync", "func", "loop", "funcloop", "block", "access")
+from unsnarl.model.choices import Level, Order
+
 # Those that PRES is measured with; CLAP is, with functions and loops (ReCBuLC V.A, V.B).
 PRES_LEVELS: tuple[Level, ...] = ("sync", "func", "block", "access")
 CLAP_LEVELS: tuple[Level, ...] = ("func", "loop", "funcloop")
-ORDERS: tuple[Order, ...] = ("clocks", "global")
 
 # By the records of format.h; points are raw (site << 4 | operation).
 LOG = np.dtype([("stamp", "<u8"), ("point", "<u4"), ("thread", "<u2"), ("core", "<u2")])
@@ -44,7 +42,7 @@ class Recorded(msgspec.Struct, frozen=True):
     Attributes:
         fenced: Every stamp proves an order between cores. Otherwise only those of acquired locks,
             and of threads that begin and end, do; the others may be off by `slack` ticks.
-        clocks: What is known of the cores' clocks, as reproduce.clocks keeps it; empty if nothing.
+        clocks: What is known of the cores' clocks, as recording.clocks keeps it; empty if nothing.
     """
 
     level: Level
@@ -92,7 +90,7 @@ class Record(msgspec.Struct, frozen=True):
 
 def outcomes(rows: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """The branches of one thread as booleans, first one first, from rows of BRANCH."""
-    places = np.arange(MOST_BRANCHES, dtype=np.uint64)
-    bits = (rows["bits"][:, None] >> places) & np.uint64(1)
-    told = places < rows["count"][:, None].astype(np.uint64)
-    return bits[told].astype(np.bool_)
+    positions = np.arange(MOST_BRANCHES, dtype=np.uint64)
+    bits = (rows["bits"][:, None] >> positions) & np.uint64(1)
+    used = positions < rows["count"][:, None].astype(np.uint64)
+    return bits[used].astype(np.bool_)

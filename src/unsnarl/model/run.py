@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One run of the target: its label, its failure, its threads and its schedule."""
+"""One run of the target: its label, its failure, its threads and what they waited for."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 Label = Literal["pass", "fail", "hang"]
-FailureKind = Literal["exception", "assertion", "signal", "deadlock", "hang", "exit"]
+FailureKind = Literal["exception", "assertion", "signal", "deadlock", "hang", "exit", "heap"]
 Switch = Literal["gil", "free"]
 
 
@@ -31,10 +31,48 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     frames: tuple[Frame, ...] = ()
     text: str = ""
     site: int = 0  # where it struck, if there are no frames
+    errno: int = 0  # if the system refused something (OSError)
+    since: int = 0  # the time at which its thread had entered the first handler of it; 0: none
+    made: int = 0  # of a block of the heap: the site that asked for it,
+    freed: int = 0  # and the one that freed it
+
+
+class CaughtKind(NamedTuple):
+    """Exceptions of one type, from one line to one handler."""
+
+    type: str
+    raised: Frame | None
+    by: Frame
+
+
+class Caught(msgspec.Struct, frozen=True):
+    """An exception that the target caught: the first of its kind in a run.
+
+    Attributes:
+        time: When its thread entered the first handler of it.
+        frames: Of the user's code, innermost last: there it was raised.
+        by: The handler.
+    """
+
+    type: str
+    message: str
+    thread: str
+    time: int
+    frames: tuple[Frame, ...]
+    by: Frame
+
+    @property
+    def kind(self) -> CaughtKind:
+        """What sets it apart from others."""
+        return CaughtKind(self.type, self.frames[-1] if self.frames else None, self.by)
 
 
 class Thread(msgspec.Struct, frozen=True):
-    """A thread of one run. `path` is stable across runs, `index` is not."""
+    """A thread of one run. `path` is stable across runs, `index` is not.
+
+    Threads of the same `kind` are equal: the same code starts them to run the same function. One of
+    kind 0 is like no other.
+    """
 
     index: int
     parent: int
@@ -44,19 +82,7 @@ class Thread(msgspec.Struct, frozen=True):
     controlled: bool
     daemon: bool
     ended: bool
-
-
-class Segment(msgspec.Struct, frozen=True, array_like=True):
-    """The thread of `path` runs until its own event counter stands at `until`.
-
-    It takes up at `point`, where it is for the `occurrence`-th time. One that was waiting when the
-    run ended has a last segment in which it does nothing.
-    """
-
-    path: str
-    until: int
-    point: int
-    occurrence: int = 0
+    kind: int = 0
 
 
 class Wait(msgspec.Struct, frozen=True):
@@ -71,6 +97,29 @@ class Wait(msgspec.Struct, frozen=True):
     object: int
     taken: int = 0
     taken_time: int = 0
+
+
+class Standstill(msgspec.Struct, frozen=True):
+    """Nobody could go on until the time limit of one thread ran out.
+
+    Attributes:
+        waits: Who waited for whom.
+        time: When, by the clock of traces.
+        ran_out: The thread whose limit it was.
+        limits: By thread with a time limit: how long it would have waited, in seconds.
+        is_alone: All threads waited: none slept, or was blocked outside of the gate.
+    """
+
+    waits: tuple[Wait, ...]
+    time: int
+    ran_out: int
+    limits: dict[int, float]
+    is_alone: bool
+
+    @property
+    def waiting(self) -> frozenset[int]:
+        """Where the threads wait that cannot go on: those of a cycle, or all."""
+        return frozenset(wait.point for wait in in_cycle(self.waits) or self.waits)
 
 
 class RuleEffect(msgspec.Struct, frozen=True):
@@ -91,11 +140,30 @@ def in_cycle(waits: Sequence[Wait]) -> tuple[Wait, ...]:
     by_thread = {wait.thread: wait for wait in waits}
     for start in sorted(by_thread):
         path = [by_thread[start]]
+        # A walk may end up in a cycle that its start is not part of; the length ends it.
         while path[-1].owner in by_thread and len(path) <= len(waits):
             if path[-1].owner == start:
                 return tuple(path)
             path.append(by_thread[path[-1].owner])
     return ()
+
+
+def failure_rate_bound(completed: int) -> float:
+    """An upper bound of the failure rate at 95 % confidence, after runs of which none failed.
+
+    The rule of three: had a run failed with probability 3/n or more, n runs would all have passed
+    in fewer than 5 % of all cases, since (1 - 3/n) ** n < exp(-3) < 0.05. It counts the runs that
+    ran to their end, whatever their switching mode. A run that was cut off at its time limit might
+    still have failed, so it is no evidence either way.
+    """
+    return min(3 / completed, 1.0) if completed else 1.0
+
+
+def bound_text(completed: int) -> str:
+    """`failure rate below 0.6 % at 95 % confidence`."""
+    percent = 100 * failure_rate_bound(completed)
+    digits = f"{percent:.0f}" if percent >= 10 else f"{percent:.2g}"
+    return f"failure rate below {digits} % at 95 % confidence"
 
 
 class RunRecord(msgspec.Struct, frozen=True):

@@ -3,44 +3,18 @@
 
 from __future__ import annotations
 
-import enum
+import re
 
 import msgspec
 
-# Sources of C and C++, and the headers that are compiled into them.
-C_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")
-C_HEADERS = (".h", ".hh", ".hpp", ".hxx")
+from unsnarl.model.event import Op
+
 # A call's own instruction comes so closely after the look-up of the method (gate/lock.c).
 CALL_REACH = 40
 
 
-class Op(enum.IntEnum):
-    """What was done at a site; the low four bits of a point (format.h, enum uns_op)."""
-
-    READ = 0
-    WRITE = 1
-    ACQUIRE = 2
-    RELEASE = 3
-    WAIT = 4
-    START = 5
-    BEGIN = 6
-    END = 7
-    JOIN = 8
-    SLEEP = 9
-    CALL = 10
-    ENTER = 11
-    EXIT = 12
-    BLOCK = 13
-
-    @property
-    def is_sync(self) -> bool:
-        """Whether the operation is on a lock or a thread rather than on data."""
-        return Op.ACQUIRE <= self <= Op.SLEEP
-
-    @property
-    def word(self) -> str:
-        """The word that reports use."""
-        return self.name.lower()
+# What comprehensions and generator expressions are called, as code of their own.
+_NESTED = re.compile(r"(\.<locals>)?(\.|^)<(listcomp|setcomp|dictcomp|genexpr)>")
 
 
 class Site(msgspec.Struct, frozen=True, order=True):
@@ -55,6 +29,13 @@ class Site(msgspec.Struct, frozen=True, order=True):
     kind: str
     name: str
     variable: str = ""
+
+    @property
+    def enclosing(self) -> str:
+        """The function that it is written in: a comprehension is part of the one around."""
+        if "<" not in self.function:
+            return self.function
+        return _NESTED.sub("", self.function) or "<module>"
 
 
 UNKNOWN_SITE = Site("?", "?", 0, 0, 0, 0, "unknown", "")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From analysis results to the report: indexes become places, threads and variables get names.
+"""From answers to the report: indexes become source lines, threads and variables get names.
 
-A finding is an aggregate over runs, a report tells a story; so each finding is told with the
-threads of one failing run that has its edge, the exemplar where possible.
+An answer is an aggregate over runs, but a report shows one course of events; so each finding shows
+the threads of one failing run that has it, the exemplar where possible.
 """
 
 from __future__ import annotations
@@ -13,43 +13,90 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from unsnarl.analyses.answer import Answer
-from unsnarl.model.finding import Evidence, FindingKind, FindingPoint, Replay
+from unsnarl.execution.signatures import without_addresses
+from unsnarl.model.report import (
+    FailureReport,
+    Finding,
+    FindingKind,
+    FindingPoint,
+    Replay,
+    Report,
+)
 from unsnarl.model.run import Failure, Frame
-from unsnarl.reports.cycle import Named, lock_names
-from unsnarl.reports.details import CountedFinding, DetailedReport, NamedFailure
-from unsnarl.reports.facts import CampaignFacts, Captured, FailingRun, Points, SignatureFacts
+from unsnarl.model.sources import Sources
+from unsnarl.reports import finding_ids
+from unsnarl.reports.chain import chain_of
+from unsnarl.reports.deadlock import LockNames, lock_names, run_names
+from unsnarl.reports.explain import describe_lines, frame_text, with_failing_lines
+from unsnarl.reports.facts import (
+    CampaignFacts,
+    CapturedAccess,
+    FailingRun,
+    Points,
+    SignatureFacts,
+)
 from unsnarl.reports.fixes import with_texts
 from unsnarl.reports.patterns import classify, contended, core
 from unsnarl.reports.proofs import with_proof
-from unsnarl.reports.source import Sources
+from unsnarl.reports.shapes import shape_and_summary
 from unsnarl.reports.steps import explanation
-from unsnarl.reports.told import frame_text, tell_points, with_failing_line
+from unsnarl.reports.waits import with_reasons
 
 # The others rank code points and predicates: they claim no order.
-TELLS_ORDER = ("joined", "recon", "falcon", "avio")
+CLAIM_ORDER = ("joined", "recon", "falcon", "avio")
 
 
-def build_report(facts: CampaignFacts, points: Points, root: Path) -> DetailedReport:
+def build_report(facts: CampaignFacts, points: Points, root: Path) -> Report:
     """The report of a campaign; `root` is the project's folder, for sources and relative paths."""
     sources = Sources(root)
-    failures = tuple(_failure(one, points, sources) for one in facts.signatures)
-    return DetailedReport(
+    unlabelled = [facts.unlabelled] if facts.unlabelled else []
+    signatures = [*facts.signatures, *unlabelled]
+    made = [_with_shapes(_failure(one, points, sources), sources) for one in signatures]
+    failures = _with_ids(made, [
+        finding_ids.digests(one.signature, one.findings, points, sources) for one in signatures
+    ])  # fmt: skip
+    return Report(
         version=1,
         campaign=facts.campaign,
         command=facts.command,
         seconds=facts.seconds,
         runs=facts.runs,
         instrumented=facts.instrumented,
-        failures=failures,
+        failures=tuple(failures[: len(facts.signatures)]),
         warnings=facts.warnings,
-        unlabelled=_failure(facts.unlabelled, points, sources).findings if facts.unlabelled else (),
+        unlabelled=failures[-1].findings if unlabelled else (),
     )
 
 
-def _failure(facts: SignatureFacts, points: Points, sources: Sources) -> NamedFailure:
+def _with_ids(
+    failures: Sequence[FailureReport], digests: Sequence[Sequence[str]]
+) -> list[FailureReport]:
+    """The failures, each of their findings with a name that no other one of the report has."""
+    findings = [finding for failure in failures for finding in failure.findings]
+    words = [finding_ids.word(finding.variables, finding.kind) for finding in findings]
+    names = iter(finding_ids.names(words, [one for each in digests for one in each]))
+    return [
+        replace(
+            failure,
+            findings=tuple(replace(finding, id=next(names)) for finding in failure.findings),
+        )
+        for failure in failures
+    ]
+
+
+def _with_shapes(failure: FailureReport, sources: Sources) -> FailureReport:
+    """The failure, each of its findings with the shape of its bug."""
+    findings = []
+    for finding in failure.findings:
+        shape, summary = shape_and_summary(failure, finding, sources.line)
+        findings.append(replace(finding, shape=shape, summary=summary))
+    return replace(failure, findings=tuple(findings))
+
+
+def _failure(facts: SignatureFacts, points: Points, sources: Sources) -> FailureReport:
     exemplar = facts.failing[facts.exemplar] if facts.failing else None
     failure = exemplar.failure if exemplar else None
-    return NamedFailure(
+    return FailureReport(
         signature=facts.signature,
         kind=facts.kind,
         switch=facts.switch,
@@ -64,6 +111,7 @@ def _failure(facts: SignatureFacts, points: Points, sources: Sources) -> NamedFa
         failing=len(facts.failing),
         passing=facts.passing,
         replay=_replay(facts, exemplar),
+        chain=chain_of(facts.swallowed, exemplar, sources) if exemplar else (),
     )
 
 
@@ -81,90 +129,97 @@ def _replay(facts: SignatureFacts, exemplar: FailingRun | None) -> Replay | None
     )
 
 
-def _findings(
-    facts: SignatureFacts, points: Points, sources: Sources
-) -> tuple[CountedFinding, ...]:
+def _findings(facts: SignatureFacts, points: Points, sources: Sources) -> tuple[Finding, ...]:
     return tuple(
-        _finding(answer, place, facts, points, sources)
-        for place, answer in enumerate(facts.findings)
+        _finding(answer, index, facts, points, sources)
+        for index, answer in enumerate(facts.findings)
     )
 
 
 def _finding(
     answer: Answer,
-    place: int,
+    index: int,
     facts: SignatureFacts,
     points: Points,
     sources: Sources,
-) -> CountedFinding:
+) -> Finding:
     chosen = facts.exemplar if facts.exemplar in answer.runs else answer.runs[0]
     run = facts.failing[chosen]
-    seen = [(run.captured or {}).get((place, at)) for at in range(len(answer.lines))]
-    told = tell_points(answer.lines, _paths(answer, chosen, run, seen), seen, points, sources)
+    seen = [(run.captured or {}).get((index, at)) for at in range(len(answer.lines))]
+    paths = _paths(answer, chosen, run, seen)
+    described = describe_lines(answer.lines, paths, seen, points, sources)
+    due = {(one.path, one.point) for one in run.due}
+    described = [
+        replace(point, due=(point.thread, line.point) in due and point.unseen)
+        for line, point in zip(answer.lines, described, strict=True)
+    ]
     if answer.is_stuck:
-        told = _with_locks(told, lock_names(run, points, sources))
-    verdict = facts.verdicts[place] if facts.verdicts else None
-    repair = facts.repairs.get(place)
-    finding = CountedFinding(
-        rank=place + 1,
+        described = _with_locks(described, lock_names(run, points, sources))
+        names = run_names(run, points, sources)
+        described = with_reasons(described, run, names, points, sources)
+    verdict = facts.verdicts[index] if facts.verdicts else None
+    fix = facts.fixes.get(index)
+    finding = Finding(
+        rank=index + 1,
         method=answer.method,
         score=answer.score,
         features=dict(answer.features),
-        kind=_kind(answer, told),
-        variables=_variables(answer, told),
-        points=tuple(with_failing_line(told, run.failure, sources)),
+        kind=_kind(answer, described),
+        variables=_variables(answer, described),
+        points=tuple(with_failing_lines(described, run, sources)),
         runs=len(answer.runs),
         passing=answer.passing,
-        locks_known=run.captured is not None or answer.is_stuck,
-        evidence=tuple(
-            Evidence(one.method, one.rank, one.score, dict(one.features), one.note)
-            for one in answer.support
-        ),
+        locks_checked=run.captured is not None or answer.is_stuck,
+        evidence=answer.support,
         status=verdict.status if verdict else "untested",
         forced=verdict.forced if verdict else None,
         forbidden=verdict.forbidden if verdict else None,
         control=verdict.control if verdict else None,
         p_value=verdict.p_value if verdict else None,
-        fix=with_texts(repair, sources) if repair else None,
+        why=verdict.why if verdict else "",
+        fix=with_texts(fix, sources) if fix else None,
     )
-    proof = facts.proofs.get(place)
+    proof = facts.proofs.get(index)
     if proof is None:
         return replace(finding, explanation=explanation(finding))
     return with_proof(finding, proof, run, points, sources)
 
 
-def _with_locks(told: Sequence[FindingPoint], names: Sequence[Named]) -> list[FindingPoint]:
-    """The points of a run that got stuck: its locks are told apart."""
+def _with_locks(
+    described: Sequence[FindingPoint], names: Sequence[LockNames]
+) -> list[FindingPoint]:
+    """The points of a run that got stuck, with names that set its locks apart."""
     return [
-        replace(point, variable=name.variable, locks=name.locks) if name.variable else point
-        for point, name in zip(told, names, strict=True)
+        replace(point, variable=name.variable or point.variable, locks=name.locks or point.locks)
+        for point, name in zip(described, names, strict=True)
     ]
 
 
-def _kind(answer: Answer, told: Sequence[FindingPoint]) -> FindingKind:
+def _kind(answer: Answer, described: Sequence[FindingPoint]) -> FindingKind:
     """Of a pattern or a cycle all points count: somebody came between, or only too early."""
-    if answer.method not in TELLS_ORDER:
+    if answer.method not in CLAIM_ORDER:
         return "other"
+    # Only reconstructions and runs that got stuck have B.
     if "B" in answer.features:
-        return classify(told)
-    roles = [point.role for point in told]
+        return classify(described)
+    roles = [point.role for point in described]
     turns = [role for at, role in enumerate(roles) if at == 0 or role != roles[at - 1]]
     return "atomicity" if len(turns) > 2 else "order"
 
 
-def _variables(answer: Answer, told: Sequence[FindingPoint]) -> tuple[str, ...]:
+def _variables(answer: Answer, described: Sequence[FindingPoint]) -> tuple[str, ...]:
     """What the finding is about: of a pattern or a cycle, all its points.
 
     Of a reconstruction, the core's variables and others that its threads contend for.
     """
-    names = [point.variable for point in told]
+    names = [point.variable for point in described]
     if "B" in answer.features:
-        names = [told[i].variable for i in core(told)] + contended(told)
+        names = [described[i].variable for i in core(described)] + contended(described)
     return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _paths(
-    answer: Answer, index: int, run: FailingRun, seen: Sequence[Captured | None]
+    answer: Answer, index: int, run: FailingRun, seen: Sequence[CapturedAccess | None]
 ) -> dict[int, str]:
     """The path of the thread behind each anchor, in one run: as ranked, else as replayed."""
     paths = {thread.index: thread.path for thread in run.threads}
@@ -181,7 +236,8 @@ def _paths(
 def _message(failure: Failure | None) -> str:
     if failure is None:
         return ""
-    return ": ".join(part for part in (failure.type, failure.message) if part)
+    parts = (failure.type, without_addresses(failure.message))
+    return ": ".join(part for part in parts if part)
 
 
 def _where(failure: Failure | None, sources: Sources) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a report is made from: the campaign's figures, and per signature the runs and findings."""
+"""What a report is built from: the campaign's figures, and each signature's runs and answers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import msgspec
 import numpy as np
 
 from unsnarl.analyses.answer import Answer
+from unsnarl.campaigns.swallowed import Swallowed, chain
 from unsnarl.experiments.confirm import Verdict
-from unsnarl.model.finding import Instrumented, Notice, Repair, RunCounts
+from unsnarl.model.evidence import Due
 from unsnarl.model.graph import Graph
-from unsnarl.model.run import Failure, Frame, Thread, Wait
+from unsnarl.model.report import Fix, Instrumented, Notice, RunCounts
+from unsnarl.model.run import Caught, Failure, Frame, Thread, Wait
 from unsnarl.model.site import Point
 from unsnarl.runfile.reader import RunFile
 from unsnarl.runfile.sites import Interner
@@ -28,15 +30,15 @@ class Points(Protocol):
 
 
 @dataclasses.dataclass(frozen=True)
-class Captured:
+class CapturedAccess:
     """What a capture replay saw of one access.
 
     Attributes:
-        locks: The names of the locks held, told apart where two have the same.
+        locks: The names of the locks held, numbered where two share one.
         variable: What the program calls what was touched, or the container of `element`.
         sections: For each lock the number of its acquisition.
         element: `['tea']`, or "" for an attribute or a whole container.
-        owner: The number of the object that the variable belongs to; 0 if that is not known.
+        owner: The number of the object that the variable belongs to; 0 if unknown.
         thread: The path of the thread.
         stack: The target's own calls that led to it, innermost first.
     """
@@ -51,8 +53,8 @@ class Captured:
     stack: tuple[Frame, ...] = ()
 
 
-# By place of the answer among the findings of the signature, and of the line in the answer.
-Captures = Mapping[tuple[int, int], Captured]
+# By the index of the answer among those of its signature, and of the line in the answer.
+Captures = Mapping[tuple[int, int], CapturedAccess]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,6 +64,10 @@ class FailingRun:
     Attributes:
         name: What `replay` takes.
         captured: What a replay saw of the lines; None if the run was never replayed for values.
+        due: The accesses that were still to come when it ended.
+        chain: Exceptions that the program swallowed on the way to its failure.
+        limits: If a time limit ended the deadlock: how long each waiting thread would have waited.
+        ran_out: ... the thread whose limit it was; -1 if there was none.
     """
 
     name: str
@@ -70,36 +76,53 @@ class FailingRun:
     failure: Failure | None = None
     waits: tuple[Wait, ...] = ()
     captured: Captures | None = None
+    due: tuple[Due, ...] = ()
+    chain: tuple[Caught, ...] = ()
+    limits: Mapping[int, float] = dataclasses.field(default_factory=dict)
+    ran_out: int = -1
 
     @classmethod
-    def of(cls, run: RunFile, interner: Interner, captured: Captures | None = None) -> FailingRun:
-        """The run of a file, with its points interned; `captured` comes from a replay of it."""
-        raw = np.array([(wait.point, wait.taken) for wait in run.waits], dtype=np.uint32)
+    def of(
+        cls,
+        run: RunFile,
+        interner: Interner,
+        due: tuple[Due, ...] = (),
+        swallowed: Sequence[Swallowed] = (),
+    ) -> FailingRun:
+        """The run of a file, its points interned, with what a comparison says of it."""
+        raw = np.array([(wait.point, wait.taken) for wait in run.stuck_waits], dtype=np.uint32)
         indexes = interner.indexes(raw.reshape(-1), run).tolist() if len(raw) else []
         waits = tuple(
             msgspec.structs.replace(wait, point=point, taken=taken)
-            for wait, point, taken in zip(run.waits, indexes[::2], indexes[1::2], strict=True)
+            for wait, point, taken in zip(run.stuck_waits, indexes[::2], indexes[1::2], strict=True)
         )
-        failure = interner.placed(run.failures[0]) if run.failures else None
-        return cls(run.path.stem, interner.graph(run), run.threads, failure, waits, captured)
+        failure = interner.located(run.failures[0]) if run.failures else None
+        links = chain(run.caught, failure, swallowed)
+        graph = interner.graph(run)
+        found = cls(run.path.stem, graph, run.threads, failure, waits, due=due, chain=links)
+        if run.standstill is None:
+            return found
+        stop = run.standstill
+        return dataclasses.replace(found, limits=stop.limits, ran_out=stop.ran_out)
 
 
 @dataclasses.dataclass(frozen=True)
-class ToldEvent:
-    """One event that a person should read; `pending` if it never came back."""
+class ExplainedEvent:
+    """One event of an explanation; `pending` if it never returned, `due` if it never began."""
 
     path: str
     point: int
     cell: int
-    captured: Captured | None = None
+    captured: CapturedAccess | None = None
     pending: bool = False
+    due: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
 class PassingFacts:
-    """The nearest passing run: the events that happened in it, and the two that came otherwise."""
+    """The nearest passing run: its events, and the two whose order differs."""
 
-    events: Sequence[ToldEvent]
+    events: Sequence[ExplainedEvent]
     moved: tuple[int, int]
     differences: int
 
@@ -109,14 +132,14 @@ class ProofFacts:
     """What was proved of a finding.
 
     Attributes:
-        events: All that matters, in the order of time.
-        orders: The constraints: places in `events`, the first before the second.
-        reproduced: Fresh runs under the constraints that failed, of so many tries.
-        searched: Trials that it took to find them.
-        odd: Further fresh runs, which another failure of the program ended first.
+        events: Everything that matters, in order of time.
+        orders: The constraints: indexes into `events`, the first before the second.
+        reproduced: How many of `tries` fresh runs under the constraints failed.
+        searched: The trials that it took to find the constraints.
+        odd: Further fresh runs that ended early in another failure of the program.
     """
 
-    events: Sequence[ToldEvent]
+    events: Sequence[ExplainedEvent]
     orders: Sequence[tuple[int, int]]
     reproduced: int
     tries: int
@@ -127,7 +150,7 @@ class ProofFacts:
 
 @dataclasses.dataclass(frozen=True)
 class SignatureFacts:
-    """All that the campaign knows of one failure.
+    """Everything about one failure of a campaign.
 
     Attributes:
         count: Runs with this signature; `rate` is their share.
@@ -135,9 +158,10 @@ class SignatureFacts:
         passing: How many passing runs they were compared with.
         findings: The answers of the ranking, best first.
         exemplar: Index into `failing` of the run to show where a finding has the choice.
-        verdicts: What experiments say of the findings, one each; none if none were made.
-        proofs: What was proved, by the finding's place.
-        repairs: What would mend the program, by the finding's place.
+        verdicts: What experiments say of the findings, one each; empty if none were made.
+        proofs: What was proved, by the finding's index.
+        fixes: What would repair the program, by the finding's index.
+        swallowed: Exceptions that set the failing runs apart, in the order of time.
     """
 
     signature: str
@@ -153,7 +177,8 @@ class SignatureFacts:
     verdicts: Sequence[Verdict | None] = ()
     exemplar: int = 0
     proofs: Mapping[int, ProofFacts] = dataclasses.field(default_factory=dict)
-    repairs: Mapping[int, Repair] = dataclasses.field(default_factory=dict)
+    fixes: Mapping[int, Fix] = dataclasses.field(default_factory=dict)
+    swallowed: Sequence[Swallowed] = ()
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,86 +1,104 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What would mend the program, in one sentence."""
+"""What would repair the program, in one sentence."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
-from unsnarl.model.finding import Repair, RepairPlace
-from unsnarl.reports.source import Sources
+from unsnarl.model.cpp_names import C_HEADERS, C_SOURCES
+from unsnarl.model.report import Fix, Patch, SourceLine
+from unsnarl.model.sources import Sources
+from unsnarl.reports.paths import shown_path
 
 MOST_OTHERS = 3
 
 
-def with_texts(repair: Repair, sources: Sources) -> Repair:
-    """The repair with the source text of its lines."""
-    return replace(
-        repair, begin=_with_text(repair.begin, sources), end=_with_text(repair.end, sources)
-    )
+def with_texts(fix: Fix, sources: Sources) -> Fix:
+    """The fix with the source text of its lines."""
+    return replace(fix, begin=_with_text(fix.begin, sources), end=_with_text(fix.end, sources))
 
 
-def _with_text(place: RepairPlace, sources: Sources) -> RepairPlace:
-    return replace(place, text=sources.line(place.file, place.line))
+def _with_text(line: SourceLine, sources: Sources) -> SourceLine:
+    return replace(line, text=sources.line(line.file, line.line))
 
 
-def fix_note(repair: Repair) -> str:
+def fix_note(fix: Fix) -> str:
     """`Fix: hold Queue.lock from weblech.py:49 to :50: 0/200 runs fail, no deadlock.`"""
-    if repair.works:
-        return f"Fix: {_advice(repair)}: 0/{repair.runs} runs fail, no deadlock."
-    return f"No fix found: the best tried, {_advice(repair)}, still {_shortcomings(repair)}."
+    if fix.works:
+        return f"Fix: {_advice(fix)}: 0/{fix.runs} runs fail, no deadlock."
+    if not fix.runs:
+        return f"No fix found: there was no time to try this one: {_advice(fix)}."
+    return f"No fix found: the best one tried, {_advice(fix)}, still {_shortcomings(fix)}."
 
 
-def _shortcomings(repair: Repair) -> str:
-    counts = [("fails", repair.fail), ("deadlocks", repair.deadlocks)]
-    told = [f"{verb} in {count}/{repair.runs}" for verb, count in counts if count]
-    return f"{' and '.join(told)} runs"
+def patch_note(patch: Patch, number: int) -> str:
+    """What a patch does and how it was checked; where none was found, how near one came."""
+    checks = patch.checks
+    if patch.works:
+        found = f"0/{checks.runs} runs fail, no deadlock"
+        replays = f", nor do {checks.replayed} replays of what failed" if checks.replayed else ""
+        return f"patch ({patch.says}): {found}{replays}. unsnarl fix {number} --apply writes it."
+    if not checks.bad:
+        where = f"{patch.says} was not run often enough"
+        return f"no patch was found yet: {where}. unsnarl fix {number} goes on."
+    bad, runs = checks.bad, checks.runs + checks.replayed
+    return f"no patch was found; nearest: {patch.says} still fails in {bad} of {runs} runs."
 
 
-def _advice(repair: Repair) -> str:
-    return _order(repair) if repair.kind == "order" else _region(repair)
+def _shortcomings(fix: Fix) -> str:
+    counts = [("fails", fix.fail), ("deadlocks", fix.deadlocks)]
+    parts = [f"{verb} in {count}/{fix.runs}" for verb, count in counts if count]
+    return f"{' and '.join(parts)} runs"
 
 
-def _region(repair: Repair) -> str:
-    if not repair.lock_site:
-        return f"make {_lines(repair)} atomic (a new lock{_also(repair, ', also')})"
-    lock = repair.lock or f"the lock of {repair.lock_site}"
-    if repair.reentrant:
-        lock += " (an RLock)"  # a plain one would wait for itself
-    link = "around" if _is_one_line(repair) else "from"
-    return f"hold {lock} {link} {_lines(repair)}{_also(repair, ', and')}"
+def _advice(fix: Fix) -> str:
+    return _order(fix) if fix.kind == "order" else _region(fix)
 
 
-def _order(repair: Repair) -> str:
-    before, after = _place(repair.begin), _place(repair.end)
-    match repair.scope:
+def _region(fix: Fix) -> str:
+    if not fix.lock_site:
+        return f"make {_lines(fix)} atomic (a new lock{_also(fix, ', also')})"
+    lock = fix.lock or f"the lock of {shown_path(fix.lock_site)}"
+    if fix.reentrant:
+        # A plain one would wait for itself.
+        native = fix.begin.file.endswith(C_SOURCES + C_HEADERS)
+        lock += " (a recursive mutex)" if native else " (an RLock)"
+    link = "around" if _is_one_line(fix) else "from"
+    return f"hold {lock} {link} {_lines(fix)}{_also(fix, ', and')}"
+
+
+def _order(fix: Fix) -> str:
+    before, after = _position(fix.begin), _position(fix.end)
+    match fix.scope:
         case "each":
             return f"{before} of every thread must come before {after}"
         case "turns":
-            return f"{after} must wait each time until {before} has come"
+            return f"{after} must wait for {before} every time"
         case "ended":
             return f"the threads of {before} must have ended before {after}"
     return f"{before} must come before {after}"
 
 
-def _also(repair: Repair, link: str) -> str:
-    """The other places at which the lock must be held."""
-    if not repair.others:
+def _also(fix: Fix, link: str) -> str:
+    """The other lines at which the lock must be held."""
+    if not fix.others:
         return ""
-    shown = ", ".join(repair.others[:MOST_OTHERS])
-    more = len(repair.others) - MOST_OTHERS
+    shown = ", ".join(map(shown_path, fix.others[:MOST_OTHERS]))
+    more = len(fix.others) - MOST_OTHERS
     return f"{link} around {shown}" + (f" and {more} more" if more > 0 else "")
 
 
-def _is_one_line(repair: Repair) -> bool:
-    return (repair.begin.file, repair.begin.line) == (repair.end.file, repair.end.line)
+def _is_one_line(fix: Fix) -> bool:
+    return (fix.begin.file, fix.begin.line) == (fix.end.file, fix.end.line)
 
 
-def _lines(repair: Repair) -> str:
+def _lines(fix: Fix) -> str:
     """`bank.py:14`, `bank.py:14 to :17`; the second file only if it is another one."""
-    if _is_one_line(repair):
-        return _place(repair.begin)
-    file = "" if repair.begin.file == repair.end.file else repair.end.file
-    return f"{_place(repair.begin)} to {file}:{repair.end.line}"
+    if _is_one_line(fix):
+        return _position(fix.begin)
+    file = "" if fix.begin.file == fix.end.file else shown_path(fix.end.file)
+    return f"{_position(fix.begin)} to {file}:{fix.end.line}"
 
 
-def _place(place: RepairPlace) -> str:
-    return f"{place.file}:{place.line}"
+def _position(line: SourceLine) -> str:
+    return f"{shown_path(line.file)}:{line.line}"

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from unsnarl.analyses.answer import Line
-from unsnarl.model.site import Op, Point, Site
-from unsnarl.reports.facts import Captured
-from unsnarl.reports.source import Sources
+from unsnarl.model.event import Op
+from unsnarl.model.site import Point, Site
+from unsnarl.model.sources import Sources
+from unsnarl.reports.facts import CapturedAccess
 
 LONGEST_NAME = 40
 # From this share on, a line is about the cell of its finding.
@@ -46,7 +47,7 @@ class Label(NamedTuple):
 def label_lines(
     lines: Sequence[Line],
     points: Sequence[Point],
-    seen: Sequence[Captured | None],
+    seen: Sequence[CapturedAccess | None],
     sources: Sources,
 ) -> list[Label]:
     """Labels for the lines of one finding, so that equal variables are the same thing.
@@ -61,7 +62,7 @@ def label_lines(
     labels = [_joined(label, point) for label, point in zip(own, points, strict=True)]
     for at in about:
         labels[at] = Label(shared + element, "" if element else own[at].part)
-    return _told_apart(labels, set(about), seen)
+    return _numbered(labels, set(about), seen)
 
 
 def variable_name(point: Point, sources: Sources) -> str:
@@ -69,7 +70,7 @@ def variable_name(point: Point, sources: Sources) -> str:
     return _joined(_label(point, None, sources), point).variable
 
 
-def _label(point: Point, seen: Captured | None, sources: Sources) -> Label:
+def _label(point: Point, seen: CapturedAccess | None, sources: Sources) -> Label:
     """The name of a container and its element apart; so are an object and what is called."""
     called = call_part(point)
     if seen and seen.variable:
@@ -100,59 +101,59 @@ def _shared_name(
     lines: Sequence[Line],
     about: Sequence[int],
     own: Sequence[Label],
-    seen: Sequence[Captured | None],
+    seen: Sequence[CapturedAccess | None],
 ) -> str:
     """One name for one cell, whatever its accesses call it in the source: the ends first."""
     order = sorted(about, key=lambda at: not lines[at].is_end)
     names = [own[at].variable for at in order if own[at].variable]
-    known = [one.variable for at in order if (one := seen[at]) and one.variable]
+    captured = [one.variable for at in order if (one := seen[at]) and one.variable]
     # A name with its class is understood everywhere, a local one only in its function.
-    return next((name for name in known if "." in name), next(iter(known + names), ""))
+    return next((name for name in captured if "." in name), next(iter(captured + names), ""))
 
 
-def _common_element(seen: Sequence[Captured | None]) -> str:
+def _common_element(seen: Sequence[CapturedAccess | None]) -> str:
     elements = {one.element if one else "" for one in seen}
     return elements.pop() if len(elements) == 1 else ""
 
 
-def _told_apart(
-    labels: list[Label], about: set[int], seen: Sequence[Captured | None]
+def _numbered(
+    labels: list[Label], about: set[int], seen: Sequence[CapturedAccess | None]
 ) -> list[Label]:
     """Numbers names that stand for several objects; the finding's own keeps the plain name."""
     owners: dict[str, list[int]] = {}
-    told = list(labels)
+    numbered = list(labels)
     for at in sorted(range(len(labels)), key=lambda at: (at not in about, at)):
         one, name = seen[at], labels[at].variable
         if one is None or not one.owner or not name:
             continue
-        known = owners.setdefault(name, [])
-        if at in about and known:
+        numbers = owners.setdefault(name, [])
+        if at in about and numbers:
             continue  # the same cell, whichever way it was reached
-        if one.owner not in known:
-            known.append(one.owner)
-        number = known.index(one.owner) + 1
+        if one.owner not in numbers:
+            numbers.append(one.owner)
+        number = numbers.index(one.owner) + 1
         if number > 1:
-            told[at] = labels[at]._replace(variable=f"{name} #{number}")
-    return told
+            numbered[at] = labels[at]._replace(variable=f"{name} #{number}")
+    return numbered
 
 
 def _written(point: Point, sources: Sources) -> Label:
     site = point.site
     line = sources.line(site.file, site.line)
     if point.op.is_sync and line.startswith(("with ", "async with ")):
-        return Label(_without_self(_managed(line), site.function))
+        return Label(without_self(_managed(line), site.function))
     expression = _expression(site, sources.segment(site))
     if expression is None:
         return Label("")
     if site.kind.startswith("item_") and isinstance(expression, ast.Subscript):
-        container = _without_self(ast.unparse(expression.value), site.function)
+        container = without_self(ast.unparse(expression.value), site.function)
         return Label(container, f"[{ast.unparse(expression.slice)}]")
-    return Label(_without_self(ast.unparse(expression), site.function))
+    return Label(without_self(ast.unparse(expression), site.function))
 
 
 def _expression(site: Site, segment: str) -> ast.expr | None:
     """The part of a site's text that is the variable."""
-    tree = _parsed(segment)
+    tree = parsed_line(segment)
     if isinstance(tree, ast.stmt):
         tree = _subject(tree)
     if tree is None:
@@ -162,7 +163,7 @@ def _expression(site: Site, segment: str) -> ast.expr | None:
     return tree if site.kind.lower().startswith(PLAIN_KINDS) else _operand(tree)
 
 
-def _parsed(segment: str) -> ast.expr | ast.stmt | None:
+def parsed_line(segment: str) -> ast.expr | ast.stmt | None:
     """An expression or a statement; of a compound one its head is enough."""
     head = segment.partition(": ")[0]
     for text in (f"({segment}\n)", segment, f"{head}: pass", f"{segment.rstrip(':')}: pass"):
@@ -201,7 +202,7 @@ def _managed(statement: str) -> str:
 
 
 def _operand(expression: ast.expr) -> ast.expr | None:
-    """The object that a call, an operator or an iteration works on; None if it cannot be told."""
+    """The object that a call, an operator or an iteration works on; None if unknown."""
     match expression:
         case (
             ast.Call(func=ast.Attribute(value=found))
@@ -233,7 +234,7 @@ def _named(left: ast.expr, right: ast.expr) -> ast.expr | None:
     return named[0] if len(named) == 1 else None
 
 
-def _without_self(name: str, function: str) -> str:
+def without_self(name: str, function: str) -> str:
     """`self.qsize` in `Queue.size` is better known as `Queue.qsize`."""
     owner = class_of(function)
     return f"{owner}.{name.removeprefix('self.')}" if owner and name.startswith("self.") else name

@@ -9,12 +9,16 @@ for one variable, its natural extension for two, else the pair of source and sin
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
+from typing import Literal
 
-from unsnarl.model.finding import FindingKind, FindingPoint
+from unsnarl.model.report import FindingKind, FindingPoint
 
 FAIL = "fail"
 WAIT = "wait"
+JOIN = "join"
+TIMEOUT = "timeout"  # the time limit of a wait ran out
+NO_EVENTS = (FAIL, TIMEOUT)
 ACQUIRE = "acquire"
 CALL = "call"
 WRITES = ("write", CALL)
@@ -30,8 +34,14 @@ def is_data(point: FindingPoint) -> bool:
 
 def core(points: Sequence[FindingPoint]) -> tuple[int, ...]:
     """The indexes of the points that make the bug, in time order: a cycle, a pattern, a pair."""
-    waits = tuple(i for i, point in enumerate(points) if point.op == WAIT)
-    return waits or _interleaved(points) or ends(points)
+    return _blocked(points) or _interleaved(points) or ends(points)
+
+
+def _blocked(points: Sequence[FindingPoint]) -> tuple[int, ...]:
+    """The waits that do not end, and where the threads took what others of them wait for."""
+    if not any(point.op == WAIT for point in points):
+        return ()
+    return tuple(i for i, point in enumerate(points) if point.op in (WAIT, ACQUIRE))
 
 
 def contended(points: Sequence[FindingPoint]) -> list[str]:
@@ -44,7 +54,7 @@ def contended(points: Sequence[FindingPoint]) -> list[str]:
         and is_data(points[other])
         and points[one].thread != points[other].thread
         and whole(points[one].variable) == whole(points[other].variable) != ""
-        and "W" in (_mode(points[one]), _mode(points[other]))
+        and "W" in (mode(points[one]), mode(points[other]))
     ]
 
 
@@ -82,12 +92,17 @@ def _interleaved(points: Sequence[FindingPoint]) -> tuple[int, ...]:
     return ()
 
 
+def conflicts(points: Sequence[FindingPoint]) -> list[tuple[int, ...]]:
+    """Every broken atomicity among some points, wherever source and sink are."""
+    return [*chain(_triples(points), _quadruples(points))]
+
+
 def _triples(points: Sequence[FindingPoint]) -> Iterator[tuple[int, ...]]:
     for first, last in _local_pairs(points):
         if points[first].variable != points[last].variable:
             continue
         for middle in _remote(points, first, last):
-            modes = "".join(_mode(points[i]) for i in (first, middle, last))
+            modes = "".join(mode(points[i]) for i in (first, middle, last))
             if points[middle].variable == points[first].variable and modes in UNSERIALISABLE:
                 yield first, middle, last
 
@@ -95,7 +110,7 @@ def _triples(points: Sequence[FindingPoint]) -> Iterator[tuple[int, ...]]:
 def _quadruples(points: Sequence[FindingPoint]) -> Iterator[tuple[int, ...]]:
     """One thread touches x, then y; between, another touches both, in conflict with each.
 
-    Any talk to and fro has that form; only within one function is it taken for one intention.
+    Any exchange back and forth has that form; only within one function does it count as intended.
     """
     for first, last in _local_pairs(points):
         same_function = points[first].function == points[last].function
@@ -125,8 +140,10 @@ def _remote(points: Sequence[FindingPoint], first: int, last: int) -> list[int]:
 
 def _conflict(points: Sequence[FindingPoint], one: int, other: int) -> bool:
     same = points[one].variable == points[other].variable
-    return same and "W" in (_mode(points[one]), _mode(points[other]))
+    return same and "W" in (mode(points[one]), mode(points[other]))
 
 
-def _mode(point: FindingPoint) -> str:
+def mode(point: FindingPoint) -> Literal["R", "W"]:
+    """Whether an access reads or writes."""
+    # A call into a library may change its object, so it counts as a write.
     return "R" if point.op == "read" else "W"

@@ -1,72 +1,87 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What experiments proved, told: the explanation, its orders, the nearest passing run."""
+"""What experiments proved, as a report shows it: explanation, orders, nearest passing run."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
 from unsnarl.analyses.answer import Line
-from unsnarl.model.finding import FindingPoint, PassingRun
-from unsnarl.model.run import in_cycle
-from unsnarl.model.site import Op
-from unsnarl.reports.cycle import object_names
-from unsnarl.reports.details import CountedFinding
-from unsnarl.reports.facts import FailingRun, Points, ProofFacts, ToldEvent
-from unsnarl.reports.patterns import FAIL
-from unsnarl.reports.source import Sources
-from unsnarl.reports.told import tell_points, with_failing_line
+from unsnarl.model.event import Op
+from unsnarl.model.report import Finding, FindingPoint, PassingRun
+from unsnarl.model.sources import Sources
+from unsnarl.reports.deadlock import run_names
+from unsnarl.reports.explain import describe_lines, with_failing_lines
+from unsnarl.reports.facts import ExplainedEvent, FailingRun, Points, ProofFacts
+from unsnarl.reports.patterns import NO_EVENTS, is_data
+from unsnarl.reports.waits import with_reasons
 
 
 def with_proof(
-    finding: CountedFinding,
+    finding: Finding,
     proof: ProofFacts,
     run: FailingRun,
     points: Points,
     sources: Sources,
-) -> CountedFinding:
-    """The finding with its explanation: the events that matter and the failing line."""
-    names = object_names(in_cycle(run.waits) or run.waits, points, sources)
-    told = _told(proof.events, names, points, sources)
-    explained = with_failing_line(told, run.failure, sources)
-    place = _places(explained)
+) -> Finding:
+    """The finding with its explanation: the events that matter and the failing lines."""
+    names = run_names(run, points, sources)
+    described = _described(proof.events, names, points, sources)
+    if any(event.pending for event in proof.events):
+        described = with_reasons(described, run, names, points, sources)
+    explained = with_failing_lines(described, run, sources)
+    position = _positions(explained)
+    orders = [(position[one], position[other]) for one, other in proof.orders]
     return replace(
         finding,
+        variables=_about(finding, explained, orders),
         explanation=tuple(explained),
-        orders=tuple((place[one], place[other]) for one, other in proof.orders),
-        nearest=_passing(proof, place, names, points, sources),
+        orders=tuple(orders),
+        nearest=_passing(proof, position, names, points, sources),
     )
 
 
-def _places(explained: Sequence[FindingPoint]) -> dict[int, int]:
-    """By event its place in the explanation, from 1 on: the failing line came between them."""
-    events = [at for at, point in enumerate(explained, 1) if point.op != FAIL]
+def _about(
+    finding: Finding, explained: Sequence[FindingPoint], orders: Iterable[tuple[int, int]]
+) -> tuple[str, ...]:
+    """What the finding is about, and what else two threads were proved to conflict on."""
+    pairs = ((explained[before - 1], explained[after - 1]) for before, after in orders)
+    proved = [
+        one.variable for one, other in pairs if is_data(one) and one.variable == other.variable
+    ]
+    return tuple(dict.fromkeys(name for name in (*finding.variables, *proved) if name))
+
+
+def _positions(explained: Sequence[FindingPoint]) -> dict[int, int]:
+    """Each event's position in the explanation, from 1: the failing line may be between them."""
+    events = [at for at, point in enumerate(explained, 1) if point.op not in NO_EVENTS]
     return dict(enumerate(events))
 
 
 def _passing(
     proof: ProofFacts,
-    place: dict[int, int],
+    position: dict[int, int],
     names: dict[int, str],
     points: Points,
     sources: Sources,
 ) -> PassingRun | None:
     if proof.passing is None:
         return None
+    # Threads keep the roles of the failing run, so that both can be compared.
     before, after = proof.passing.moved
-    told = _told(proof.passing.events, names, points, sources, _roles(proof.events))
-    moved = (place[before], place[after])
-    return PassingRun(tuple(told), moved, proof.passing.differences)
+    described = _described(proof.passing.events, names, points, sources, _roles(proof.events))
+    moved = (position[before], position[after])
+    return PassingRun(tuple(described), moved, proof.passing.differences)
 
 
-def _roles(events: Sequence[ToldEvent]) -> dict[str, int]:
+def _roles(events: Sequence[ExplainedEvent]) -> dict[str, int]:
     return {path: at for at, path in enumerate(dict.fromkeys(one.path for one in events))}
 
 
-def _told(
-    events: Sequence[ToldEvent],
+def _described(
+    events: Sequence[ExplainedEvent],
     names: dict[int, str],
     points: Points,
     sources: Sources,
@@ -81,11 +96,12 @@ def _told(
         for at, one in enumerate(events)
     ]
     paths = {anchor: path for path, anchor in roles.items()}
-    told = tell_points(lines, paths, [one.captured for one in events], points, sources)
-    return [_named(point, one, names) for point, one in zip(told, events, strict=True)]
+    captured = [one.captured for one in events]
+    described = describe_lines(lines, paths, captured, points, sources)
+    return [_named(point, one, names) for point, one in zip(described, events, strict=True)]
 
 
-def _line(at: int, event: ToldEvent, anchor: int, about: int) -> Line:
+def _line(at: int, event: ExplainedEvent, anchor: int, about: int) -> Line:
     return Line(
         point=event.point,
         region="body",
@@ -98,8 +114,8 @@ def _line(at: int, event: ToldEvent, anchor: int, about: int) -> Line:
     )
 
 
-def _named(point: FindingPoint, event: ToldEvent, names: dict[int, str]) -> FindingPoint:
-    """A lock of a deadlock is called what the deadlock calls it; one never got is waited for."""
+def _named(point: FindingPoint, event: ExplainedEvent, names: dict[int, str]) -> FindingPoint:
+    """Locks of a deadlock keep the names they have there; an acquire that never returned waits."""
     changes = {"op": Op.WAIT.word} if event.pending else {}
     name = names.get(event.cell) if Op[point.op.upper()].is_sync else None
-    return replace(point, **changes, **({"variable": name} if name else {}))
+    return replace(point, due=event.due, **changes, **({"variable": name} if name else {}))

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sentences of a report: what a finding is about, its locks, a cycle, a bound."""
+"""The sentences of a report: what a finding is about, its locks, a wait cycle, a bound."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import ceil, log10
 
-from unsnarl.model.finding import FailureReport, Finding, FindingPoint, RunCounts
-from unsnarl.reports.details import thread_label
-from unsnarl.reports.patterns import ACQUIRE, WAIT, is_data
+from unsnarl.model.report import FailureReport, Finding, FindingPoint, RunCounts
+from unsnarl.model.run import bound_text
+from unsnarl.reports.paths import shown_path
+from unsnarl.reports.patterns import ACQUIRE, TIMEOUT, WAIT, is_data
 from unsnarl.reports.steps import Step, clean, core_steps
 
 KINDS = {
@@ -26,11 +27,13 @@ def plural(count: int, noun: str) -> str:
 
 
 def title(finding: Finding, what: str = "") -> str:
-    """`atomicity violation on Queue.qsize`; `what` in place of the kind."""
+    """`lost update on Queue.qsize`; the kind where no shape fits, `what` in place of both."""
     names = [clean(name) for name in finding.variables]
     if len(names) > 2:
         names = [", ".join(names[:2]), f"{len(names) - 2} more"]
-    return (what or KINDS[finding.kind]) + (f" on {' and '.join(names)}" if names else "")
+    return (what or finding.shape or KINDS[finding.kind]) + (
+        f" on {' and '.join(names)}" if names else ""
+    )
 
 
 def experiment_note(finding: Finding) -> str:
@@ -40,38 +43,59 @@ def experiment_note(finding: Finding) -> str:
         return ""
     chance = finding.p_value
     p_value = f"p < 1e{ceil(log10(chance))}" if 0 < chance < 0.001 else f"p = {chance:.2g}"
+    does = outcome(finding)
     return (
-        f"(forced: {forced.fail}/{forced.runs} fail · "
-        f"forbidden: {forbidden.fail}/{forbidden.runs} fail · {p_value})"
+        f"(forced: {forced.fail}/{forced.runs} {does} · "
+        f"forbidden: {forbidden.fail}/{forbidden.runs} {does} · {p_value})"
     )
 
 
-def evidence_note(finding: Finding) -> str:
-    """What single methods say of a joined finding: `recon 1st: B 26, C 1, R 0.98`."""
+def outcome(finding: Finding) -> str:
+    """What runs do that go this way: a test may pass after a time limit has ended a deadlock."""
+    limited = any(point.op == TIMEOUT for point in finding.points)
+    return "deadlock" if limited else "fail"
+
+
+def seen_in(failure: FailureReport, finding: Finding) -> str:
+    """`in 25/25 failing, 0/25 passing runs`, as far as it is known."""
+    if not failure.failing:
+        return f"in {finding.runs}/{failure.count} failing runs"
+    passing = f"{finding.passing}/{failure.passing} passing runs"
+    return f"in {finding.runs}/{failure.failing} failing, {passing}"
+
+
+def thread_label(failure: FailureReport, path: str) -> str:
+    """The program's own name of a thread and its path: `worker-1 0.1`."""
+    return f"{failure.threads.get(path) or 'thread'} {path}"
+
+
+def support_note(finding: Finding) -> str:
+    """What single methods say of a joined finding: `recon no. 1 (B 26, C 1, R 0.98)`."""
     parts = []
     for one in finding.evidence:
         values = ", ".join(f"{name} {value:.3g}" for name, value in one.features.items())
         parts.append(f"{one.method} no. {one.rank}" + (f" ({values})" if values else ""))
-    return "evidence: " + " · ".join(parts) if parts else ""
+    return "support: " + " · ".join(parts) if parts else ""
 
 
 def stack_lines(steps: Sequence[Step]) -> list[str]:
-    """Who called what, for every step whose calls are known: `step 1: from spider.py:25 in run`."""
+    """Who called what, where the calls are known: `steps 1 and 3: from spider.py:25 in run`."""
+    stacks: dict[tuple[str, ...], list[Step]] = {}
+    for step in steps:
+        if step.points[0].stack:
+            stacks.setdefault(step.points[0].stack, []).append(step)
     return [
-        f"step {step.number}: from " + ", from ".join(step.points[0].stack)
-        for step in steps
-        if step.points[0].stack
+        f"{_numbers(behind).lower()}: from " + ", from ".join(map(shown_path, stack))
+        for stack, behind in stacks.items()
     ]
 
 
 def failure_bound(runs: RunCounts) -> str:
-    """What runs without a failure allow to say (the rule of three; design 6)."""
+    """What runs without a failure say about the failure rate."""
     if not runs.passed:
         return f"0 failures in {plural(runs.total, 'run')}, of which none passed: nothing is known"
-    percent = min(300 / runs.passed, 100.0)
-    digits = f"{percent:.0f}" if percent >= 10 else f"{percent:.2g}"
-    bound = f"failure rate below {digits} % at 95 % confidence"
     hanging = f" ({runs.hang} reached the time limit)" if runs.hang else ""
+    bound = bound_text(runs.total - runs.hang)
     return f"0 failures in {plural(runs.total, 'run')}{hanging}: {bound}"
 
 
@@ -83,38 +107,45 @@ def cycle_lines(failure: FailureReport, finding: Finding) -> list[tuple[str, str
             taken = _taken_at(finding, point)
             holds = f"holds {' and '.join(point.locks)}{taken}, " if point.locks else ""
             who = thread_label(failure, point.thread)
-            sentence = f"{who} {holds}waits for {point.variable or 'an event'}"
-            place = f"at {point.file}:{point.line}  {clean(point.text)}".rstrip()
-            lines.append((sentence, place))
+            awaits = point.awaits or f"for {point.variable or 'an event'}"
+            why = f": {clean(point.why)}" if point.why else ""
+            sentence = f"{who} {holds}waits {clean(awaits)}{why}"
+            position = f"at {shown_path(point.file)}:{point.line}  {clean(point.text)}".rstrip()
+            lines.append((sentence, position))
     return lines
 
 
 def _taken_at(finding: Finding, wait: FindingPoint) -> str:
     """Where a waiting thread took what it holds."""
-    places = [
-        f"{point.file}:{point.line}"
+    lines = [
+        f"{shown_path(point.file)}:{point.line}"
         for point in finding.points
         if point.op == ACQUIRE and point.thread == wait.thread
     ]
-    return f" (taken at {', '.join(places)})" if places else ""
+    return f" (taken at {', '.join(lines)})" if lines else ""
 
 
 def cycle_note(finding: Finding) -> str:
-    """How the waiting threads hang together."""
+    """Why the waiting threads cannot go on."""
     waits = [point for point in finding.points if point.op == WAIT]
     if not waits:
         return ""
     held = {lock for point in waits for lock in point.locks}
     if all(point.variable in held for point in waits):
         return "Each of these threads waits for a lock that another of them holds."
-    return "None of these threads can go on: nobody is left to give them what they wait for."
+    holder = next((point for point in waits if point.locks and point.variable not in held), None)
+    if holder is None:
+        return "None of these threads can go on: nothing will ever give them what they wait for."
+    lock = " and ".join(holder.locks)
+    needed = f"who would end that wait needs {lock} first"
+    return f"{lock} is held while waiting {clean(holder.awaits)}, and {needed}: wait without it."
 
 
-def lock_remark(finding: Finding, steps: Sequence[Step], *, known: bool) -> str:
+def lock_remark(finding: Finding, steps: Sequence[Step]) -> str:
     """Which lock guards the accesses that make the bug, and why it does not help."""
     core = [step for step in core_steps(finding, steps) if any(map(is_data, step.points))]
     seen = [step for step in core if not any(p.unseen for p in step.points if is_data(p))]
-    if not known or len(seen) < 2:
+    if not finding.locks_checked or len(seen) < 2:
         return ""
     held = _held(seen)
     common = set.intersection(*map(set, held.values()))
@@ -130,7 +161,7 @@ def lock_remark(finding: Finding, steps: Sequence[Step], *, known: bool) -> str:
 
 
 def _held(steps: Sequence[Step]) -> dict[int, tuple[str, ...]]:
-    """The locks of each step; a number that tells none of them apart is left out."""
+    """The locks of each step, without the numbers of those whose name is unique here."""
     held = {step.number: _locks(step.points) for step in steps}
     everything = {lock for locks in held.values() for lock in locks}
     names = [_plain(lock) for lock in everything]
@@ -157,14 +188,14 @@ def _numbers(steps: Sequence[Step]) -> str:
 
 
 def _common_lock(held: str, core: Sequence[Step]) -> str:
-    """Two steps of one thread with a remote step between, all under one lock: it was let go."""
+    """Two steps of one thread with a remote step between, all under one lock: it was released."""
     first, last = core[0], core[-1]
     if first.thread == last.thread and any(step.thread != first.thread for step in core):
         apart = f"steps {first.number} and {last.number} are in different critical sections"
         return f"{held}, but {apart}."
     if first.thread == last.thread:
         return f"{held}."
-    return f"{held}, which does not say who comes first."
+    return f"{held}, which does not decide who comes first."
 
 
 def _namesakes(core: Sequence[Step], held: Mapping[int, tuple[str, ...]]) -> str:
@@ -180,7 +211,7 @@ def _namesakes(core: Sequence[Step], held: Mapping[int, tuple[str, ...]]) -> str
 
 
 def _broken_into(core: Sequence[Step]) -> str:
-    """Two steps are in one critical section, but who comes between does not take that lock."""
+    """Two steps are in one critical section, but the thread in between does not take that lock."""
     first, last = core[0], core[-1]
     inner = [step for step in core if step.thread != first.thread]
     same = set(_sections(first)) & set(_sections(last))

@@ -2,28 +2,35 @@
 """From a finding's points to the few numbered steps that a person reads.
 
 The points that make the bug and the failing line are always kept; the room that is left goes to
-other accesses of the same variables, then to what happened in between. Neighbouring points of one
+other accesses of the same variables, then to what happened in between. Adjacent points of one
 thread on one line become one step.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from unsnarl.model.finding import Finding, FindingPoint
-from unsnarl.reports.patterns import CALL, FAIL, SYNC, WAIT, core, is_data
+from unsnarl.model.report import Finding, FindingPoint
+from unsnarl.reports.paths import shown_path
+from unsnarl.reports.patterns import CALL, FAIL, NO_EVENTS, SYNC, TIMEOUT, WAIT, core, is_data
 
 MOST_STEPS = 8
 # Accesses of other variables before and after the bug rarely help: they get less room.
 STEPS_WITH_SURROUNDINGS = 6
-LONGEST_VALUE = 24
+LONGEST_VALUE = 48
+TOO_LATE = "too late"  # of an access that the end of the process prevented
 
 
 @dataclasses.dataclass(frozen=True)
 class Step:
-    """One printed line: a thread, a place, and what happened there."""
+    """One printed line: a thread, a source line, and what happened there.
+
+    Attributes:
+        failing: Whether something was raised there that matters.
+        swallowed: What, if the program caught it: `KeyError, caught at helpers.py:18`.
+    """
 
     number: int
     thread: str
@@ -35,6 +42,7 @@ class Step:
     mark: str
     failing: bool
     points: tuple[FindingPoint, ...]
+    swallowed: str = ""
 
 
 def explanation(finding: Finding) -> tuple[FindingPoint, ...]:
@@ -45,7 +53,7 @@ def explanation(finding: Finding) -> tuple[FindingPoint, ...]:
 def brief_steps(finding: Finding) -> list[Step]:
     """What was proved to matter; else at most eight steps.
 
-    These are the bug, the failing line and the most telling accesses around it.
+    These are the bug, the failing line and the most relevant accesses around it.
     """
     if finding.orders:
         every = range(len(finding.explanation))
@@ -56,6 +64,7 @@ def brief_steps(finding: Finding) -> list[Step]:
         room = MOST_STEPS if _priority(points, index, kept) < 2 else STEPS_WITH_SURROUNDINGS
         if len(_grouped(points, kept | {index})) <= room:
             kept.add(index)
+    # If the essential ones are too many already, the latest stay: they are nearest to the failure.
     return _steps(points, _grouped(points, kept)[-MOST_STEPS:])
 
 
@@ -73,11 +82,11 @@ def _name(point: FindingPoint) -> tuple[str, str, int, str]:
     return point.thread, point.file, point.line, point.op
 
 
-def step_of(steps: Sequence[Step], place: int) -> int:
-    """The number of the step that has the point at a place of the explanation, from 1 on."""
+def step_of(steps: Sequence[Step], position: int) -> int:
+    """The number of the step that has the point at a position of the explanation, from 1."""
     for step in steps:
-        place -= len(step.points)
-        if place <= 0:
+        position -= len(step.points)
+        if position <= 0:
             return step.number
     return len(steps)
 
@@ -92,7 +101,7 @@ def all_steps(finding: Finding) -> list[Step]:
 def core_steps(finding: Finding, steps: Sequence[Step]) -> list[Step]:
     """Those of the steps that make the bug; of a proved explanation those that are ordered."""
     if finding.orders:
-        ordered = {step_of(steps, place) for pair in finding.orders for place in pair}
+        ordered = {step_of(steps, position) for pair in finding.orders for position in pair}
         return [step for step in steps if step.number in ordered]
     wanted = [finding.points[i] for i in core(finding.points)]
     return [step for step in steps if any(p == w for p in step.points for w in wanted)]
@@ -104,7 +113,7 @@ def clean(text: str) -> str:
 
 
 def _essential(points: Sequence[FindingPoint]) -> list[int]:
-    return [*core(points), *(i for i, point in enumerate(points) if point.op == FAIL)]
+    return [*core(points), *(i for i, point in enumerate(points) if point.op in NO_EVENTS)]
 
 
 def _candidates(points: Sequence[FindingPoint], kept: set[int]) -> list[int]:
@@ -126,32 +135,52 @@ def _grouped(points: Sequence[FindingPoint], kept: Iterable[int]) -> list[list[i
     """Runs of kept points that one thread passed on one line."""
     groups: list[list[int]] = []
     for index in sorted(kept):
-        if groups and _place(points[groups[-1][-1]]) == _place(points[index]):
+        if groups and _position(points[groups[-1][-1]]) == _position(points[index]):
             groups[-1].append(index)
         else:
             groups.append([index])
     return groups
 
 
-def _place(point: FindingPoint) -> tuple[str, str, int]:
+def _position(point: FindingPoint) -> tuple[str, str, int]:
     return point.thread, point.file, point.line
 
 
 def _steps(points: Sequence[FindingPoint], groups: list[list[int]]) -> list[Step]:
-    shown = [points[i] for group in groups for i in group]
-    many = len({point.variable for point in shown if is_data(point)}) > 1
+    names = _short_names([points[i] for group in groups for i in group])
     seen: dict[tuple[str, str, str], str] = {}
     steps = []
     for number, group in enumerate(groups, 1):
         members = tuple(points[i] for i in group)
         mark = _mark(members, seen)
-        steps.append(_step(number, members, mark, many))
+        steps.append(_step(number, members, mark, names))
     return steps
 
 
-def _step(number: int, members: tuple[FindingPoint, ...], mark: str, many: bool) -> Step:
+def _short_names(points: Sequence[FindingPoint]) -> dict[str, str]:
+    """What to call each variable; nothing, if there is only one.
+
+    The title has their whole names: `_created` is enough, unless another one ends like it.
+    """
+    variables = list(dict.fromkeys(point.variable for point in points if is_data(point)))
+    if len(variables) < 2:
+        return {}
+    last = {name: _last_name(name) for name in variables}
+    ends = list(last.values())
+    return {name: end if ends.count(end) == 1 else name for name, end in last.items()}
+
+
+def _last_name(variable: str) -> str:
+    """`_created` of `Binding._created`; a name in brackets or quotes stays whole."""
+    head, bracket, rest = variable.partition("[")
+    return head.rpartition(".")[2] + bracket + rest if head.isascii() else variable
+
+
+def _step(
+    number: int, members: tuple[FindingPoint, ...], mark: str, names: Mapping[str, str]
+) -> Step:
     first = members[0]
-    words = dict.fromkeys(_words([point for point in members if point.op != FAIL], many))
+    words = dict.fromkeys(_words([point for point in members if point.op != FAIL], names))
     return Step(
         number,
         first.thread,
@@ -163,17 +192,22 @@ def _step(number: int, members: tuple[FindingPoint, ...], mark: str, many: bool)
         mark,
         any(point.op == FAIL for point in members),
         members,
+        "; ".join(_swallowed(point) for point in members if point.caught),
     )
 
 
-def _words(points: Sequence[FindingPoint], many: bool) -> Iterator[str]:
-    """What was done, the name only where it is another than just before."""
+def _swallowed(point: FindingPoint) -> str:
+    return f"{point.value}, caught at {shown_path(point.caught)}"
+
+
+def _words(points: Sequence[FindingPoint], names: Mapping[str, str]) -> Iterator[str]:
+    """What was done, with the variable's name only where it changes."""
     before = ""
     for at, point in enumerate(points):
         if point.op == "read" and _is_called(points[at + 1 : at + 2], point.variable):
             continue  # whoever calls a method of something has read it
-        known = is_data(point) and point.value is not None and point.variable == before
-        yield _what(point, many and not known)
+        is_same = is_data(point) and point.value is not None and point.variable == before
+        yield _what(point, "" if is_same else names.get(point.variable, ""))
         before = point.variable
 
 
@@ -181,11 +215,16 @@ def _is_called(points: Sequence[FindingPoint], variable: str) -> bool:
     return any(point.op == CALL and point.variable == variable for point in points)
 
 
-def _what(point: FindingPoint, many: bool) -> str:
-    """`read 1`, or `read Queue.qsize = 1` where several variables are shown."""
+def _what(point: FindingPoint, name: str) -> str:
+    """`read 1`, or `read qsize = 1` where several variables are shown."""
+    if point.op == TIMEOUT:
+        return f"time limit of {point.value} ran out"
+    if point.op == WAIT and point.awaits:
+        return f"waits {clean(point.awaits)}"
     value, part = _short(point.value), clean(point.part)
-    named = many or point.op in SYNC or point.op == CALL
-    touched = f"{clean(point.variable)}{part}" if named else part
+    if point.op in SYNC or point.op == CALL or not (value or part):
+        name = name or point.variable
+    touched = f"{clean(name)}{part}"
     if touched:
         return f"{point.op} {touched}" + (f" = {value}" if value else "")
     return f"{point.op} {value}".strip()
@@ -193,9 +232,9 @@ def _what(point: FindingPoint, many: bool) -> str:
 
 def _mark(members: tuple[FindingPoint, ...], seen: dict[tuple[str, str, str], str]) -> str:
     """`was 1` where a thread reads another value than it last read or wrote itself."""
-    mark = ""
+    mark = TOO_LATE if all(point.due for point in members) else ""
     for point in members:
-        if point.value is None or point.op in (FAIL, WAIT):
+        if point.value is None or point.op in (*NO_EVENTS, WAIT):
             continue
         key = (point.thread, point.variable, point.part)
         before = seen.get(key)
@@ -206,5 +245,6 @@ def _mark(members: tuple[FindingPoint, ...], seen: dict[tuple[str, str, str], st
 
 
 def _short(value: str | None) -> str:
-    text = clean(value or "")
-    return text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…"
+    """A long value without its middle: two of them often differ only at the end."""
+    text, half = clean(value or ""), LONGEST_VALUE // 2
+    return text if len(text) <= LONGEST_VALUE else f"{text[:half]}…{text[1 - half :]}"

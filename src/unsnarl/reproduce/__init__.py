@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reproduce: repeat a stored failing run in a new process, also after the code was edited."""
+"""Reproduce: from the record of a free run that failed to a schedule that always fails."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ways to find a recorded failure back, by name: one module each, loaded when it is wanted.
+"""The ways to find a recorded failure again, by name: one module each, loaded on demand.
 
 Such a module has a function `reproduce(case, process, tries, progress)`.
 """
@@ -12,15 +12,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
-    from unsnarl.experiments.trials import Trial
-    from unsnarl.reproduce.again import Again
+    from unsnarl.execution.trials import Trial
+    from unsnarl.replay.target_process import TargetProcess
     from unsnarl.reproduce.recorded import Case
 
-    Method = Callable[[Case, Again, int, Callable[[int], None]], "Outcome"]
+    Method = Callable[[Case, TargetProcess, int, Callable[[int], None]], "Outcome"]
 
 MODULES = {"pres": "unsnarl.reproduce.pres.method", "clap": "unsnarl.reproduce.clap.method"}
 DEFAULT = "pres"
 # A schedule is reported only if it fails as recorded in so many replays of as many.
+# They are made without the sketch, by the schedule alone (docs/adr/0022, 0023).
 REPLAYS = 20
 
 
@@ -33,7 +34,7 @@ class Outcome:
         trial: The one that failed as recorded, and whose schedule always does; None: none did.
         replayed: How many of REPLAYS replays of that schedule failed as recorded.
         flaky: Tries that failed as recorded, but whose schedules do not always.
-        facts: What else is to be told, by name, for machines.
+        facts: What else is reported, by name, for machines.
         lines: ... and for people.
     """
 

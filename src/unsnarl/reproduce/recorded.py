@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recorded failure: what every method that is to find it back starts from."""
+"""A recorded failure: what every method of reproducing it starts from."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from unsnarl.campaigns.records import load_record
 from unsnarl.campaigns.store import Store
 from unsnarl.errors import UsageError
-from unsnarl.experiments.trials import Trial
+from unsnarl.execution.trials import Trial
 from unsnarl.model.record import Record
 from unsnarl.model.run import RunRecord
-from unsnarl.reproduce.clocks import machine, stored
-from unsnarl.reproduce.clocks.ranges import Clocks
+from unsnarl.recording.clocks import machine, stored
+from unsnarl.recording.clocks.ranges import Clocks
+from unsnarl.recording.stored_records import load_record
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,9 +26,10 @@ class Case:
     Attributes:
         run: How it ended.
         record: What its threads logged.
-        clocks: What is known of the clocks that stamped it; None if nothing.
+        clocks: What was measured of the clocks that stamped it; None if nothing.
         dropped: Events for which there was no room.
-        replaced: By what the program ended the telling of its functions or lines; "" if it did not.
+        replaced: With what the program replaced the probe of its functions or lines; "" if it did
+            not.
     """
 
     run: RunRecord
@@ -86,6 +87,7 @@ def _clocks(path: Path, record: Record) -> Clocks | None:
     """Those that the record carries; else what was measured since the machine was started."""
     if record.how.clocks:
         return msgspec.convert(record.how.clocks, Clocks)
+    # Counters begin anew with the machine: ranges of this boot say nothing of an older record.
     uptime = time.clock_gettime(time.CLOCK_BOOTTIME)
     if record.how.order == "global" or path.stat().st_mtime < time.time() - uptime:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Add to a run file what only the parent can say: notes, and logs that were written beside it."""
+"""Add to a run file what only the parent can say: notes, and logs that threads wrote apart."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def write_sections(path: Path, sections: Mapping[int, tuple[int, bytes]]) -> Non
     parts = [_section(kind, *one) for kind, one in sections.items()]
     size = layout.FILE_HEADER.size + sum(map(len, parts))
     header = layout.FILE_HEADER.pack(layout.MAGIC, layout.VERSION, len(parts), size, 0)
+    # Renamed when it is whole, as the target's process does (native/include/unsnarl/format.h).
     temporary = path.with_suffix(".amended")
     with temporary.open("wb") as file:
         file.writelines([header, *parts])

@@ -44,14 +44,26 @@ class Symbol(msgspec.Struct, frozen=True, array_like=True):
     name: str
 
 
+# The name of the file in a campaign's folder.
+CODES_FILE = "codes.json"
+# Behind that name: a line for each piece of code that a run was the first to load.
+LATE_SUFFIX = ".late"
+
+
 class CodesFile(msgspec.Struct, frozen=True):
-    """The content of codes.json; ids from `watermark` on belong to single runs."""
+    """The content of codes.json.
+
+    Attributes:
+        watermark: Ids from here on belong to code that runs have loaded by themselves.
+        shared: Up to here such ids mean the same in all runs; those above belong to single runs.
+    """
 
     version: int
     watermark: int
     codes: tuple[Code, ...]
     modules: int = 0
     probes: int = 0
+    shared: int = 0
     symbols: tuple[Symbol, ...] = ()
     program: str = ""  # of C: its file
-    built: str = ""  # ... and what tells one build of it from another
+    built: str = ""  # ... and which build of it

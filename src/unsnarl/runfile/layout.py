@@ -14,6 +14,7 @@ from unsnarl.model.pattern import PATTERN
 from unsnarl.model.record import BRANCH, LOG, VALUE
 
 MAGIC = b"UNSNARL\x1a"
+# Raised when a record's layout changes; a new section needs no new version: readers skip it.
 VERSION = 2
 
 # magic, version, sections, size of file, reserved
@@ -22,6 +23,7 @@ FILE_HEADER = struct.Struct("<8sIIQQ")
 SECTION_HEADER = struct.Struct("<IIQ")
 ALIGNMENT = 8
 
+# UINT32_MAX in a wait's owner: nobody will release what it waits for.
 NOBODY = 0xFFFF_FFFF
 
 
@@ -44,6 +46,16 @@ class Section(enum.IntEnum):
     LOG = 14
     VALUES = 15
     BRANCHES = 16
+    PENDING = 17
+    LATEST = 18
+    STANDSTILLS = 19
+
+
+class StandstillFlag(enum.IntFlag):
+    """Bits of a standstill record's flags (UNS_STANDSTILL_*)."""
+
+    RAN_OUT = 1
+    ALONE = 2
 
 
 class ThreadFlag(enum.IntFlag):
@@ -60,7 +72,7 @@ THREAD = np.dtype(
         ("index", "<u4"),
         ("parent", "<u4"),
         ("flags", "<u4"),
-        ("reserved", "<u4"),
+        ("kind", "<u4"),
         ("events", "<u8"),
         ("path", "S48"),
         ("name", "S64"),
@@ -90,6 +102,16 @@ WAIT = np.dtype(
 TRACE = np.dtype(
     [("time", "<u8"), ("cell", "<u8"), ("point", "<u4"), ("thread", "<u2"), ("context", "<u2")]
 )
+STANDSTILL = np.dtype(
+    [
+        *((name, WAIT[name]) for name in WAIT.names or ()),
+        ("time", "<u8"),
+        ("limit", "<u8"),
+        ("number", "<u4"),
+        ("flags", "<u4"),
+    ]
+)
+PENDING = np.dtype([("thread", "<u4"), ("point", "<u4"), ("cell", "<u8")])
 RULE = np.dtype(
     [
         ("activated", "<u4"),
@@ -120,6 +142,9 @@ RECORDS = {
     Section.LOG: LOG,
     Section.VALUES: VALUE,
     Section.BRANCHES: BRANCH,
+    Section.PENDING: PENDING,
+    Section.LATEST: TRACE,
+    Section.STANDSTILLS: STANDSTILL,
 }
 
 # Names of the counters, in the order of enum uns_counter.

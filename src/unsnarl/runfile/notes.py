@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from unsnarl.model.record import Recorded
-from unsnarl.model.run import Failure
+from unsnarl.model.run import Caught, Failure
 from unsnarl.runfile.codes import Code
 
 
@@ -22,11 +22,13 @@ class Notes(msgspec.Struct, frozen=True):
     variables: dict[int, str]
     codes: tuple[Code, ...]
     values: tuple[Any, ...]
-    places: dict[int, Any] = {}  # by site, where a C program was (native/probe_c/names.c)
+    locations: dict[int, Any] = {}  # by site, what a C program touched (native/probe_c/names.c)
     captured: tuple[Any, ...] = ()  # by a C program: values that still lack names
     unlisted: tuple[str, ...] = ()  # instrumented libraries whose sites are not known
     record: Recorded | None = None
-    replaced: str = ""  # what the target set in place of our own (native/binding/replaced.c)
+    replaced: str = ""  # what the target set instead of our own (native/binding/replaced.c)
+    unseen: tuple[str, ...] = ()  # accesses that no probe could see (native/binding/unseen.c)
+    caught: tuple[Caught, ...] = ()  # exceptions, up to the failure, oldest first
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -37,11 +39,14 @@ class _Line(msgspec.Struct, frozen=True):
     variables: dict[int, str] | None = None
     codes: tuple[Code, ...] = ()
     values: tuple[Any, ...] = ()
-    places: dict[int, Any] | None = None
+    # The key is part of the format (native/probe_c/names.c), whatever it is called here.
+    locations: dict[int, Any] | None = msgspec.field(default=None, name="places")
     captured: tuple[Any, ...] = ()
     unlisted: str = ""
     record: Recorded | None = None
     replaced: str = ""
+    unseen: tuple[str, ...] = ()
+    caught: Caught | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -52,26 +57,32 @@ def parse_notes(text: bytes) -> Notes:
     plan: dict[str, Any] = {}
     failures: list[Failure] = []
     variables: dict[int, str] = {}
-    places: dict[int, Any] = {}
+    locations: dict[int, Any] = {}
     codes: list[Code] = []
     values: list[Any] = []
     captured: list[Any] = []
     unlisted: list[str] = []
+    unseen: list[str] = []
+    caught: list[Caught] = []
     record: Recorded | None = None
     replaced = ""
     for line in _lines(text):
         plan.update(line.run or {})
         failures.extend([line.failure] if line.failure else [])
         variables.update(line.variables or {})
-        places.update(line.places or {})
+        locations.update(line.locations or {})
         codes.extend(line.codes)
         values.extend(line.values)
         captured.extend(line.captured)
         unlisted.extend([line.unlisted] if line.unlisted else [])
+        unseen.extend(line.unseen)
+        # What is caught after the failure (in a teardown, say) is no part of it.
+        caught.extend([line.caught] if line.caught and not failures else [])
         record = line.record or record
         replaced = line.replaced or replaced
-    lists = tuple(codes), tuple(values), places, tuple(captured), tuple(unlisted)
-    return Notes(plan, tuple(failures), variables, *lists, record, replaced)
+    lists = tuple(codes), tuple(values), locations, tuple(captured), tuple(unlisted)
+    rest = record, replaced, tuple(unseen), tuple(caught)
+    return Notes(plan, tuple(failures), variables, *lists, *rest)
 
 
 def _lines(text: bytes) -> Iterator[_Line]:
@@ -87,6 +98,7 @@ def _lines(text: bytes) -> Iterator[_Line]:
 def _decode(raw: bytes) -> _Line:
     try:
         return _DECODER.decode(raw)
+    # A subclass of DecodeError: JSON that is right but of another shape is not read again.
     except msgspec.ValidationError:
         raise
     except msgspec.DecodeError:

@@ -6,7 +6,7 @@
     000007.run.log.1       a header (native/include/unsnarl/format.h), then records
     000007.run.values.1
 
-A process that was killed leaves pieces only: their headers tell which threads there were.
+A process that was killed leaves pieces only: their headers say which threads there were.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from unsnarl.model.event import ops_of, sites_of
 from unsnarl.model.record import BRANCH, LOG, VALUE
 from unsnarl.runfile import layout
 from unsnarl.runfile.amend import read_sections, write_sections
@@ -30,10 +31,12 @@ from unsnarl.runfile.layout import Section, ThreadFlag
 MAGIC = b"UNSPIECE"
 # magic, version, section, record size, reserved; then a thread record
 HEADER = struct.Struct("<8sIIII")
+# A page, since records are mapped (UNS_PIECE_BYTES).
 HEADER_BYTES = 4096
 KINDS = {"log": Section.LOG, "values": Section.VALUES, "branches": Section.BRANCHES}
 # Events as they are packed in a piece (native/include/unsnarl/format.h).
 PACKED = np.dtype([("point", "<u4"), ("ticks", "<u4")])
+# Operations that no event has: they begin a new count of ticks (UNS_PACKED_*).
 LOW, CORE = 14, 15
 STORED = {Section.LOG: PACKED, Section.VALUES: VALUE, Section.BRANCHES: BRANCH}
 # The field that is written last: a record is there if it is not 0. (No packed one has point 0.)
@@ -65,7 +68,7 @@ def gather(run: Path, note: dict[str, Any], *, whole: bool = False) -> int:
     Returns the bytes of the logs.
 
     Args:
-        whole: Keep the values of all accesses: the log does not tell how many there were.
+        whole: Keep the values of all accesses: the log does not say how many there were.
 
     Raises:
         RunFileError: A piece is damaged, or there is nothing at all.
@@ -81,6 +84,7 @@ def gather(run: Path, note: dict[str, Any], *, whole: bool = False) -> int:
             table = np.concatenate(rows)
             table = _shared(table) if kind == Section.VALUES and not whole else table
             sections[kind] = (table.itemsize, table.tobytes())
+    # Pieces go only when the run file is whole.
     write_sections(run, sections)
     discard(run)
     return sum(piece.rows.nbytes for piece in pieces)
@@ -129,8 +133,9 @@ def read_piece(path: Path) -> Piece:
 
 def _unpacked(path: Path, rows: npt.NDArray[Any], thread: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Events with their own stamps and cores, from those that count from the one before."""
-    ops = rows["point"] & 15
+    ops = ops_of(rows["point"])
     starts = np.flatnonzero(ops == CORE)
+    # A count begins with two records; a process that was killed may have written only the first.
     if len(rows) and (not len(starts) or starts[0] or starts[-1] == len(rows) - 1):
         rows, ops, starts = _whole(path, rows, starts)
     if not np.array_equal(np.flatnonzero(ops == LOW), starts + 1):
@@ -143,7 +148,7 @@ def _unpacked(path: Path, rows: npt.NDArray[Any], thread: npt.NDArray[Any]) -> n
     found = np.zeros(len(events), LOG)
     found["stamp"] = stamps[base] + ticks[events] - ticks[starts][base]
     found["point"] = rows["point"][events]
-    found["core"] = (rows["point"][starts] >> 4)[base]
+    found["core"] = sites_of(rows["point"][starts])[base]
     found["thread"] = thread["index"][0]
     return found
 
@@ -153,12 +158,13 @@ def _whole(path: Path, rows: npt.NDArray[Any], starts: npt.NDArray[Any]) -> Any:
     if not len(starts) or starts[0]:
         raise RunFileError(path, "its events cannot be counted")
     rows, starts = rows[:-1], starts[:-1]
-    return rows, rows["point"] & 15, starts
+    return rows, ops_of(rows["point"]), starts
 
 
 def _written(marks: npt.NDArray[Any]) -> int:
     """How many come before the zeros at the end."""
-    return _first(len(marks), lambda place: not marks[place])
+    # Space is reserved in chunks and filled from the start, so all that was written comes first.
+    return _first(len(marks), lambda at: not marks[at])
 
 
 def _first(length: int, holds: Callable[[int], bool]) -> int:
@@ -173,21 +179,21 @@ def _first(length: int, holds: Callable[[int], bool]) -> int:
 
 
 def _own_sections(run: Path, pieces: Iterable[Piece]) -> dict[int, tuple[int, bytes]]:
-    """Those that the process wrote; of one that was killed, the threads that are known."""
+    """Those that the process wrote; of one that was killed, the threads that logged."""
     if run.exists():
         return read_sections(run)
-    rows = [*_known_threads(pieces)]
+    rows = [*_logged_threads(pieces)]
     if not rows:
         raise RunFileError(run, "the run has left nothing")
     return {Section.THREADS: (layout.THREAD.itemsize, np.concatenate(rows).tobytes())}
 
 
-def _known_threads(pieces: Iterable[Piece]) -> Iterator[npt.NDArray[Any]]:
+def _logged_threads(pieces: Iterable[Piece]) -> Iterator[npt.NDArray[Any]]:
     """One row for every index: threads that logged nothing have no name."""
-    known = {int(piece.thread["index"][0]): piece.thread for piece in pieces}
-    for index in range(max(known, default=-1) + 1):
-        if index in known:
-            yield known[index]
+    by_index = {int(piece.thread["index"][0]): piece.thread for piece in pieces}
+    for index in range(max(by_index, default=-1) + 1):
+        if index in by_index:
+            yield by_index[index]
             continue
         blank = np.zeros(1, layout.THREAD)
         blank["index"], blank["path"] = index, str(index).encode()

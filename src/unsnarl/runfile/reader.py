@@ -8,6 +8,7 @@ vectorised, and the rest of the program may index with them blindly.
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cached_property
 from pathlib import Path
@@ -16,14 +17,26 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from unsnarl.model.event import Op, op_of, ops_of
+from unsnarl.model.evidence import Due
 from unsnarl.model.pattern import FINE, PatternKind
 from unsnarl.model.record import MOST_BRANCHES, Record, ThreadLog, outcomes
-from unsnarl.model.run import Failure, RuleEffect, Segment, Thread, Wait
-from unsnarl.model.site import Op
+from unsnarl.model.run import (
+    Caught,
+    CaughtKind,
+    Failure,
+    RuleEffect,
+    Standstill,
+    Thread,
+    Wait,
+    in_cycle,
+)
+from unsnarl.model.schedule import Schedule, Segment
 from unsnarl.runfile import layout
+from unsnarl.runfile.captures import Capture, read_captures
 from unsnarl.runfile.codes import Code
 from unsnarl.runfile.errors import RunFileError
-from unsnarl.runfile.layout import Section, ThreadFlag
+from unsnarl.runfile.layout import Section, StandstillFlag, ThreadFlag
 from unsnarl.runfile.notes import Notes, parse_notes
 
 Records = npt.NDArray[Any]
@@ -52,7 +65,19 @@ def parse_run(data: bytes, path: Path | str = "<memory>") -> RunFile:
 
 
 class RunFile:
-    """One run. Its arrays (edges, patterns, counts, …) have raw points and site ids."""
+    """One run. Its arrays (edges, patterns, counts, …) have raw points and site ids.
+
+    Attributes:
+        due: Accesses that its threads were still to make when it ended, as a comparison with other
+            runs shows them; whoever traces a run of a comparison sets it.
+        failing_point: The exception with which it failed though the program caught it; likewise.
+        standstills: Where nobody could go on until a time limit ran out, in order of time.
+        standstill: The one that became the failure, likewise.
+    """
+
+    due: tuple[Due, ...] = ()
+    failing_point: CaughtKind | None = None
+    standstill: Standstill | None = None
 
     def __init__(self, path: Path, payloads: dict[int, bytes | memoryview]) -> None:
         self.path = path
@@ -66,17 +91,46 @@ class RunFile:
         self.orders = self._checked(payloads, Section.ORDERS, "thread", "other")
         self.counts = self._checked(payloads, Section.COUNTS, "thread")
         self.trace = self._checked(payloads, Section.TRACE, "thread")
+        self.pending = self._checked(payloads, Section.PENDING, "thread")
+        self.latest = self._checked(payloads, Section.LATEST, "thread")
         self.shared = _records(payloads, Section.SHARED)
         rules = _records(payloads, Section.RULES)  # in the order of the plan's
         self.rules = tuple(RuleEffect(*row) for row in rules.tolist())
         self.counters = _counters(_records(payloads, Section.COUNTERS))
         self._segments = self._checked(payloads, Section.SCHEDULE, "thread")
         self.waits = _waits(self._checked(payloads, Section.WAITS, "thread"), len(self.threads))
+        self.standstills = _standstills(
+            self._checked(payloads, Section.STANDSTILLS, "thread"), len(self.threads)
+        )
         self._log = self._logged(payloads, Section.LOG)
         self._values = self._logged(payloads, Section.VALUES)
         self._branches = self._logged(payloads, Section.BRANCHES)
         counts = self._branches["count"]
         _require(not len(counts) or counts.max() <= MOST_BRANCHES, "branches: too many in one row")
+
+    def stop_where(self, other: RunFile) -> None:
+        """Takes the standstill of another run of the same schedule for its own."""
+        wanted = other.standstill and other.waiting(other.standstill)
+        same = (one for one in self.standstills if self.waiting(one) == wanted)
+        self.standstill = next(same, None) if wanted else None
+
+    def waiting(self, standstill: Standstill) -> frozenset[tuple[str, int]]:
+        """Which threads wait where, by names that other runs have as well."""
+        return frozenset((self.threads[one.thread].path, one.point) for one in standstill.waits)
+
+    @property
+    def stuck_waits(self) -> tuple[Wait, ...]:
+        """Who waited for whom when nobody could go on: at the standstill, or else at the end.
+
+        First those who had first taken what others wait for.
+        """
+        waits = self.waits if self.standstill is None else self.standstill.waits
+        taken = {
+            wait.owner: wait.taken_time
+            for wait in sorted(waits, key=lambda wait: wait.taken_time, reverse=True)
+            if op_of(wait.point) is not Op.JOIN
+        }
+        return tuple(sorted(waits, key=lambda wait: taken.get(wait.thread, math.inf)))
 
     def _logged(self, payloads: dict[int, bytes | memoryview], kind: Section) -> Records:
         """Rows of a recorded run: thread by thread."""
@@ -97,12 +151,19 @@ class RunFile:
             )
         for field in records.dtype.names or ():
             if field.endswith("point"):
-                ops = records[field] & 15
+                ops = ops_of(records[field])
                 _require(int(ops.max()) <= _MAX_OP, f"{_word(kind)}: no such operation")
         return records
 
+    @property
+    def final_waits(self) -> tuple[Wait, ...]:
+        """The waits that the run ended in; none if a failure ended it while others waited."""
+        died = bool(self.failures) and self.failures[0].kind != "deadlock"
+        stands = self.standstill is not None or bool(in_cycle(self.waits))
+        return () if died and not stands else self.stuck_waits
+
     @cached_property
-    def schedule(self) -> tuple[Segment, ...]:
+    def schedule(self) -> Schedule:
         """Who ran until when; made on demand, because most readers want only the edges."""
         paths = [thread.path for thread in self.threads]
         return tuple(
@@ -119,6 +180,14 @@ class RunFile:
             raise RunFileError(self.path, str(error)) from error
 
     @cached_property
+    def captures(self) -> tuple[Capture, ...]:
+        """What a replay noted of single events; raises RunFileError if the notes are damaged."""
+        try:
+            return read_captures(self.notes.values)
+        except ValueError as error:
+            raise RunFileError(self.path, f"values: {error}") from error
+
+    @cached_property
     def record(self) -> Record | None:
         """What was recorded, None if the run was not; raises RunFileError if it makes no sense."""
         how = self.notes.record
@@ -126,8 +195,8 @@ class RunFile:
             return None
         threads = tuple(self._thread_log(thread) for thread in self.threads)
         for thread in threads:
-            places = thread.values["position"]
-            if len(places) and int(places.max()) > len(thread.events):
+            positions = thread.values["position"]
+            if len(positions) and int(positions.max()) > len(thread.events):
                 raise RunFileError(self.path, "values: positions past the end of the log")
         return Record(how, threads)
 
@@ -141,6 +210,28 @@ class RunFile:
     def failures(self) -> tuple[Failure, ...]:
         """The failures that the target's process noted, first one first."""
         return self.notes.failures
+
+    @property
+    def caught(self) -> tuple[Caught, ...]:
+        """Exceptions that the target caught before it failed."""
+        return self.notes.caught
+
+    @property
+    def failing_thread(self) -> str:
+        """The path of the thread that failed, first of all with an exception that it swallowed."""
+        paths = [one.thread for one in self.caught if one.kind == self.failing_point]
+        return next(iter([*paths, *(one.thread for one in self.failures)]), "0")
+
+    @property
+    def ends(self) -> dict[int, int]:
+        """By thread: the time at which it failed. What it did later is no evidence."""
+        since = [(one.thread, one.since) for one in self.failures[:1] if one.since]
+        since += [(one.thread, one.time) for one in self.caught if one.kind == self.failing_point]
+        found: dict[int, int] = {}
+        for path, time in since:
+            for thread in (one.index for one in self.threads if one.path == path):
+                found[thread] = min(time, found.get(thread, time))
+        return found
 
     @property
     def variables(self) -> dict[int, str]:
@@ -163,6 +254,7 @@ def _require(condition: bool, reason: str) -> None:
 
 
 def _of_thread(rows: Records, index: int) -> Records:
+    # Sorted by thread: _logged() has checked it.
     threads = rows["thread"]
     low, high = (np.searchsorted(threads, index, side=side) for side in ("left", "right"))
     return rows[low:high]
@@ -232,12 +324,13 @@ def _threads(records: Records) -> tuple[Thread, ...]:
     threads = sorted((_thread(row) for row in records.tolist()), key=lambda thread: thread.index)
     for position, thread in enumerate(threads):
         _require(thread.index == position, "threads: indexes have a gap or repeat")
+        # The first thread is its own parent.
         _require(thread.parent < max(position, 1), "threads: a parent younger than its child")
     return tuple(threads)
 
 
 def _thread(row: tuple[int, int, int, int, int, bytes, bytes]) -> Thread:
-    index, parent, flags, _reserved, events, path, name = row
+    index, parent, flags, kind, events, path, name = row
     path = path.partition(b"\0")[0]
     _require(_PATH.fullmatch(path) is not None, f"threads: {path!r} is no path")
     return Thread(
@@ -249,12 +342,14 @@ def _thread(row: tuple[int, int, int, int, int, bytes, bytes]) -> Thread:
         controlled=bool(flags & ThreadFlag.CONTROLLED),
         daemon=bool(flags & ThreadFlag.DAEMON),
         ended=bool(flags & ThreadFlag.ENDED),
+        kind=kind,
     )
 
 
 def _counters(values: Records) -> dict[str, int]:
-    known = values.tolist() + [0] * len(layout.COUNTERS)
-    return dict(zip(layout.COUNTERS, known, strict=False))
+    # A process that was killed has left no counters, only pieces of logs.
+    written = values.tolist() + [0] * len(layout.COUNTERS)
+    return dict(zip(layout.COUNTERS, written, strict=False))
 
 
 def _waits(records: Records, threads: int) -> tuple[Wait, ...]:
@@ -264,3 +359,25 @@ def _waits(records: Records, threads: int) -> tuple[Wait, ...]:
         by = -1 if owner == layout.NOBODY else owner
         waits.append(Wait(thread, point, by, held, taken, time))
     return tuple(waits)
+
+
+def _standstills(records: Records, threads: int) -> tuple[Standstill, ...]:
+    found = []
+    for number in np.unique(records["number"]).tolist():
+        rows = records[records["number"] == number]
+        waits = _waits(rows[list(layout.WAIT.names or ())], threads)
+        flags = rows["flags"].tolist()
+        ran_out = [
+            wait.thread
+            for wait, flag in zip(waits, flags, strict=True)
+            if flag & StandstillFlag.RAN_OUT
+        ]
+        _require(len(ran_out) == 1, "standstills: no time limit ran out, or two did")
+        limits = {
+            wait.thread: limit / 1e9
+            for wait, limit in zip(waits, rows["limit"].tolist(), strict=True)
+            if limit
+        }
+        alone = bool(flags[0] & StandstillFlag.ALONE)
+        found.append(Standstill(waits, int(rows["time"].max()), ran_out[0], limits, alone))
+    return tuple(found)

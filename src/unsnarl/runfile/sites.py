@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path, PurePath
@@ -13,13 +14,14 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from unsnarl.model.evidence import COUNT, Counts, Evidence, Places
+from unsnarl.model.cpp_names import bare
+from unsnarl.model.event import Op, op_of, site_of
+from unsnarl.model.evidence import COUNT, Counts, Evidence, PointTable
 from unsnarl.model.graph import Edges, Graph
 from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
 from unsnarl.model.run import Failure, Frame
-from unsnarl.model.site import UNKNOWN_SITE, Op, Point, Site
-from unsnarl.model.spelling import bare
-from unsnarl.runfile.codes import Code, CodesFile, SiteEntry, Symbol
+from unsnarl.model.site import UNKNOWN_SITE, Point, Site
+from unsnarl.runfile.codes import LATE_SUFFIX, Code, CodesFile, SiteEntry, Symbol
 from unsnarl.runfile.errors import RunFileError
 from unsnarl.runfile.reader import RunFile
 
@@ -28,8 +30,8 @@ CODES_VERSION = 1
 ACCESSES = ("read", "write", "atomic")
 
 # What makes two points the same in two runs: all that is said of the site but its names.
-_Place = tuple[str, str, int, int, int, str]
-_Identity = tuple[_Place, int]
+_SiteKey = tuple[str, str, int, int, int, str]
+_Identity = tuple[_SiteKey, int]
 
 
 class SiteTable:
@@ -44,24 +46,27 @@ class SiteTable:
         self.root = PurePath(root)
         last = max((code.base + code.size for code in self._codes), default=0)
         self.watermark = last if watermark is None else watermark
+        # Below it a site id means the same in every run.
+        self.shared = self.watermark
         self.symbols: list[Symbol] = []
         self.program = self.built = ""
-        # What a C program calls the places of a note, by site; "" for what it does not know.
-        self.namer: Callable[[int, Any], str] = lambda site, place: ""
+        # Names a location of a C program that a site touched; "" if it has no name.
+        self.namer: Callable[[int, Any], str] = lambda site, location: ""
 
     def variables(self, run: RunFile) -> Mapping[int, str]:
         """The names of what sites touched in a run, as far as they are known."""
-        places = run.notes.places
-        if not places:
+        locations = run.notes.locations
+        if not locations:
             return run.variables
         named = {
-            site: self.namer(site, place) or self._symbol(place) for site, place in places.items()
+            site: self.namer(site, location) or self._symbol(location)
+            for site, location in locations.items()
         }
         return {**named, **run.variables}
 
-    def _symbol(self, place: Any) -> str:
+    def _symbol(self, location: Any) -> str:
         """All that is known without the program: which of its variables it is."""
-        offset = place[1] if place and place[0] == "data" else -1
+        offset = location[1] if location and location[0] == "data" else -1
         at = bisect_right(self.symbols, offset, key=lambda symbol: symbol.offset) - 1
         if at < 0:
             return ""
@@ -82,21 +87,35 @@ class SiteTable:
         table = cls(content.codes, root, content.watermark)
         table.symbols = sorted(content.symbols, key=lambda symbol: symbol.offset)
         table.program, table.built = content.program, content.built
+        if content.shared:
+            table.shared = content.shared
+            table.learn(_late_codes(Path(str(path) + LATE_SUFFIX)))
         return table
 
     def files(self) -> list[str]:
         """The whole names of all source files."""
         named = {entry.file for code in self._codes for entry in code.sites if entry.file}
-        return sorted({code.file for code in self._codes} | named)
+        return sorted(str(self.root / file) for file in {c.file for c in self._codes} | named)
 
     def for_run(self, run: RunFile) -> SiteTable:
         """The table for one run: this one, plus what that run alone loaded."""
-        late = [code for code in run.codes if code.base >= self.watermark]
+        self.learn(run.codes)
+        late = [code for code in run.codes if code.base >= self.shared]
         if not late:
             return self
         table = SiteTable([*self._codes, *late], self.root, self.watermark)
         table.symbols, table.namer = self.symbols, self.namer
         return table
+
+    def learn(self, codes: Iterable[Code]) -> None:
+        """Take in what runs have loaded under ids that mean the same in all of them."""
+        seen = set(self._bases)
+        new = [one for one in codes if self.watermark <= one.base < self.shared]
+        new = [one for one in new if one.base not in seen]
+        if new:
+            self._codes = sorted([*self._codes, *new], key=lambda code: code.base)
+            self._bases = [code.base for code in self._codes]
+            self._entries = {}
 
     def site(self, site_id: int) -> Site:
         """The site of a raw id, or UNKNOWN_SITE; the variable's name is not known here."""
@@ -108,6 +127,23 @@ class SiteTable:
             return UNKNOWN_SITE
         entry = self._entry(site_id)
         return self._site(code, entry) if entry else self._unlisted(code, site_id - code.base)
+
+    def nearest(self, site_id: int) -> tuple[Site, int]:
+        """The listed site at or before a raw id, in its function, and how far before it that is.
+
+        A thread may wait at an instruction that is not listed: inside of a library's call.
+        """
+        position = bisect_right(self._bases, site_id) - 1
+        code = self._codes[position] if position >= 0 else None
+        if code is None or site_id - code.base >= code.size:
+            return UNKNOWN_SITE, 0
+        offset = site_id - code.base
+        before = max((e for e in code.sites if e.offset <= offset), key=_offset, default=None)
+        return (
+            (self._site(code, before), offset - before.offset)
+            if before
+            else (self.site(site_id), 0)
+        )
 
     def struck(self, site_id: int) -> Site:
         """What a signal is about that struck at, or right behind, a site of a C program."""
@@ -174,6 +210,10 @@ class SiteTable:
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else file
 
 
+def _offset(entry: SiteEntry) -> int:
+    return entry.offset
+
+
 class Interner:
     """Gives every point of a campaign one small integer, the same in every run."""
 
@@ -182,9 +222,9 @@ class Interner:
         self._points: list[Point] = []
         self._raws: list[set[int]] = []
         self._by_identity: dict[_Identity, int] = {}
-        self._sites: dict[_Place, int] = {}
-        self._site_of: list[int] = []
-        self._by_raw: dict[int, int] = {}  # only ids below the watermark mean the same everywhere
+        self._sites: dict[_SiteKey, int] = {}
+        self._site_by_point: list[int] = []
+        self._by_raw: dict[int, int] = {}  # of ids that mean the same everywhere
 
     def __len__(self) -> int:
         return len(self._points)
@@ -195,13 +235,13 @@ class Interner:
 
     def range_of(self, raw: int) -> tuple[int, int]:
         """The site ids of the function that has a raw point which every run knows."""
-        return self._table.range_of(raw >> 4)
+        return self._table.range_of(site_of(raw))
 
     def raw_points(self, index: int) -> tuple[int, ...]:
-        """The raw points behind an index that every run knows (below the watermark), sorted."""
+        """The raw points behind an index that mean the same in every run, sorted."""
         return tuple(sorted(self._raws[index]))
 
-    def placed(self, failure: Failure) -> Failure:
+    def located(self, failure: Failure) -> Failure:
         """With the frame of the site at which a signal struck, and bare names of functions."""
         named = (replace(frame, function=bare(frame.function)) for frame in failure.frames)
         failure = replace(failure, frames=tuple(named))
@@ -214,36 +254,41 @@ class Interner:
     def sync_mask(self) -> npt.NDArray[np.bool_]:
         """Which indexes are operations on locks and threads.
 
-        A wait that never ended is none: it is the failure, and belongs beside the data.
+        A wait that never ended is none: it is the failure, and belongs with the data.
         """
         ops = [point.op for point in self._points]
         return np.array([op.is_sync and op is not Op.WAIT for op in ops], dtype=bool)
 
-    def places(self) -> Places:
+    def point_table(self) -> PointTable:
         """What analyses need to know of all points met so far."""
         functions: dict[tuple[str, str], int] = {}
-        numbers = [functions.setdefault(place[:2], len(functions)) for place in self._sites]
-        return Places(
+        numbers = [functions.setdefault(key[:2], len(functions)) for key in self._sites]
+        return PointTable(
             sync=self.sync_mask(),
             order=self.site_order(),
-            site=np.array(self._site_of, dtype=np.intp),
+            site=np.array(self._site_by_point, dtype=np.intp),
             function=np.array(numbers, dtype=np.intp),
             line=self._lines(),
         )
 
     def _lines(self) -> npt.NDArray[np.uint32]:
-        first: dict[tuple[str, str, int, Op], int] = {}
+        """By point the first of its line that does the same, to the same variable."""
+        first: dict[tuple[str, str, int, Op], dict[str, int]] = {}
+        lines = []
         for index, (site, op) in enumerate((point.site, point.op) for point in self._points):
-            first.setdefault((site.file, site.function, site.line, op), index)
-        lines = [first[p.site.file, p.site.function, p.site.line, p.op] for p in self._points]
+            # By variable: `valid = 0; value = 0;` is one line.
+            # A comprehension's first iterator is made by the function around it.
+            names = first.setdefault((site.file, site.enclosing, site.line, op), {})
+            name = site.variable if site.variable or not names else next(iter(names))
+            lines.append(names.setdefault(name, index))
         return np.array(lines, dtype=np.uint32)
 
     def site_order(self) -> npt.NDArray[np.intp]:
-        """The place of every index in the order of sites, which no order of runs can change."""
+        """The rank of every index in the order of sites, which no order of runs can change."""
         order = sorted(range(len(self._points)), key=lambda index: self._points[index])
-        places = np.empty(len(order), dtype=np.intp)
-        places[order] = np.arange(len(order))
-        return places
+        ranks = np.empty(len(order), dtype=np.intp)
+        ranks[order] = np.arange(len(order))
+        return ranks
 
     def graph(self, run: RunFile) -> Graph:
         """The run's graph, with campaign-wide indexes for points."""
@@ -266,6 +311,7 @@ class Interner:
 
     def _patterns(self, run: RunFile, raw: Patterns) -> Patterns:
         patterns = raw.copy()
+        # A pair has no last access: its 0 is no point and must not become one.
         triple = kinds_of(patterns) >= PatternKind.RWR
         for which, rows in (("first", ...), ("other", ...), ("last", triple)):
             points = patterns[f"{which}_point"]
@@ -273,6 +319,7 @@ class Interner:
         return patterns
 
     def _counts(self, run: RunFile) -> Counts:
+        # First: it may add sites, and the table has a row for each.
         sites = self._site_indexes(run)
         counts = np.zeros(len(self._sites), dtype=COUNT)
         counts["site"] = np.arange(len(counts))
@@ -284,11 +331,11 @@ class Interner:
         """The campaign-wide site of every row of a run's counts."""
         table = self._table.for_run(run)
         unique, inverse = np.unique(run.counts["site"], return_inverse=True)
-        known = [self._site_index(_place(table.site(site))) for site in unique.tolist()]
-        return np.array(known, dtype=np.intp)[inverse]
+        indexes = [self._site_index(_key(table.site(site))) for site in unique.tolist()]
+        return np.array(indexes, dtype=np.intp)[inverse]
 
-    def _site_index(self, place: _Place) -> int:
-        return self._sites.setdefault(place, len(self._sites))
+    def _site_index(self, key: _SiteKey) -> int:
+        return self._sites.setdefault(key, len(self._sites))
 
     def indexes(self, raw: npt.NDArray[np.uint32], run: RunFile) -> npt.NDArray[np.uint32]:
         """Maps raw points of a run to campaign-wide indexes."""
@@ -299,36 +346,51 @@ class Interner:
         return np.array(mapped, dtype=np.uint32)[inverse]
 
     def _index(self, raw: int, table: SiteTable, variables: Mapping[int, str]) -> int:
-        known = self._by_raw.get(raw)
-        variable = variables.get(raw >> 4, "")
-        if known is None:
-            known = self._learn(raw, table.site(raw >> 4))
-        if variable and not self._points[known].site.variable:
-            point = self._points[known]
+        index = self._by_raw.get(raw)
+        variable = variables.get(site_of(raw), "")
+        if index is None:
+            index = self._learn(raw, table.site(site_of(raw)))
+        if variable and not self._points[index].site.variable:
+            point = self._points[index]
             site = replace(point.site, variable=variable)
-            self._points[known] = Point(site, point.op)
-        return known
+            self._points[index] = Point(site, point.op)
+        return index
 
     def _learn(self, raw: int, site: Site) -> int:
-        op = Op(raw & 15)
-        place = _place(site)
-        index = self._by_identity.setdefault((place, int(op)), len(self._points))
+        op = op_of(raw)
+        key = _key(site)
+        index = self._by_identity.setdefault((key, int(op)), len(self._points))
         if index == len(self._points):
             self._points.append(Point(site, op))
-            self._site_of.append(self._site_index(place))
+            self._site_by_point.append(self._site_index(key))
             self._raws.append(set())
-        if raw >> 4 < self._table.watermark:
+        # Above it the same id is other code in another run (docs/adr/0026).
+        if site_of(raw) < self._table.shared:
             self._by_raw[raw] = index
             self._raws[index].add(raw)
         return index
 
 
-def _place(site: Site) -> _Place:
+def _late_codes(path: Path) -> list[Code]:
+    """What runs have loaded by themselves so far; a line that is damaged is left out."""
+    try:
+        lines = path.read_bytes().splitlines()
+    except OSError:
+        return []
+    found = []
+    for line in lines:
+        with contextlib.suppress(ValueError):
+            found.append(msgspec.json.decode(line, type=Code))
+    return found
+
+
+def _key(site: Site) -> _SiteKey:
     return (site.file, site.function, site.line, site.column, site.end_column, site.kind)
 
 
 def _merged(edges: Edges) -> Edges:
     """Makes rows unique again: `finally` blocks are compiled twice, so two ids may be one point."""
+    # lexsort() takes the least significant key first: the last row of each group is the latest.
     keys = ("sink_time", "sink_context", "source_context", "sink_point", "source_point")
     if not len(edges):
         return edges

@@ -27,7 +27,7 @@ KINDS = (PatternKind.RWR, PatternKind.WWR, PatternKind.WRW, PatternKind.RWW)
 
 
 @dataclass(frozen=True)
-class Options:
+class AvioOptions:
     """What to report.
 
     Attributes:
@@ -39,15 +39,15 @@ class Options:
     keep: int = 50
 
 
-def answers(comparison: Comparison, options: Options | None = None) -> list[Answer]:
+def answers(comparison: Comparison, options: AvioOptions | None = None) -> list[Answer]:
     """The triples of failing runs alone, those of most failing runs first; that is the score."""
-    options = options or Options()
+    options = options or AvioOptions()
     counted = table(comparison, Counting(fine=options.fine))
     suspects = np.flatnonzero((counted.failed > 0) & (counted.passed == 0))
     triples = suspects[np.isin(counted.identity(suspects).kind, KINDS)]
     in_order = [
         lambda rows: -counted.failed[rows],
-        *counted.in_site_order(comparison.places.order),
+        *counted.in_site_order(comparison.points.order),
     ]
     best = top(triples, in_order, options.keep)
     scored = [

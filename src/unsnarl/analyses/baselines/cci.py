@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""CCI: is it telling that a cell was last touched by another thread, or by this one?
+"""CCI: does it matter that a cell was last touched by another thread, or by this one?
 
 At every site two predicates are watched: the previous access of the cell was by this thread, or by
 another one. A predicate is true in a run if it was so at least once. Predicates are scored by
@@ -23,10 +23,10 @@ import numpy as np
 import numpy.typing as npt
 
 from unsnarl.analyses.answer import Answer, Line
-from unsnarl.analyses.bugaboo.graphs import Indexes, Part
+from unsnarl.analyses.bugaboo.communication import ENDS, communication, latest_edges
+from unsnarl.analyses.bugaboo.graphs import Indexes, RankedGraph
 from unsnarl.analyses.bugaboo.ranking import site_order
-from unsnarl.analyses.bugaboo.talk import ENDS, last_heard, talk
-from unsnarl.model.evidence import Comparison, Evidence, Places
+from unsnarl.model.evidence import Comparison, Evidence, PointTable
 
 SINK_ANCHOR = 1
 LOCAL, REMOTE = 0, 1
@@ -36,7 +36,7 @@ Figures = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Options:
+class CciOptions:
     """What to report.
 
     Attributes:
@@ -62,19 +62,19 @@ class _Seen(NamedTuple):
     true: Runs
 
 
-def answers(comparison: Comparison, options: Options | None = None) -> list[Answer]:
+def answers(comparison: Comparison, options: CciOptions | None = None) -> list[Answer]:
     """Ranks the predicates that make failure likelier; the score is their Importance.
 
     An answer has one line, the access, and the feature `remote` says which predicate it is. Sites
     of which no point is known, since they never communicated, cannot be shown.
     """
-    options = options or Options()
-    places = comparison.places
-    failing, passing = (_seen(runs, places) for runs in (comparison.failing, comparison.passing))
+    options = options or CciOptions()
+    points = comparison.points
+    failing, passing = (_seen(runs, points) for runs in (comparison.failing, comparison.passing))
     scores = importance(
         failing.true, passing.true, failing.reached, passing.reached, len(comparison.failing)
     )
-    best = _best(scores, failing.true, site_order(places), len(places.order), options.keep)
+    best = _best(scores, failing.true, site_order(points), len(points.order), options.keep)
     threads = _threads(comparison, np.array([site for _, site in best], dtype=np.intp))
     return [
         _answer(comparison, which, _features(scores, failing, passing, which), found)
@@ -97,6 +97,7 @@ def importance(
     failure = _share(failed, failed + passed)
     context = _share(reached_failing, reached_failing + reached_passing)
     increase = failure - context
+    # A predicate that was never true in a failing run has no logarithm; it is dropped later anyway.
     covered = np.log(np.maximum(failed, 1)) / np.log(failing) if failing > 1 else failed * 1.0
     both = (increase > 0) & (covered > 0)
     harmonic = np.zeros(failed.shape)
@@ -107,20 +108,21 @@ def importance(
 def _best(
     scores: Scores, failed: Runs, order: Indexes, unknown: int, keep: int
 ) -> list[tuple[int, int]]:
-    """Predicate and site, best first; sites whose place in the order is `unknown` have no point."""
-    telling = (scores.increase > 0) & (failed > 0) & (order < unknown)
-    predicates, sites = np.nonzero(telling)
-    worth = (scores.importance[telling], failed[telling])
+    """Predicate and site, best first; sites whose rank in the order is `unknown` have no point."""
+    suspicious = (scores.increase > 0) & (failed > 0) & (order < unknown)
+    predicates, sites = np.nonzero(suspicious)
+    worth = (scores.importance[suspicious], failed[suspicious])
     best = np.lexsort((-predicates, order[sites], -worth[1], -worth[0]))[:keep]
     return list(zip(predicates[best].tolist(), sites[best].tolist(), strict=True))
 
 
-def _seen(runs: Sequence[Evidence], places: Places) -> _Seen:
-    reached = np.zeros(len(places.function), dtype=np.int64)
-    true = np.zeros((2, len(places.function)), dtype=np.int64)
+def _seen(runs: Sequence[Evidence], points: PointTable) -> _Seen:
+    reached = np.zeros(len(points.function), dtype=np.int64)
+    true = np.zeros((2, len(points.function)), dtype=np.int64)
     for run in runs:
         sites = run.counts["site"]
         reached[sites] += run.counts["executed"] > 0
+        # A site may be reached both ways in one run: then both of its predicates are true.
         true[LOCAL, sites] += run.counts["executed"] > run.counts["remote"]
         true[REMOTE, sites] += run.counts["remote"] > 0
     return _Seen(reached, true)
@@ -149,7 +151,7 @@ def _answer(
     runs = [run for run, evidence in enumerate(comparison.failing) if _holds(evidence, which)]
     share_passed = features["passed"] / max(len(comparison.passing), 1)
     line = Line(
-        point=_point(comparison.places, which[1]),
+        point=_point(comparison.points, which[1]),
         region="sink",
         role=1,
         confidence=1.0,
@@ -179,10 +181,10 @@ def _holds(evidence: Evidence, which: tuple[int, int]) -> bool:
     return remote > 0 if predicate == REMOTE else executed > remote
 
 
-def _point(places: Places, site: int) -> int:
+def _point(points: PointTable, site: int) -> int:
     """The first point of a site."""
-    points = np.flatnonzero(places.site == site)
-    return int(points[np.argmin(places.order[points])])
+    own = np.flatnonzero(points.site == site)
+    return int(own[np.argmin(points.order[own])])
 
 
 def _threads(comparison: Comparison, sites: Indexes) -> list[dict[int, dict[int, int]]]:
@@ -192,9 +194,9 @@ def _threads(comparison: Comparison, sites: Indexes) -> list[dict[int, dict[int,
     """
     unique, numbers = np.unique(sites, return_inverse=True)
     runs = enumerate(comparison.failing)
-    ranked = [Part(run, run.graph.edges, slice(None), at) for at, run in runs]
+    ranked = [RankedGraph(run, run.graph.edges, slice(None), at) for at, run in runs]
     found: list[dict[int, dict[int, int]]] = [{} for _ in unique]
-    for row in last_heard(talk(ranked, comparison.places, unique)):
+    for row in latest_edges(communication(ranked, comparison.points, unique)):
         thread = int(row[f"{ENDS[row['end']]}_thread"])
-        found[row["number"]][int(row["part"])] = {SINK_ANCHOR: thread}
+        found[row["number"]][int(row["graph"])] = {SINK_ANCHOR: thread}
     return [found[number] for number in numbers.tolist()]

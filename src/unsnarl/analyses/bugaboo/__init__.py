@@ -7,13 +7,12 @@ Bugs with Context-Aware Communication Graphs, MICRO 2009, section 5.
 
 Where we depart: a code point is a site, and the contexts are those in which it was an end of an
 edge, since others are not recorded (the paper's BB-HW records as much). An answer is one code point
-and, for the reader, whom it talked to most. The lower the paper's rank, the better; an answer's
-score is 1/rank, so that higher is better as everywhere, and the rank is a feature.
+and, for the reader, the one it communicated with most. The lower the paper's rank, the better; an
+answer's score is 1/rank, so that higher is better as everywhere, and the rank is a feature.
 """
 
-from unsnarl.analyses.bugaboo.graphs import Options
-from unsnarl.analyses.bugaboo.inspections import Inspections, inspections
-from unsnarl.analyses.bugaboo.partners import answers
-from unsnarl.analyses.bugaboo.ranking import Ranking, ranking
+from unsnarl.analyses.bugaboo.answers import answers
+from unsnarl.analyses.bugaboo.graphs import BugabooOptions
+from unsnarl.analyses.bugaboo.ranking import SiteRanking, ranking
 
-__all__ = ["Inspections", "Options", "Ranking", "answers", "inspections", "ranking"]
+__all__ = ["BugabooOptions", "SiteRanking", "answers", "ranking"]

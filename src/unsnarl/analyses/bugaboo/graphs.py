@@ -20,7 +20,7 @@ Indexes = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True)
-class Options:
+class BugabooOptions:
     """How to rank; the defaults are the paper's.
 
     Attributes:
@@ -30,11 +30,12 @@ class Options:
     """
 
     labelled: bool = True
+    # Bugaboo 6.4: shorter contexts miss bugs, longer ones make the graphs grow.
     context_size: int = 5
     keep: int = 50
 
 
-class Part(NamedTuple):
+class RankedGraph(NamedTuple):
     """What is ranked of one run.
 
     Attributes:
@@ -54,7 +55,7 @@ class Part(NamedTuple):
         return values
 
 
-def parts(comparison: Comparison, options: Options) -> list[Part]:
+def ranked_graphs(comparison: Comparison, options: BugabooOptions) -> list[RankedGraph]:
     """What is ranked: of failing runs the edges that no passing run has, or everything."""
     failing = _at_size(comparison.failing, options.context_size)
     passing = _at_size(comparison.passing, options.context_size)
@@ -62,29 +63,33 @@ def parts(comparison: Comparison, options: Options) -> list[Part]:
         return _bug_only(comparison.failing, failing, passing)
     numbers = [*range(len(failing)), *(None for _ in passing)]
     runs = zip(comparison.failing + comparison.passing, failing + passing, numbers, strict=True)
-    return [Part(run, graph.edges, slice(None), number) for run, graph, number in runs]
+    return [RankedGraph(run, graph.edges, slice(None), number) for run, graph, number in runs]
 
 
-def _bug_only(runs: Iterable[Evidence], failing: list[Graph], passing: list[Graph]) -> list[Part]:
+def _bug_only(
+    runs: Iterable[Evidence], failing: list[Graph], passing: list[Graph]
+) -> list[RankedGraph]:
+    # Bugaboo 5: the graph of each failing run minus the union of all passing ones.
     nodes = NodeKeys([*failing, *passing])
-    known, _ = tally(nodes.edges(graph.edges) for graph in passing)
+    passing_keys, _ = tally(nodes.edges(graph.edges) for graph in passing)
     found = []
     for number, (run, graph) in enumerate(zip(runs, failing, strict=True)):
-        rows = _absent(known, nodes.edges(graph.edges))
-        found.append(Part(run, graph.edges, rows, number))
+        rows = _absent(passing_keys, nodes.edges(graph.edges))
+        found.append(RankedGraph(run, graph.edges, rows, number))
     return found
 
 
-def _absent(known: Keys, keys: Keys) -> Indexes:
-    """The rows whose keys are not known. Looked up in order: several times faster in large sets."""
+def _absent(passing_keys: Keys, keys: Keys) -> Indexes:
+    """The rows whose keys no passing run has. Looked up in order: much faster in large sets."""
     absent = np.ones(len(keys), dtype=bool)
     order = np.argsort(keys)
-    absent[order[find_keys(known, keys[order])[0]]] = False
+    absent[order[find_keys(passing_keys, keys[order])[0]]] = False
     return np.flatnonzero(absent)
 
 
 def _at_size(runs: Iterable[Evidence], size: int) -> list[Graph]:
     """The graphs of runs with shorter contexts; those that have no longer ones as they are."""
+    # Shortening copies all rows, so it is done only where something is cut off.
     return [
         shortened(run.graph, size) if _longest(run.graph) >> 2 * size else run.graph for run in runs
     ]

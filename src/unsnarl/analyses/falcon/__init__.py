@@ -8,11 +8,12 @@ Concurrent Programs, ICSE 2010, sections 2.1 and 3.
 
 Where we depart: equal scores are ordered by the number of failing runs and then by site, so that a
 ranking can be repeated; patterns that no failing run has are counted (`table`) but never answered.
-`Options.fine` adds the patterns that the paper's windows merge away (native/tracker/windows.c).
+`FalconOptions.fine` adds the patterns that the paper's windows merge away
+(native/tracker/windows.c).
 """
 
-from unsnarl.analyses.falcon.ranking import Options, answers
+from unsnarl.analyses.falcon.ranking import FalconOptions, answers
 from unsnarl.analyses.falcon.scores import Formula, suspiciousness
 from unsnarl.analyses.falcon.table import Table, table
 
-__all__ = ["Formula", "Options", "Table", "answers", "suspiciousness", "table"]
+__all__ = ["FalconOptions", "Formula", "Table", "answers", "suspiciousness", "table"]

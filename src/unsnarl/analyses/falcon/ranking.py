@@ -15,8 +15,8 @@ from unsnarl.analyses.falcon.scores import Formula, Scores, suspiciousness
 from unsnarl.analyses.falcon.table import Counting, Indexes, Table, table, top
 from unsnarl.analyses.recon.keys import Keys
 from unsnarl.model.evidence import Comparison, Evidence
-from unsnarl.model.finding import Region
 from unsnarl.model.pattern import FINE, PatternKind, Patterns, kinds_of
+from unsnarl.model.report import Region
 
 SOURCE_ANCHOR, SINK_ANCHOR = 0, 1
 # By kind: whether the thread that began is also the one at the sink.
@@ -27,7 +27,7 @@ Threads = dict[int, dict[int, int]]  # by run, then by anchor
 
 
 @dataclass(frozen=True)
-class Options:
+class FalconOptions:
     """How to rank; the defaults are the paper's.
 
     Attributes:
@@ -42,16 +42,16 @@ class Options:
 
 
 class Scored(NamedTuple):
-    """A row of a table with what its answer says beside the lines."""
+    """A row of a table with what its answer says besides its lines."""
 
     row: int
     score: float
     features: Mapping[str, float]
 
 
-def answers(comparison: Comparison, options: Options | None = None) -> list[Answer]:
+def answers(comparison: Comparison, options: FalconOptions | None = None) -> list[Answer]:
     """Ranks the patterns of failing runs, most suspicious first."""
-    options = options or Options()
+    options = options or FalconOptions()
     counted = table(comparison, Counting(fine=options.fine))
     totals = (counted.failing, counted.passing)
 
@@ -60,7 +60,7 @@ def answers(comparison: Comparison, options: Options | None = None) -> list[Answ
         return -suspiciousness(failed, passed, *totals, options.formula)
 
     in_order = [doubt, lambda rows: -counted.failed[rows]]
-    in_order += counted.in_site_order(comparison.places.order)
+    in_order += counted.in_site_order(comparison.points.order)
     best = top(np.flatnonzero(counted.failed), in_order, options.keep)
     scored = [
         Scored(row, -score, _features(counted, row) | {"suspiciousness": -score})
@@ -104,20 +104,20 @@ def _separation(counted: Table, row: int) -> float:
 def _lines(kind: PatternKind, points: Sequence[int], separation: float) -> tuple[Line, ...]:
     """The sink is the last access, the source the last one before it by the other thread."""
     sink = len(kind.roles) - 1
-    source = max(place for place, role in enumerate(kind.roles) if role != kind.roles[sink])
+    source = max(at for at, role in enumerate(kind.roles) if role != kind.roles[sink])
     regions: dict[int, Region] = {source: "source", sink: "sink"}
     return tuple(
         Line(
             point=point,
-            region=regions.get(place, "prefix" if place < source else "body"),
+            region=regions.get(at, "prefix" if at < source else "body"),
             role=role,
             confidence=1.0,
-            time=float(place),
+            time=float(at),
             separation=separation,
             same_cell=1.0,
             anchor=SINK_ANCHOR if role == kind.roles[sink] else SOURCE_ANCHOR,
         )
-        for place, (role, point) in enumerate(zip(kind.roles, points, strict=False))
+        for at, (role, point) in enumerate(zip(kind.roles, points, strict=False))
     )
 
 
@@ -127,6 +127,7 @@ def _threads(failing: Sequence[Evidence], counted: Table, wanted: Keys) -> dict[
     wanted = np.sort(wanted)
     for run, evidence in enumerate(failing):
         keys, patterns = counted.occurrences(evidence, wanted)
+        # Later occurrences overwrite earlier ones below.
         oldest_first = np.argsort(patterns["other_time"], kind="stable")
         ends = zip(*_ends(patterns[oldest_first]), strict=True)
         for key, (source, sink) in zip(keys[oldest_first].tolist(), ends, strict=True):

@@ -27,9 +27,11 @@ def suspiciousness(
             happened in a single failing run alone.
     """
     if formula == "jaccard":
+        # Falcon 3.2, equation 2.
         return _ratio(failed, failing + passed)
     if formula == "ochiai":
         return _ratio(failed, np.sqrt(failing * (failed + passed)))
+    # Falcon 3.2, equation 1.
     share_failed, share_passed = failed / max(failing, 1), passed / max(passing, 1)
     return _ratio(share_failed, share_failed + share_passed)
 

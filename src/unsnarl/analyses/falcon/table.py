@@ -36,7 +36,7 @@ _NOTHING: Keys = np.empty(0, dtype=np.uint64)
 
 
 class Identity(NamedTuple):
-    """Parallel arrays: what tells patterns apart."""
+    """Parallel arrays: what distinguishes patterns."""
 
     kind: Points
     first: Points
@@ -60,6 +60,7 @@ class Counting:
 
     def rows(self, run: Evidence) -> Indexes:
         """The rows that count. They are wide: better not to copy them."""
+        # Below FINE are exactly the patterns of Falcon's own windows (docs/adr/0010).
         counts = run.patterns["kind"] < (2 * FINE if self.fine else FINE)
         return np.flatnonzero(counts & self.only(run) if self.only else counts)
 
@@ -74,6 +75,7 @@ class PatternKeys:
 
     def __init__(self, runs: Sequence[Patterns], counting: Counting) -> None:
         self._counting = counting
+        # A line is represented by its lowest point, so raw points bound what `line` makes of them.
         largest = max((int(run[p].max()) for run in runs if len(run) for p in _POINTS), default=0)
         self._width = np.uint64(largest.bit_length())
         self._packs = 3 * largest.bit_length() + _KIND_BITS <= 64
@@ -88,6 +90,7 @@ class PatternKeys:
             heads = np.searchsorted(self._heads, self._head(run)).astype(np.uint64)
             tails = np.searchsorted(self._tails, self._tail(run)).astype(np.uint64)
             return heads << _HALF_WORD | tails
+        # Without the mark of fine patterns: seen by either window, it is one pattern.
         keys = kinds_of(run).astype(np.uint64)
         for point in _POINTS:
             keys = keys << self._width | self._counting.points(run, point)

@@ -44,6 +44,7 @@ class Hypothesis:
         self.shape = shape
         self.occurrences = occurrences
         self.passing = passing
+        # Falcon 3.2, equation 2.
         self.jaccard = len(occurrences) / (of + passing)
         self.score = weight * self.jaccard
 
@@ -78,7 +79,7 @@ def pattern_hypotheses(comparison: Comparison, counted: Table) -> list[Hypothesi
     keys = np.sort(counted.keys[wanted])
     for run, evidence in enumerate(comparison.failing):
         for key, row in _first_occurrences(*counted.occurrences(evidence, keys)):
-            found[key][run] = _occurrence(row, comparison.places.line)
+            found[key][run] = _occurrence(row, comparison.points.line)
     return [
         Hypothesis(
             kind.notation,
@@ -101,12 +102,13 @@ def _most_suspicious(comparison: Comparison, counted: Table) -> Indexes:
         failed, passed = counted.failed[rows], counted.passed[rows]
         return -suspiciousness(failed, passed, counted.failing, counted.passing)
 
-    in_order = [doubt, *counted.in_site_order(comparison.places.order)]
+    in_order = [doubt, *counted.in_site_order(comparison.points.order)]
     return top(np.flatnonzero(counted.failed), in_order, CONSIDERED)
 
 
 def _first_occurrences(keys: Keys, rows: Patterns) -> Iterator[tuple[int, np.void]]:
     """Of the occurrences of a pattern in one run, the one that was complete first."""
+    # A pair has no last access, and 0 for its time.
     ends = np.maximum(rows["last_time"], rows["other_time"])
     seen = set()
     for at in np.argsort(ends, kind="stable").tolist():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which hypotheses to tell, in which order, and which of them are one."""
+"""Which hypotheses become answers, in which order, and which of them are one."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import NamedTuple
 
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.falcon.table import table
-from unsnarl.analyses.joined import telling
-from unsnarl.analyses.joined.cycles import Key, cycles
+from unsnarl.analyses.joined import answers as showing
+from unsnarl.analyses.joined.conflict_cycles import Key, cycles
 from unsnarl.analyses.joined.hypotheses import Hypothesis, pattern_hypotheses
-from unsnarl.analyses.joined.places import by_line
+from unsnarl.analyses.joined.line_merge import by_line
 from unsnarl.analyses.joined.support import supported, with_reconstructions
 from unsnarl.model.evidence import Comparison
 
 FINDINGS = 10
 # A cycle must separate the runs better than each of its pairs by more than chance would.
 BETTER = 0.02
-# A pair is told with the conflict that closes it to a cycle if so many of its runs have that.
+# A pair is shown with the conflict that closes it to a cycle if so many of its runs have that.
 COMPLETES = 0.75
-# Scores closer than this are alike: then it counts what is told and when it was complete.
+# Scores closer than this are alike: then it counts what is shown and when it was complete.
 DIGITS = 2
 
 
-class Told(NamedTuple):
-    """A hypothesis, and the one that tells it: itself, or the cycle that completes it."""
+class RankedHypothesis(NamedTuple):
+    """A hypothesis, and the one that is shown for it: itself, or the cycle that completes it."""
 
     hypothesis: Hypothesis
     shown: Hypothesis
@@ -33,24 +33,29 @@ class Told(NamedTuple):
 
 def answers(comparison: Comparison) -> list[Answer]:
     """Ranks the interleavings that separate failing from passing runs, best first."""
-    counting = by_line(comparison.places)
+    counting = by_line(comparison.points)
     counted = table(comparison, counting)
     patterns = pattern_hypotheses(comparison, counted)
     pairs = [one for one in patterns if len(one.points) == 2]
     closed = cycles(comparison, counting, pairs)
-    told = [Told(one, one) for one in patterns if len(one.points) > 2]
+    candidates = [RankedHypothesis(one, one) for one in patterns if len(one.points) > 2]
     around = _by_pair(closed)
-    told += [Told(one, _completed(one, around.get(one.points, []))) for one in pairs]
-    told += [Told(one, one) for one in _better(pairs, closed)]
-    told.sort(key=_order)
-    found = [telling.answer(one.hypothesis, one.shown, comparison) for one in _distinct(told)]
+    candidates += [
+        RankedHypothesis(one, _completed(one, around.get(one.points, []))) for one in pairs
+    ]
+    candidates += [RankedHypothesis(one, one) for one in _better(pairs, closed)]
+    candidates.sort(key=_order)
+    found = [showing.answer(one.hypothesis, one.shown, comparison) for one in _distinct(candidates)]
     return with_reconstructions(supported(found, comparison), comparison)[:FINDINGS]
 
 
-def _order(told: Told) -> tuple[float, int, float, float, float, tuple[int, ...]]:
+def _order(candidate: RankedHypothesis) -> tuple[float, int, float, float, float, tuple[int, ...]]:
     """Best score first; then triples, cycles, pairs; then what was complete first."""
-    one = told.hypothesis
+    one = candidate.hypothesis
+    # By the number of accesses; six are a ring of three threads (docs/adr/0018).
     shape = {3: 0, 4: 1, 6: 2, 2: 3}[len(one.points)]
+    # What follows from a cause is complete later, so the earlier one wins (docs/adr/0011). Points
+    # come last, for a ranking that repeats.
     return (-round(one.score, DIGITS), shape, one.end, one.second, one.span, one.points)
 
 
@@ -90,13 +95,13 @@ def _completed(pair: Hypothesis, around: Sequence[Hypothesis]) -> Hypothesis:
     return pair if best < 0 else around[best]
 
 
-def _distinct(told: Sequence[Told]) -> list[Told]:
-    """Leaves out what a better one tells already: the same lines, or a pair of them."""
-    kept: list[Told] = []
-    shown: list[telling.Shown] = []
-    for one in told:
-        lines = telling.shown(one.shown)
-        if not any(telling.is_part(lines, other) for other in shown):
+def _distinct(candidates: Sequence[RankedHypothesis]) -> list[RankedHypothesis]:
+    """Leaves out what a better one shows already: the same lines, or a pair of them."""
+    kept: list[RankedHypothesis] = []
+    shown: list[showing.Shown] = []
+    for one in candidates:
+        lines = showing.shown(one.shown)
+        if not any(showing.is_part(lines, other) for other in shown):
             kept.append(one)
             shown.append(lines)
         if len(kept) == FINDINGS:

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from unsnarl.analyses import falcon
-from unsnarl.analyses.answer import Answer, Support
+from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.recon.answers import answers as reconstructions
 from unsnarl.model.evidence import Comparison
+from unsnarl.model.report import Support
 
 # What only Recon sees (the order of lock operations, mostly) says less about data than a pattern.
 RECON_WEIGHT = 0.5
@@ -19,7 +20,7 @@ Ends = tuple[int, int]
 
 def supported(found: Sequence[Answer], comparison: Comparison) -> list[Answer]:
     """The answers, each with the best of Falcon's patterns that has the same lines."""
-    line = comparison.places.line
+    line = comparison.points.line
     patterns: dict[tuple[int, ...], Support] = {}
     for rank, one in enumerate(falcon.answers(comparison), 1):
         lines = tuple(int(line[each.point]) for each in one.lines)
@@ -33,13 +34,15 @@ def with_reconstructions(found: Sequence[Answer], comparison: Comparison) -> lis
     joined = list(found)
     rest = []
     for rank, one in enumerate(reconstructions(comparison), 1):
-        told = [at for at, known in enumerate(ends) if _ends(one, comparison) in known]
+        same = [at for at, conflicts in enumerate(ends) if _ends(one, comparison) in conflicts]
         support = Support("recon", rank, one.score, one.features)
-        for at in told:
+        for at in same:
+            # Reconstructions come best first: the first one that fits is the best.
             if not any(other.method == "recon" for other in joined[at].support):
                 joined[at] = _with(joined[at], support)
-        if not told:
+        if not same:
             rest.append(_scored(one, support, comparison))
+    # The sort is stable: of equals, what patterns show stays ahead of what only Recon sees.
     return sorted([*joined, *rest], key=lambda one: -round(one.score, 2))
 
 
@@ -56,7 +59,7 @@ def _scored(one: Answer, support: Support, comparison: Comparison) -> Answer:
 
 
 def _lines(one: Answer, comparison: Comparison) -> list[int]:
-    return [int(comparison.places.line[each.point]) for each in one.lines]
+    return [int(comparison.points.line[each.point]) for each in one.lines]
 
 
 def _conflicts(one: Answer, comparison: Comparison) -> set[Ends]:
@@ -75,4 +78,4 @@ def _ends(one: Answer, comparison: Comparison) -> Ends:
         next(each.point for each in one.lines if each.region == region)
         for region in ("source", "sink")
     )
-    return int(comparison.places.line[source]), int(comparison.places.line[sink])
+    return int(comparison.points.line[source]), int(comparison.points.line[sink])

@@ -7,13 +7,13 @@ the failing runs, is a reconstruction. Lucia, Wood, Ceze: Isolating and Understa
 Errors Using Reconstructed Execution Fragments, PLDI 2011, sections 3 to 5.
 
 Where we depart: synchronisation operations are nodes too, and are left out of reconstructions
-around data edges (`Options.sync`); what is shown is trimmed after ranking (`focus`), the score is
-the paper's.
+around data edges (`ReconOptions.sync`); what is shown is trimmed after ranking (`focus`), the score
+is the paper's.
 """
 
 from unsnarl.analyses.answer import Line
 from unsnarl.analyses.recon.focus import Focus, Focused, focus
 from unsnarl.analyses.recon.ranking import rank
-from unsnarl.analyses.recon.reconstruction import Node, Options, Reconstruction
+from unsnarl.analyses.recon.reconstruction import Node, ReconOptions, Reconstruction
 
-__all__ = ["Focus", "Focused", "Line", "Node", "Options", "Reconstruction", "focus", "rank"]
+__all__ = ["Focus", "Focused", "Line", "Node", "ReconOptions", "Reconstruction", "focus", "rank"]

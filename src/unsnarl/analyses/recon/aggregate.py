@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from unsnarl.analyses.recon.index import expanded
 from unsnarl.analyses.recon.keys import Counts, Indexes, distinct
-from unsnarl.analyses.recon.reconstruction import Node, Options
+from unsnarl.analyses.recon.reconstruction import Node, ReconOptions
 from unsnarl.analyses.recon.timelines import Spans, View, find_keys
-from unsnarl.model.finding import Region
+from unsnarl.model.report import Region
 
 WINDOWS: tuple[Region, ...] = ("prefix", "body", "suffix")
 SOURCE_ANCHOR, SINK_ANCHOR, OTHER_ANCHOR = 0, 1, 2
@@ -49,6 +49,7 @@ def _confident(view: View, bounds: Indexes) -> Confident:
     # A node counts once a run, and an edge has one span in a run.
     pieces = [distinct(view.nodes[first:last])[0] for first, last in bounds.tolist()]
     nodes, counts = distinct(np.concatenate(pieces))
+    # Recon 5.3: nodes below half of the region's best confidence are left out.
     kept = counts * 2 >= counts.max(initial=0)
     return Confident(nodes[kept].astype(np.intp), counts[kept])
 
@@ -79,7 +80,7 @@ def gather(
 
 
 class _First:
-    """Tells the first appearance of each visible point in each thread from later ones."""
+    """Finds the first appearance of each visible point in each thread."""
 
     def __init__(self, view: View, visible: list[npt.NDArray[np.bool_]]) -> None:
         self._numbers = np.cumsum(np.any(visible, axis=0))
@@ -89,9 +90,9 @@ class _First:
     def its_kind(self, points: Indexes, threads: npt.NDArray[np.uint16]) -> npt.NDArray[np.bool_]:
         """Which appearances are the first of their kind."""
         kinds = self._numbers[points] * self._width + threads
-        places = np.arange(len(kinds))
-        self._firsts[kinds[::-1]] = places[::-1]  # the last assignment stays
-        first: npt.NDArray[np.bool_] = self._firsts[kinds] == places
+        indexes = np.arange(len(kinds))
+        self._firsts[kinds[::-1]] = indexes[::-1]  # the last assignment stays
+        first: npt.NDArray[np.bool_] = self._firsts[kinds] == indexes
         return first
 
 
@@ -104,9 +105,9 @@ def anchors(view: View, spans: Spans, entries: Entries) -> Indexes:
     names[is_sink & ~is_source] = SINK_ANCHOR
     others = np.flatnonzero(~is_source & ~is_sink)
     if len(others):
-        known = np.cumsum(np.bincount(threads[others]) > 0)
-        width = int(known[-1])
-        pairs = entries.owners[others] * width + known[threads[others]] - 1
+        numbers = np.cumsum(np.bincount(threads[others]) > 0)
+        width = int(numbers[-1])
+        pairs = entries.owners[others] * width + numbers[threads[others]] - 1
         names[others] = OTHER_ANCHOR + _by_appearance(pairs, width, len(spans.runs))[pairs]
     return names
 
@@ -116,8 +117,8 @@ def _by_appearance(pairs: Indexes, width: int, owners: int) -> Indexes:
     never = len(pairs)
     first = np.full(owners * width, never)
     first[pairs[::-1]] = np.arange(never - 1, -1, -1)  # the last assignment stays
-    places = np.argsort(np.argsort(first.reshape(owners, width), axis=1), axis=1)
-    return places.ravel()
+    ranks = np.argsort(np.argsort(first.reshape(owners, width), axis=1), axis=1)
+    return ranks.ravel()
 
 
 def shares(
@@ -140,9 +141,10 @@ def shares(
 
 
 def region_nodes(
-    view: View, spans: Spans, kept: list[Confident], options: Options
+    view: View, spans: Spans, kept: list[Confident], options: ReconOptions
 ) -> list[list[Node]]:
     """The nodes of prefix, body and suffix in the order of their mean position; roles still 0."""
+    # Only what is shown is limited: R has been counted over whole regions (counting.py).
     kept = [_limited(view, spans, window, kept[window], options) for window in range(3)]
     # A point's share is over all its contexts, so other nodes of the points kept count too.
     visible = [mask_of(view, view.points[region.nodes]) for region in kept]
@@ -157,26 +159,28 @@ def region_nodes(
         nodes = _Appearances(
             numbers=numbers,
             names=names[rows[found]],
-            places=_positions(spans, shown, window, options),
+            positions=_positions(spans, shown, window, options),
             same_cell=view.cells(shown.indexes, spans.runs[shown.owners])
             == spans.cells[shown.owners],
         ).nodes(view, region, len(spans.runs), lambda *key, at=window: point_shares[at, *key])
+        # Recon 3.3 leaves a region's nodes unordered, as times of different runs cannot be
+        # compared. Positions relative to the region can.
         result.append(sorted(nodes, key=lambda node: (node.position, node.point, node.context)))
     return result
 
 
-def _positions(spans: Spans, shown: Entries, window: int, options: Options) -> Floats:
-    """The place of appearances within their region, between 0 and 1."""
+def _positions(spans: Spans, shown: Entries, window: int, options: ReconOptions) -> Floats:
+    """Where appearances are within their region, between 0 and 1."""
     first, last = spans.regions[window].T
     length = last - first if WINDOWS[window] == "body" else np.full(len(first), options.window)
     # A window that is not full lies close to the edge: the prefix fills up from its end.
     start = last - options.window if WINDOWS[window] == "prefix" else first
-    places: Floats = (shown.indexes - (start - 1)[shown.owners]) / (length + 1)[shown.owners]
-    return places
+    positions: Floats = (shown.indexes - (start - 1)[shown.owners]) / (length + 1)[shown.owners]
+    return positions
 
 
 def _limited(
-    view: View, spans: Spans, window: int, region: Confident, options: Options
+    view: View, spans: Spans, window: int, region: Confident, options: ReconOptions
 ) -> Confident:
     """Cuts a region: best confidence first, then nodes that touch the edge's cell."""
     if len(region.nodes) <= options.region_limit:
@@ -203,7 +207,7 @@ class _Appearances(NamedTuple):
 
     numbers: Indexes
     names: Indexes
-    places: Floats
+    positions: Floats
     same_cell: npt.NDArray[np.bool_]
 
     def nodes(
@@ -214,7 +218,7 @@ class _Appearances(NamedTuple):
             return []
         size = len(region.nodes)
         total = np.bincount(self.numbers, minlength=size)
-        place = np.bincount(self.numbers, self.places, minlength=size) / total
+        mean = np.bincount(self.numbers, self.positions, minlength=size) / total
         same_cell = np.bincount(self.numbers, self.same_cell, minlength=size) / total
         name = _majority(self.numbers, self.names, size)
         points = view.points[region.nodes].tolist()
@@ -224,7 +228,7 @@ class _Appearances(NamedTuple):
                 point=points[row],
                 context=contexts[row],
                 confidence=int(region.counts[row]) / runs,
-                position=round(float(place[row]), 9),
+                position=round(float(mean[row]), 9),
                 role=0,
                 share=share(points[row], int(name[row])),
                 same_cell=float(same_cell[row]),

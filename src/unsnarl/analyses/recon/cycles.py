@@ -19,8 +19,8 @@ from unsnarl.analyses.ordered import open_patterns
 from unsnarl.analyses.recon.aggregate import SINK_ANCHOR, SOURCE_ANCHOR
 from unsnarl.analyses.recon.triples import Companion
 from unsnarl.model.evidence import Evidence
-from unsnarl.model.finding import Region
 from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
+from unsnarl.model.report import Region
 
 
 class _End(NamedTuple):

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from unsnarl.analyses.recon.index import Index
 from unsnarl.analyses.recon.keys import Counts, Indexes, Keys, groups
-from unsnarl.analyses.recon.reconstruction import Options
+from unsnarl.analyses.recon.reconstruction import ReconOptions
 from unsnarl.analyses.recon.resolution import Resolution
 
 Floats = npt.NDArray[np.float64]
@@ -26,7 +26,7 @@ _PART = 1 << 19  # keys that are sorted at once: larger sorts leave the cache
 _SAMPLE = 256  # every so manieth key of a run is looked at to cut parts
 
 
-class Candidates(NamedTuple):
+class EdgeCandidates(NamedTuple):
     """Chosen edges with their features, sorted by source node and sink node."""
 
     keys: Keys
@@ -36,16 +36,17 @@ class Candidates(NamedTuple):
     sync: Flags
     order: Keys  # sorts as the sites of the edges do
 
-    def take(self, rows: Indexes) -> Candidates:
+    def take(self, rows: Indexes) -> EdgeCandidates:
         """Some of the edges."""
-        return Candidates._make(column[rows] for column in self)
+        return EdgeCandidates._make(column[rows] for column in self)
 
 
 class Choice(NamedTuple):
     """The edges of failing runs with the highest B: of all of them, and of those between data."""
 
-    every: Candidates
-    data: Candidates
+    # Chosen apart: lock operations outnumber data accesses (docs/adr/0007), and might be all.
+    every: EdgeCandidates
+    data: EdgeCandidates
 
 
 class _Counted(NamedTuple):
@@ -69,13 +70,17 @@ def frequency_ratio(runs: Counts, failing: int, shared: Counts, passing: int) ->
 
     An edge that no passing run has counts as if it were in a little less than one of them.
     """
+    # Recon 4.1.1, also for the share of an edge that no passing run has.
     passing_share = np.where(shared > 0, shared / max(passing, 1), 1 / (passing + 1))
     ratio: Floats = runs / max(failing, 1) / passing_share
     return ratio
 
 
 def choose(
-    resolution: Resolution, failing: Sequence[Index], passing: Sequence[Index], options: Options
+    resolution: Resolution,
+    failing: Sequence[Index],
+    passing: Sequence[Index],
+    options: ReconOptions,
 ) -> Choice:
     """The best edges at one context size, `options.edges` of each kind."""
     chooser = _Chooser(resolution, len(failing), len(passing), options)
@@ -90,7 +95,7 @@ class _Chooser:
     """The best edges of the parts seen so far."""
 
     def __init__(
-        self, resolution: Resolution, failing: int, passing: int, options: Options
+        self, resolution: Resolution, failing: int, passing: int, options: ReconOptions
     ) -> None:
         self._resolution = resolution
         self._failing = failing
@@ -114,14 +119,15 @@ class _Chooser:
             *(self._candidates(self._best.take(rows)) for rows in self._kinds(self._best))
         )
 
-    def _candidates(self, edges: _Counted) -> Candidates:
+    def _candidates(self, edges: _Counted) -> EdgeCandidates:
         edges = edges.take(np.argsort(self._resolution.order(edges.keys, None)))
-        return Candidates(*edges, self._resolution.order(edges.keys, self._options.site_order))
+        return EdgeCandidates(*edges, self._resolution.order(edges.keys, self._options.site_order))
 
     def _counted(self, failing: list[Keys], passing: list[Keys]) -> _Counted:
         keys, runs, shared = _tallied(self._resolution, failing, passing)
         frequency = frequency_ratio(runs, self._failing, shared, self._passing)
         rows = np.flatnonzero((runs > 0) & (frequency >= self._floor))
+        # C is over all edges of the two points, so it is computed before any are dropped.
         pairs, starts, members = groups(self._resolution.pairs(keys))
         variation = _variation_ratio(runs, shared, starts)
         sync = _is_sync(self._resolution, pairs, self._options.sync_points)
@@ -165,17 +171,17 @@ def _cuts(indexes: Sequence[Index], resolution: Resolution) -> Keys:
         np.concatenate([np.empty(0, np.uint64), *(i.keys[::_SAMPLE] for i in indexes)])
     )
     parts = sum(len(one.keys) for one in indexes) // _PART + 1
-    places = np.arange(1, parts) * len(sample) // parts
-    return np.unique(resolution.layout.pair_starts(sample[places]))
+    chosen = np.arange(1, parts) * len(sample) // parts
+    # A part that ended amid a pair's contexts would make its C wrong.
+    return np.unique(resolution.layout.pair_starts(sample[chosen]))
 
 
 def _pieces(indexes: Sequence[Index], cuts: Keys) -> Iterator[list[Keys]]:
     """The keys of all runs, part by part."""
-    places = [[0, *np.searchsorted(one.keys, cuts).tolist(), len(one.keys)] for one in indexes]
+    bounds = [[0, *np.searchsorted(one.keys, cuts).tolist(), len(one.keys)] for one in indexes]
     for part in range(len(cuts) + 1):
         yield [
-            one.keys[place[part] : place[part + 1]]
-            for one, place in zip(indexes, places, strict=True)
+            one.keys[ends[part] : ends[part + 1]] for one, ends in zip(indexes, bounds, strict=True)
         ]
 
 
@@ -183,6 +189,7 @@ def _tallied(
     resolution: Resolution, failing: list[Keys], passing: list[Keys]
 ) -> tuple[Keys, Counts, Counts]:
     """The edges of some runs and in how many failing and passing ones each is."""
+    # The label is the lowest bit, so that a single sort counts both kinds of runs.
     one = np.uint64(1)
     labelled = [resolution.shorten(keys) << one for keys in failing]
     labelled += [resolution.shorten(keys) << one | one for keys in passing]
@@ -194,6 +201,7 @@ def _tallied(
 
 def _variation_ratio(runs: Counts, shared: Counts, starts: Indexes) -> Floats:
     """C: how much the number of contexts of two points differs with the label, pair by pair."""
+    # Recon 4.1.2.
     failing = np.add.reduceat((runs > 0).astype(np.int64), starts)
     passing = np.add.reduceat((shared > 0).astype(np.int64), starts)
     ratio: Floats = np.abs(failing - passing) / (failing + passing)

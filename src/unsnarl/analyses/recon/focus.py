@@ -31,19 +31,19 @@ from unsnarl.analyses.recon.keys import LONGEST, Extent, distinct, tally
 from unsnarl.analyses.recon.reconstruction import (
     REGIONS,
     Node,
-    Options,
+    ReconOptions,
     Reconstruction,
     time_of,
 )
 from unsnarl.analyses.recon.resolution import Layout
 from unsnarl.analyses.recon.timelines import Spans, Timelines, View, Views, grouped
 from unsnarl.analyses.recon.triples import Companion, companions
-from unsnarl.model.finding import Region
 from unsnarl.model.graph import Graph
+from unsnarl.model.report import Region
 
 SAME = 0.1  # below this difference, failing and passing runs show a line alike
 SURE = 0.75  # lines that only fill up must be there this often
-# What completes a reconstruction has no place of its own on the axis of regions (`time_of`).
+# What completes a reconstruction has no position of its own on the axis of regions (`time_of`).
 BETWEEN, SOON = 1.5, 0.01
 
 Presence = dict[tuple[Region, int, int], float]
@@ -93,11 +93,11 @@ class Focused:
 def focus(
     ranked: Sequence[Reconstruction],
     passing: Sequence[Graph],
-    options: Options | None = None,
+    options: ReconOptions | None = None,
     settings: Focus | None = None,
     failing: Sequence[Graph] = (),
 ) -> list[Focused]:
-    """Trims the best reconstructions to their telling lines and merges those that agree.
+    """Trims the best reconstructions to their relevant lines and merges those that agree.
 
     Args:
         ranked: What `rank` returned.
@@ -106,7 +106,7 @@ def focus(
         settings: What to show.
         failing: The failing graphs that `rank` was given, to complete triples from.
     """
-    options, settings = options or Options(), settings or Focus()
+    options, settings = options or ReconOptions(), settings or Focus()
     layout = Layout(passing, Extent.of(passing), (LONGEST,))
     normal = Normal(indexed(passing, layout), layout, options, settings)
     findings: dict[Shown, Focused] = {}
@@ -121,7 +121,7 @@ def focus(
 def trimmed(
     reconstruction: Reconstruction, normal: Normal, found: list[Companion], settings: Focus
 ) -> Focused:
-    """One reconstruction cut down to its telling lines, with what completes its triple."""
+    """One reconstruction cut down to its relevant lines, with what completes its triple."""
     lines = _with_companions(_lines(reconstruction, normal.presence(reconstruction)), found)
     lines = _trimmed(_without_echoes(lines), settings)
     return Focused(reconstruction, _numbered(lines), 0)
@@ -141,14 +141,14 @@ def _lines(reconstruction: Reconstruction, presence: _Presence) -> list[Line]:
 
 def _with_companions(lines: list[Line], found: list[Companion]) -> list[Line]:
     """Adds what completes a triple, unless the window reached it."""
-    known = {(line.point, line.region, line.anchor): line for line in lines}
+    by_key = {(line.point, line.region, line.anchor): line for line in lines}
     first, last = min(line.time for line in lines), max(line.time for line in lines)
-    moments: dict[Region, float] = {"prefix": first - 1, "body": BETWEEN, "suffix": last + 1}
+    instants: dict[Region, float] = {"prefix": first - 1, "body": BETWEEN, "suffix": last + 1}
     added = {}
     for at, one in enumerate(one for one in found if one.share >= SURE):
         key = (one.point, one.region, one.anchor)
-        time = known[key].time if key in known else moments[one.region] + at * SOON
-        if key not in known or one.same_cell < known[key].same_cell or not one.same_cell:
+        time = by_key[key].time if key in by_key else instants[one.region] + at * SOON
+        if key not in by_key or one.same_cell < by_key[key].same_cell or not one.same_cell:
             added[key] = Line(
                 point=one.point,
                 region=one.region,
@@ -159,7 +159,7 @@ def _with_companions(lines: list[Line], found: list[Companion]) -> list[Line]:
                 same_cell=one.same_cell,
                 anchor=one.anchor,
             )
-    return list({**known, **added}.values())
+    return list({**by_key, **added}.values())
 
 
 def _without_echoes(lines: list[Line]) -> list[Line]:
@@ -190,14 +190,15 @@ def _trimmed(lines: list[Line], settings: Focus) -> list[Line]:
         for region in REGIONS
     }
     ranked = sorted(lines, key=lambda line: (not line.is_end, -line.relevance, line.time))
-    telling = [line for line in ranked if _tells(line, best[line.region], settings)]
-    kept = _without_bystanders(telling[: settings.limit])
-    rest = [line for line in _nearest_first(lines) if line not in telling]
+    relevant = [line for line in ranked if _is_relevant(line, best[line.region], settings)]
+    # Bystanders go before the list is filled up, so that the filling may take their room.
+    kept = _without_bystanders(relevant[: settings.limit])
+    rest = [line for line in _nearest_first(lines) if line not in relevant]
     kept += rest[: max(min(settings.minimum, settings.limit) - len(kept), 0)]
     return sorted(kept, key=lambda line: (line.time, REGIONS.index(line.region), line.point))
 
 
-def _tells(line: Line, best: float, settings: Focus) -> bool:
+def _is_relevant(line: Line, best: float, settings: Focus) -> bool:
     if line.is_end:
         return True
     frequent = line.confidence >= settings.confidence * best
@@ -207,8 +208,8 @@ def _tells(line: Line, best: float, settings: Focus) -> bool:
 
 def _without_bystanders(lines: list[Line]) -> list[Line]:
     """Drops threads that show only what every run shows: the main thread setting things up."""
-    telling = {line.anchor for line in lines if line.is_end or line.separation > SAME}
-    return [line for line in lines if line.anchor in telling]
+    relevant = {line.anchor for line in lines if line.is_end or line.separation > SAME}
+    return [line for line in lines if line.anchor in relevant]
 
 
 def _nearest_first(lines: list[Line]) -> list[Line]:
@@ -249,7 +250,7 @@ class Normal:
     """What passing runs do around the pairs of points of reconstructions."""
 
     def __init__(
-        self, passing: Sequence[Index], layout: Layout, options: Options, settings: Focus
+        self, passing: Sequence[Index], layout: Layout, options: ReconOptions, settings: Focus
     ) -> None:
         self._layout = layout
         self._options = options
@@ -266,6 +267,7 @@ class Normal:
             return _Presence(None, self._anywhere)
         low, high = self._layout.pair_bounds(reconstruction.source.point, reconstruction.sink.point)
         view = self._views.get(LONGEST, _sees_data_only(reconstruction, self._options))
+        # The first run is there even with nothing to show: no parts at all could not be joined.
         spans = grouped(
             view.spans(run, rows, np.zeros(len(rows), np.intp))
             for run, index in enumerate(self._passing)
@@ -286,7 +288,7 @@ def _around(view: View, spans: Spans, reconstruction: Reconstruction) -> Presenc
     return {(WINDOWS[window], point, name): share for (window, point, name), share in found.items()}
 
 
-def _sees_data_only(reconstruction: Reconstruction, options: Options) -> bool:
+def _sees_data_only(reconstruction: Reconstruction, options: ReconOptions) -> bool:
     if options.sync_points is None or options.sync == "keep":
         return False
     if options.sync == "drop":

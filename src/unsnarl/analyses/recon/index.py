@@ -30,6 +30,7 @@ class Index:
 
     def recent(self, low: int, high: int, most: int) -> Indexes:
         """At most so many of these rows, those that happened last, in the order of time."""
+        # The sort by key is not stable; in the order of the file, equal times are decided alike.
         rows = np.sort(self.rows(low, high))
         times = self.graph.edges["sink_time"][rows]
         if len(rows) > most:

@@ -30,7 +30,7 @@ _Integer = TypeVar("_Integer", bound=np.integer)
 
 LONGEST = 8  # events in a context: as many as its 16 bits hold
 _HALF_WORD = 32
-_BATCH = 1 << 21  # keys that are gathered before they are merged: bounds the memory beside the sum
+_BATCH = 1 << 21  # keys that are gathered before they are merged: bounds the memory besides the sum
 
 
 class Extent(NamedTuple):
@@ -42,6 +42,8 @@ class Extent(NamedTuple):
     @classmethod
     def of(cls, graphs: Iterable[Graph]) -> Extent:
         """Of all ends of all edges."""
+        # All bits or-ed are as long as the largest number, and 0 for a graph without edges, where a
+        # maximum would raise.
         points = contexts = 0
         for graph in graphs:
             for end in ("source", "sink"):
@@ -99,7 +101,7 @@ class NodeKeys:
         """The keys of the edges between nodes."""
         return sources << self._width | sinks
 
-    def place(
+    def order_of(
         self, points: Indexes, contexts: Indexes, site_order: npt.NDArray[np.intp] | None
     ) -> Keys:
         """Numbers that sort as the sites of nodes do (points rank as `site_order` says)."""
@@ -107,13 +109,13 @@ class NodeKeys:
             return self.pack(points, contexts)
         if self._table is None:
             return self.pack(site_order[points], contexts)
-        return self._table_places(self._table, site_order)[self.pack(points, contexts)]
+        return self._table_order(self._table, site_order)[self.pack(points, contexts)]
 
-    def _table_places(self, table: Keys, site_order: npt.NDArray[np.intp]) -> Keys:
+    def _table_order(self, table: Keys, site_order: npt.NDArray[np.intp]) -> Keys:
         points, contexts = table >> self._shift, table & _mask(self._shift)
-        places = np.empty(len(table), dtype=np.uint64)
-        places[np.lexsort((contexts, site_order[points]))] = np.arange(len(table))
-        return places
+        ranks = np.empty(len(table), dtype=np.uint64)
+        ranks[np.lexsort((contexts, site_order[points]))] = np.arange(len(table))
+        return ranks
 
 
 def tally(key_sets: Iterable[Keys]) -> tuple[Keys, Counts]:
@@ -127,6 +129,7 @@ def tally(key_sets: Iterable[Keys]) -> tuple[Keys, Counts]:
     for key_set in key_sets:
         pending.append(key_set)
         size += len(key_set)
+        # A merge copies the whole sum: it waits until as much is pending as there is already.
         if size > max(_BATCH, len(keys)):
             keys, counts = _merge(keys, counts, pending)
             pending, size = [], 0
@@ -137,8 +140,8 @@ def lookup(keys: Keys, values: Counts, wanted: Keys) -> Counts:
     """The values of the wanted keys in a sorted table, 0 for those that are not in it."""
     if not len(keys):
         return np.zeros(len(wanted), dtype=np.int64)
-    places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[places] == wanted, values[places], 0)
+    found = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[found] == wanted, values[found], 0)
 
 
 def _merge(keys: Keys, counts: Counts, pending: list[Keys]) -> tuple[Keys, Counts]:

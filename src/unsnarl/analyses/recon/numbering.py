@@ -24,14 +24,14 @@ class Numbering:
         self._sets: list[Keys] = []
 
     def add(self, keys: Keys) -> None:
-        """Makes keys known, before the first number is asked for."""
+        """Adds keys, before the first number is asked for."""
         if self._present is not None:
             self._present[keys] = True
         else:
             self._sets.append(distinct(keys)[0])
 
     @cached_property
-    def _known(self) -> Keys:
+    def _sorted(self) -> Keys:
         keys, _ = tally(self._sets)
         return keys
 
@@ -43,17 +43,17 @@ class Numbering:
         return table
 
     def keys(self) -> Keys:
-        """All known keys in order."""
+        """All keys in order."""
         if self._present is None:
-            return self._known
+            return self._sorted
         return np.flatnonzero(self._present).astype(np.uint64)
 
     def of(self, keys: Keys) -> Numbers:
-        """The numbers of known keys."""
+        """The numbers of keys that were added."""
         if self._present is not None:
             return self._table[keys]
         # Looked up in order: several times faster in large sets.
         order = np.argsort(keys)
         numbers = np.empty(len(keys), dtype=np.int32)
-        numbers[order] = np.searchsorted(self._known, keys[order])
+        numbers[order] = np.searchsorted(self._sorted, keys[order])
         return numbers

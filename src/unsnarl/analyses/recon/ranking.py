@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from unsnarl.analyses.recon.aggregate import SINK_ANCHOR, SOURCE_ANCHOR, confident, region_nodes
 from unsnarl.analyses.recon.counting import BODY, count
-from unsnarl.analyses.recon.features import Candidates, Choice, choose
+from unsnarl.analyses.recon.features import Choice, EdgeCandidates, choose
 from unsnarl.analyses.recon.index import having, indexed
 from unsnarl.analyses.recon.keys import Extent, Indexes, Keys
-from unsnarl.analyses.recon.reconstruction import REGIONS, Node, Options, Reconstruction
+from unsnarl.analyses.recon.reconstruction import REGIONS, Node, ReconOptions, Reconstruction
 from unsnarl.analyses.recon.resolution import Layout, Resolution
 from unsnarl.analyses.recon.timelines import Spans, Timelines, View, Views, grouped
-from unsnarl.model.finding import Region
 from unsnarl.model.graph import Graph
+from unsnarl.model.report import Region
 
 Sync = Literal["keep", "drop", "auto"]
 
@@ -28,7 +28,7 @@ _AT_ONCE = 10  # reconstructions: as many as are shown
 
 
 def rank(
-    failing: Sequence[Graph], passing: Sequence[Graph], options: Options | None = None
+    failing: Sequence[Graph], passing: Sequence[Graph], options: ReconOptions | None = None
 ) -> list[Reconstruction]:
     """Ranks what may have made the failing runs fail, most suspicious first.
 
@@ -40,8 +40,8 @@ def rank(
     Returns:
         The best reconstructions, at most `options.keep`; their `runs` are indexes into `failing`.
     """
-    options = options or Options()
-    return list(Ranking(failing, passing, options).best(options.sync)) if failing else []
+    options = options or ReconOptions()
+    return list(EdgeRanking(failing, passing, options).best(options.sync)) if failing else []
 
 
 class _Measured(NamedTuple):
@@ -69,15 +69,16 @@ class _Group(NamedTuple):
 
     resolution: Resolution
     data_only: bool
-    edges: Candidates
+    edges: EdgeCandidates
 
     @property
     def bounds(self) -> npt.NDArray[np.float64]:
         """R is at most 1, so the product of the other features bounds the score."""
+        # A feature of 0 is left out of the product (Recon 4.2).
         return self.edges.frequency * np.where(self.edges.variation > 0, self.edges.variation, 1.0)
 
 
-class Ranking:
+class EdgeRanking:
     """Failing and passing runs made ready to be ranked, at all context sizes.
 
     What can be used again, with and without lock operations, is: sorted keys, timelines, chosen
@@ -85,7 +86,7 @@ class Ranking:
     """
 
     def __init__(
-        self, failing: Sequence[Graph], passing: Sequence[Graph], options: Options
+        self, failing: Sequence[Graph], passing: Sequence[Graph], options: ReconOptions
     ) -> None:
         graphs, sizes = [*failing, *passing], options.context_sizes
         extent = Extent.of(graphs)
@@ -101,7 +102,7 @@ class Ranking:
         self._views = Views(failing, self._timelines.view)
 
     def best(self, sync: Sync) -> Iterator[Reconstruction]:
-        """The best reconstructions if lock operations are treated so (`Options.sync`).
+        """The best reconstructions if lock operations are treated so (`ReconOptions.sync`).
 
         They are made as they are asked for, some at a time, so that each view is used for all of
         its reconstructions at once.
@@ -158,6 +159,7 @@ class Ranking:
             group = groups[number]
             promising = np.lexsort((group.edges.order, -bounds[number]))
             for batch in _batches(promising):
+                # Edges at the floor itself are scored: of equals, runs and bodies decide.
                 floor = best[0] if len(best) == self._options.keep else 0.0
                 rows = batch[bounds[number][batch] >= floor]
                 for row, measured in zip(rows.tolist(), self._measure(group, rows), strict=True):
@@ -165,29 +167,32 @@ class Ranking:
                     yield score
                     push = heapq.heappush if len(best) < self._options.keep else heapq.heappushpop
                     push(best, -score.negative_score)
+                # Bounds only fall from here on.
                 if len(rows) < len(batch):
                     break
 
     def _measure(self, group: _Group, rows: Indexes) -> list[_Measured]:
         """Counts the regions around edges, unless they have been counted before."""
         keys = group.edges.keys[rows]
-        known = self._measured.setdefault((group.resolution.size, group.data_only), {})
-        fresh = np.flatnonzero([key not in known for key in keys.tolist()])
+        measured = self._measured.setdefault((group.resolution.size, group.data_only), {})
+        fresh = np.flatnonzero([key not in measured for key in keys.tolist()])
         if len(fresh):
             view = self._views.get(group.resolution.size, group.data_only)
             spans = self._spans(view, group.resolution, keys[fresh])
             runs = np.bincount(spans.wanted, minlength=len(fresh))
             kept = count(view, spans, len(fresh))
             nodes, total = kept.nodes.sum(axis=1), kept.runs.sum(axis=1)
+            # R (Recon 4.1.3): the mean confidence in the three regions, without source and sink.
             mean = total / np.maximum(1, runs * nodes)
             columns = (mean.tolist(), runs.tolist(), kept.nodes[:, BODY].tolist())
-            known.update(zip(keys[fresh].tolist(), map(_Measured, *columns), strict=True))
-        return [known[key] for key in keys.tolist()]
+            measured.update(zip(keys[fresh].tolist(), map(_Measured, *columns), strict=True))
+        return [measured[key] for key in keys.tolist()]
 
     def _spans(self, view: View, resolution: Resolution, keys: Keys) -> Spans:
         """The latest occurrence of each edge in each failing run that has it."""
         parts = []
         for run, index in enumerate(self.failing):
+            # One occurrence a run, as with the paper's lossy timestamps (Recon 3.1).
             wanted, rows = index.latest(resolution, keys)
             parts.append(view.spans(run, rows, wanted))
         return grouped(parts)
@@ -231,6 +236,7 @@ def _batches(rows: Indexes) -> Iterator[Indexes]:
 
 def _score(group: _Group, number: int, row: int, bound: float, measured: _Measured) -> _Score:
     return _Score(
+        # Recon 4.2: the product of the features that are not 0.
         negative_score=-bound * (measured.consistency or 1.0),
         negative_runs=-measured.runs,
         body_size=measured.body_size,

@@ -9,16 +9,16 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unsnarl.model.finding import Region
 from unsnarl.model.graph import Graph
+from unsnarl.model.report import Region
 
 REGIONS: tuple[Region, ...] = ("prefix", "source", "body", "sink", "suffix")
-# The moment at which a region starts on the axis of `Node.time`; source and sink are moments.
+# The instant at which a region starts on the axis of `Node.time`; source and sink are instants.
 _STARTS: dict[Region, float] = {"prefix": 0, "source": 1, "body": 1, "sink": 2, "suffix": 2}
 
 
 @dataclass(frozen=True, eq=False)
-class Options:
+class ReconOptions:
     """How to rank; the defaults are the paper's, where it names a value.
 
     Attributes:
@@ -32,13 +32,15 @@ class Options:
         timeline: "latest": a node stands where it last happened (Recon 3.1). "all": wherever one
             of its edges says that it happened.
         sync_points: Mask of the points that are lock and thread operations.
-        site_order: Place of every point in the order of sites, for ties; by index if not given.
+        site_order: Rank of every point in the order of sites, for ties; by index if not given.
         context_sizes: Rank with contexts cut to so many events, and join the lists; 8 leaves them
             as recorded. Long contexts scatter the edges of a larger program until none is in many
             runs; shorter ones gather them again (docs/adr/0008).
     """
 
+    # Recon 3.2.1: as long as a context.
     window: int = 5
+    # Recon 5.3.
     edges: int = 2000
     keep: int = 50
     region_limit: int = 200
@@ -54,7 +56,7 @@ class Node(NamedTuple):
 
     Attributes:
         confidence: Share of the supporting runs in which the node is in this region.
-        position: Mean place within the region, from 0 (its start) to 1 (its end).
+        position: Mean position within the region, from 0 (its start) to 1 (its end).
         role: Number of its thread, by first appearance in the reconstruction.
         share: As confidence, but for the point in any context (in the same thread).
         same_cell: Share of its appearances that accessed the cell of the edge.
@@ -112,5 +114,5 @@ class Reconstruction:
 
 def time_of(region: Region, node: Node) -> float:
     """When a node happened, on one axis for all regions: source at 1, sink at 2."""
-    moment = _STARTS[region]
-    return moment if region in ("source", "sink") else moment + node.position
+    instant = _STARTS[region]
+    return instant if region in ("source", "sink") else instant + node.position

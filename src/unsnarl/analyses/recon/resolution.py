@@ -91,14 +91,14 @@ class Layout:
     def pair_bounds(self, source: int, sink: int) -> tuple[int, int]:
         """The keys of all edges between two points: from the first up to before the second."""
         if self._pairs is None:
-            known = max(source, sink).bit_length() <= self._point_bits
+            exists = max(source, sink).bit_length() <= self._point_bits
             pair = source << self._point_bits | sink
         else:
             wanted = np.uint64(source << _PAIR_SHIFT | sink)
             pair = int(np.searchsorted(self._pairs, wanted))
-            known = pair < len(self._pairs) and bool(self._pairs[pair] == wanted)
+            exists = pair < len(self._pairs) and bool(self._pairs[pair] == wanted)
         shift = 2 * self._context_bits
-        return (pair << shift, (pair + 1) << shift) if known else (0, 0)
+        return (pair << shift, (pair + 1) << shift) if exists else (0, 0)
 
     def pair_starts(self, keys: Keys) -> Keys:
         """The lowest key of the pair of points of each key."""
@@ -171,8 +171,8 @@ class Resolution:
         """Numbers that sort as the sites of edges do."""
         ends = self.ends(keys)
         return self._nodes.join(
-            self._nodes.place(ends.source_points, ends.source_contexts, site_order),
-            self._nodes.place(ends.sink_points, ends.sink_contexts, site_order),
+            self._nodes.order_of(ends.source_points, ends.source_contexts, site_order),
+            self._nodes.order_of(ends.sink_points, ends.sink_contexts, site_order),
         )
 
 

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The nodes of runs in the order of time, and the regions around edges as spans of it.
 
-The order of a run's moments is the same at every context size, so it is made once (`Timelines`).
+The order of a run's instants is the same at every context size, so it is made once (`Timelines`).
 What counts as one node is not: a `View` shows the timelines at one size, with or without lock
 operations. In it all runs lie one behind the other, so a region of any run is a span of indexes:
 
     nodes     | run 0: a b a c | run 1: b a c | ...
-    places    |        0 1 3 4 |        0 2 3 |       where the moment is in the order of its run
+    positions |        0 1 3 4 |        0 2 3 |       where the instant is in the order of its run
 
-Numbers are 32 bits wide: with 25 failing runs of 100,000 edges there are five million moments.
+Numbers are 32 bits wide: with 25 failing runs of 100,000 edges there are five million instants.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from unsnarl.analyses.recon.keys import (
     context_mask,
 )
 from unsnarl.analyses.recon.numbering import Numbering, Numbers
-from unsnarl.analyses.recon.reconstruction import Options
+from unsnarl.analyses.recon.reconstruction import ReconOptions
 from unsnarl.model.graph import Edges, Graph
 
 Flags = npt.NDArray[np.bool_]
@@ -39,7 +39,7 @@ _Integer = TypeVar("_Integer", bound=np.integer)
 _COPY = 8  # gathering more than such a part of a column pays for copying it first
 _WORD = 63  # bits
 _VIEWS = 1 << 28  # bytes of views that are kept
-_MOMENT = 10  # bytes in a view
+_INSTANT = 10  # bytes in a view
 
 
 class Spans(NamedTuple):
@@ -67,7 +67,7 @@ class Spans(NamedTuple):
         return self.prefix, self.body, self.suffix
 
 
-class _Moments(NamedTuple):
+class _Instants(NamedTuple):
     """Both ends of every edge of a run in time order.
 
     An end is its edge's row if it is a source, and `len(edges)` more if it is a sink.
@@ -79,12 +79,12 @@ class _Moments(NamedTuple):
 
 
 class Timelines:
-    """The moments of some runs. Nodes are numbered at the longest context size."""
+    """The instants of some runs. Nodes are numbered at the longest context size."""
 
     def __init__(
         self,
         graphs: Sequence[Graph],
-        options: Options,
+        options: ReconOptions,
         size: int = LONGEST,
         extent: Extent | None = None,
     ) -> None:
@@ -98,7 +98,7 @@ class Timelines:
         for graph in graphs:
             numbering.add(self._nodes(graph.edges))
         self._points, self._contexts = _unpacked(numbering.keys(), self._shift)
-        self.moments = [self._moments(graph.edges, numbering) for graph in graphs]
+        self.instants = [self._instants(graph.edges, numbering) for graph in graphs]
 
     def view(self, size: int = LONGEST, data_only: bool = False) -> View:
         """The timelines with contexts of so many events, perhaps without lock operations."""
@@ -130,11 +130,11 @@ class Timelines:
         nodes |= contexts & self._mask
         return nodes
 
-    def _moments(self, edges: Edges, numbering: Numbering) -> _Moments:
+    def _instants(self, edges: Edges, numbering: Numbering) -> _Instants:
         times = np.concatenate((edges["source_time"], edges["sink_time"]))
         order = np.argsort(times)
         nodes = numbering.of(self._nodes(edges))
-        return _Moments(order.astype(np.int32), times[order], nodes[order])
+        return _Instants(order.astype(np.int32), times[order], nodes[order])
 
 
 class View:
@@ -151,9 +151,9 @@ class View:
         self.points = points
         self.contexts = contexts
         self._timelines = timelines
-        parts = [self._run(moments, numbers, hidden) for moments in timelines.moments]
-        self._places = [places for places, _ in parts]
-        self.starts = np.cumsum([0, *map(len, self._places)])
+        parts = [self._run(instants, numbers, hidden) for instants in timelines.instants]
+        self._positions = [positions for positions, _ in parts]
+        self.starts = np.cumsum([0, *map(len, self._positions)])
         self.nodes: Numbers = np.concatenate(
             [np.empty(0, np.int32), *(nodes for _, nodes in parts)]
         )
@@ -167,27 +167,27 @@ class View:
         return int(self.points[-1]) + 1 if len(self) else 1
 
     def _run(
-        self, moments: _Moments, numbers: Numbers | None, hidden: Flags | None
+        self, instants: _Instants, numbers: Numbers | None, hidden: Flags | None
     ) -> tuple[Numbers, Numbers]:
-        """The moments of a run that count, and their nodes."""
-        nodes = moments.nodes if numbers is None else numbers[moments.nodes]
-        places = np.flatnonzero(self._wanted(moments.times, nodes))
-        _order_equals(places, moments.times[places], nodes, len(self))
+        """The instants of a run that count, and their nodes."""
+        nodes = instants.nodes if numbers is None else numbers[instants.nodes]
+        positions = np.flatnonzero(self._wanted(instants.times, nodes))
+        _order_equals(positions, instants.times[positions], nodes, len(self))
         if hidden is not None:
-            places = places[~hidden[nodes[places]]]
-        return places.astype(np.int32), nodes[places]
+            positions = positions[~hidden[nodes[positions]]]
+        return positions.astype(np.int32), nodes[positions]
 
     def _wanted(self, times: npt.NDArray[np.uint64], nodes: Numbers) -> Flags:
-        """Each node once a moment, or only where it last happened."""
+        """Each node once a instant, or only where it last happened."""
         if self._timelines.options.timeline == "all":
             fresh = np.ones(len(nodes), dtype=bool)
             np.not_equal(nodes[1:], nodes[:-1], out=fresh[1:])
             fresh[1:] |= times[1:] != times[:-1]
             return fresh
-        places = np.arange(len(nodes), dtype=np.int32)
+        positions = np.arange(len(nodes), dtype=np.int32)
         last = np.empty(len(self), dtype=np.int32)
-        last[nodes] = places  # of equal indexes the last assignment stays
-        latest: Flags = last[nodes] == places
+        last[nodes] = positions  # of equal indexes the last assignment stays
+        latest: Flags = last[nodes] == positions
         return latest
 
     def spans(self, run: int, rows: Indexes, wanted: Indexes) -> Spans:
@@ -197,6 +197,8 @@ class View:
         window = self._timelines.options.window
         source_first, source_last = self._around(run, edges["source_time"][rows])
         sink_first, sink_last = self._around(run, edges["sink_time"][rows])
+        # Runs lie one behind the other: no window may reach into the next. Ends of equal time have
+        # an empty body; without the maximum its bounds would cross.
         return Spans(
             wanted=wanted,
             runs=np.full(len(rows), run),
@@ -209,32 +211,32 @@ class View:
         )
 
     def _around(self, run: int, times: npt.NDArray[np.uint64]) -> tuple[Indexes, Indexes]:
-        """The first index at or after some moments, and the first after them."""
-        order, places = self._timelines.moments[run].times, self._places[run]
+        """The first index at or after some instants, and the first after them."""
+        order, positions = self._timelines.instants[run].times, self._positions[run]
         bounds = (np.searchsorted(order, times, "left"), np.searchsorted(order, times, "right"))
-        # Of equal width, else the places would be converted anew every time.
-        first, last = (np.searchsorted(places, bound.astype(np.int32)) for bound in bounds)
+        # Of equal width, else the positions would be converted anew every time.
+        first, last = (np.searchsorted(positions, bound.astype(np.int32)) for bound in bounds)
         return self.starts[run] + first, self.starts[run] + last
 
     @cached_property
     def threads(self) -> npt.NDArray[np.uint16]:
-        """The threads of all moments."""
+        """The threads of all instants."""
         threads = np.empty(len(self.nodes), dtype=np.uint16)
-        for run, places in enumerate(self._places):
+        for run, positions in enumerate(self._positions):
             edges = self._timelines.graphs[run].edges
             both = np.concatenate((edges["source_thread"], edges["sink_thread"]))
-            ends = self._timelines.moments[run].ends[places]
+            ends = self._timelines.instants[run].ends[positions]
             np.take(both, ends, out=threads[self.starts[run] : self.starts[run + 1]])
         return threads
 
     def cells(self, indexes: Indexes, runs: Indexes) -> npt.NDArray[np.uint64]:
-        """The cells that moments touched, which must be in the order of their runs."""
+        """The cells that instants touched, which must be in the order of their runs."""
         cells = np.empty(len(indexes), dtype=np.uint64)
-        bounds = np.searchsorted(runs, np.arange(len(self._places) + 1))
+        bounds = np.searchsorted(runs, np.arange(len(self._positions) + 1))
         for run in np.flatnonzero(np.diff(bounds)).tolist():
             some = slice(bounds[run], bounds[run + 1])
-            ends = self._timelines.moments[run].ends[
-                self._places[run][indexes[some] - self.starts[run]]
+            ends = self._timelines.instants[run].ends[
+                self._positions[run][indexes[some] - self.starts[run]]
             ]
             column = self._timelines.graphs[run].edges["cell"]
             if len(ends) * _COPY > len(column):  # faster than to gather from among wide rows
@@ -258,7 +260,7 @@ class Views:
 
     def __init__(self, graphs: Sequence[Graph], make: Callable[[int, bool], View]) -> None:
         self._make = make
-        self._most = _VIEWS // (_MOMENT * 2 * sum(map(len, graphs)) or 1)
+        self._most = _VIEWS // (_INSTANT * 2 * sum(map(len, graphs)) or 1)
         self._kept: dict[tuple[int, bool], View] = {}
 
     def get(self, size: int, data_only: bool) -> View:
@@ -276,9 +278,9 @@ def find_keys(
     """Which rows of `keys` are in the sorted array `wanted`, and where there."""
     if not len(wanted):
         return np.empty(0, np.intp), np.empty(0, np.intp)
-    places = np.minimum(np.searchsorted(wanted, keys), len(wanted) - 1)
-    rows = np.flatnonzero(wanted[places] == keys)
-    return rows, places[rows]
+    positions = np.minimum(np.searchsorted(wanted, keys), len(wanted) - 1)
+    rows = np.flatnonzero(wanted[positions] == keys)
+    return rows, positions[rows]
 
 
 def grouped(parts: Iterable[Spans]) -> Spans:
@@ -288,27 +290,27 @@ def grouped(parts: Iterable[Spans]) -> Spans:
 
 
 def _order_equals(
-    places: Indexes, times: npt.NDArray[np.uint64], nodes: Numbers, universe: int
+    positions: Indexes, times: npt.NDArray[np.uint64], nodes: Numbers, universe: int
 ) -> None:
-    """Puts moments of equal time in the order of their nodes.
+    """Puts instants of equal time in the order of their nodes.
 
     Clocks of several cores may agree: let the order of rows in the file not matter.
     """
     equal = times[1:] == times[:-1]
     if not equal.any():
         return
-    tied = np.zeros(len(places), dtype=bool)
+    tied = np.zeros(len(positions), dtype=bool)
     tied[1:] = equal
     tied[:-1] |= equal
     rows = np.flatnonzero(tied)
-    moments = np.cumsum(np.append(True, ~equal))[rows]
-    keys = moments * universe + nodes[places[rows]]
+    instants = np.cumsum(np.append(True, ~equal))[rows]
+    keys = instants * universe + nodes[positions[rows]]
     bits = len(rows).bit_length()
     if int(keys[-1] + universe).bit_length() + bits < _WORD:  # sorted together with their rows
         order = np.sort(keys << bits | np.arange(len(rows))) & (1 << bits) - 1
     else:
         order = np.argsort(keys, kind="stable")  # several times slower
-    places[rows] = places[rows[order]]
+    positions[rows] = positions[rows[order]]
 
 
 def _unpacked(nodes: Keys, shift: int) -> tuple[Indexes, Indexes]:

@@ -17,8 +17,8 @@ import numpy as np
 
 from unsnarl.analyses.recon.aggregate import SINK_ANCHOR, SOURCE_ANCHOR
 from unsnarl.analyses.recon.reconstruction import Reconstruction
-from unsnarl.model.finding import Region
 from unsnarl.model.graph import Edges, Graph
+from unsnarl.model.report import Region
 
 
 class Companion(NamedTuple):

@@ -113,6 +113,7 @@ def _inputs(words: Sequence[str]) -> tuple[bool, bool, bool]:
         value = next(rest, "") if WITH_VALUE.fullmatch(word) else ""
         if word == "-x" or (word.startswith("-x") and not value):
             language = value or word[2:]
+        # A library is an input: `cc -lfoo` links.
         elif word.startswith("-l"):
             found = True
         elif not word.startswith("-") or word == "-":

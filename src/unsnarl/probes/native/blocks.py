@@ -51,14 +51,14 @@ class Blocks:
         """What a block of this size is, that was asked for at a site; None for a library's."""
         if site not in self._sites:
             return None
-        code, place = self._sites[site]
-        text = self._statement(place)
+        code, asked = self._sites[site]
+        text = self._statement(asked)
         given = _GIVEN.search(text)
         name = given[1] if given else ""
         type_ = self._type(text, name, code, variables)
         each = variables.types.size(type_)
         if not each or size < each:
-            return made_at(place.file, place.line)
+            return made_at(asked.file, asked.line)
         name += "[]" if given and given[2] else ""
         start = _COOKIE if _NEW.search(text) and size % each == _COOKIE else 0
         several = size - start >= 2 * each and not (size - start) % each
@@ -74,11 +74,11 @@ class Blocks:
                     return type_
         return variables.pointed(name, code) if name else 0
 
-    def _statement(self, place: Site) -> str:
+    def _statement(self, asked: Site) -> str:
         """The source from the line on, to the statement's end."""
         try:
-            lines = (self._root / place.file).read_text("utf-8", "replace").splitlines()
+            lines = (self._root / asked.file).read_text("utf-8", "replace").splitlines()
         except OSError:
             return ""
-        text = " ".join(lines[place.line - 1 : place.line - 1 + _MOST_LINES])
+        text = " ".join(lines[asked.line - 1 : asked.line - 1 + _MOST_LINES])
         return text.partition(";")[0]

@@ -6,7 +6,7 @@ The compiler's own -fsanitize=thread puts a call before every access. What it ca
     gcc    links what it finds as libtsan.a in the folder that it is shown: `static/` for programs,
            `shared/` for libraries, where there is nothing in it. Its assembler puts the fast path
            where the calls are (native/probe_c/inline.s)
-    clang  is told of the calls behind its driver's back, so that it links no runtime; programs are
+    clang  is given the calls behind its driver's back, so that it links no runtime; programs are
            given the archive
 
 Libraries need libunsnarl_c.so, unless a program that has the archive in it loads them.
@@ -24,19 +24,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from unsnarl.errors import ToolError, UnsnarlError, UsageError, tell
+from unsnarl.errors import ToolError, UnsnarlError, UsageError, print_error
 from unsnarl.probes.native import arguments as command_lines
 from unsnarl.probes.native.arguments import Arguments
 
 DEFAULTS = {"cc": ("gcc", "cc", "clang"), "c++": ("g++", "c++", "clang++")}
 VARIABLES = {"cc": "UNSNARL_CC", "c++": "UNSNARL_CXX"}
 LIBRARY = "libtsan.a"
-# What compilers leave as calls of libc: the linker shows them to native/probe_c/memory.c.
+# What compilers leave as calls of libc: the linker shows them to native/probe_c/memory/strings.c.
 MEMORY = ("memcpy", "memmove", "memset", "memcmp")
 TEXTS = ("strlen", "strcpy", "strncpy", "strcat", "strcmp", "strncmp")
 FORTIFIED = ("__memcpy_chk", "__memmove_chk", "__memset_chk", "__strcpy_chk")
 WRAPS = [f"-Wl,--wrap={name}" for name in (*MEMORY, *TEXTS, *FORTIFIED)]
-# gcc makes instructions of those whose size it knows, and tells nobody. (clang leaves the calls.)
+# gcc makes instructions of those whose size it knows, unseen. (clang leaves the calls.)
 LEFT_AS_CALLS = [f"-fno-builtin-{name}" for name in MEMORY]
 # A call that is a jump returns to its caller's caller: that would be its site.
 NO_JUMPS = "-fno-optimize-sibling-calls"
@@ -45,7 +45,7 @@ COMPILER = re.compile(r"(?:.*-)?(?:gcc|g\+\+|cc|c\+\+|clang(?:\+\+)?|c[89]9)(?:-
 # They put calls or memory of their own where ours must be.
 RIVALS = frozenset(("address", "hwaddress", "memory", "leak", "kernel-address", "dataflow"))
 GCC = ("-g", "-fsanitize=thread", NO_JUMPS, *LEFT_AS_CALLS)
-# Without the last one the read of `n++` is not told of.
+# Without the last one the read of `n++` is not reported.
 CLANG = ("-fsanitize=thread", "-mllvm", "-tsan-instrument-read-before-write=1")
 # Calls at the entries and exits of functions, which only sketches of runs need.
 GCC_FUNCTIONS = "--param=tsan-instrument-func-entry-exit={:d}"
@@ -54,7 +54,7 @@ CLANG_FUNCTIONS = "-tsan-instrument-func-entry-exit={:d}"
 GCC_BLOCKS = "-fsanitize-coverage=trace-pc"
 CLANG_BLOCKS = ("-fsanitize-coverage-type=2", "-fsanitize-coverage-trace-pc")
 # ... in the order of the source: a loop goes back where the next block is not behind the last
-# (native/probe_c/functions.c). clang leaves out blocks that others tell of.
+# (native/probe_c/functions.c). clang leaves out blocks that others imply.
 GCC_LOOPS = ("-fno-reorder-blocks", "-fno-reorder-blocks-and-partition")
 CLANG_LOOPS = ("-fsanitize-coverage-no-prune", "-mllvm", "-disable-block-placement")
 # Words of the wrapper, and the environment that says the same: build systems check their words.
@@ -67,7 +67,7 @@ IMPLIED = {"--loops": ("--functions", "--blocks")}
 OFF = ("", "0")
 INLINE, INLINED_ON = "inline.s", "x86_64"
 # Of the linker: what libraries are to find in a program; which of a library's calls are ours.
-EXPORTS, STAND_INS = "program.list", "library.wraps"
+EXPORTS, INTERCEPTORS = "program.list", "library.wraps"
 # std::thread and std::condition_variable call libc's functions from the standard library: in a
 # process that is not ours only a copy of its own lets an instrumented library wrap those, too.
 STANDARD_LIBRARY = "-static-libstdc++"
@@ -117,7 +117,7 @@ def become(language: str, words: Sequence[str]) -> int:
     try:
         run(language, words)
     except UnsnarlError as error:
-        tell(error)
+        print_error(error)
         return error.exit_code
 
 
@@ -135,10 +135,10 @@ def is_clang(compiler: Sequence[str]) -> bool:
     """Whether the command is clang: by its name, else by what it links to, else by its word."""
     name = next((word for word in compiler if COMPILER.fullmatch(Path(word).name)), compiler[0])
     path = Path(shutil.which(name) or name)
-    for known in (path.name, path.resolve().name):
-        if "clang" in known:
+    for name in (path.name, path.resolve().name):
+        if "clang" in name:
             return True
-        if "gcc" in known or "g++" in known:
+        if "gcc" in name or "g++" in name:
             return False
     import subprocess  # noqa: PLC0415  slow to load, and seldom needed
 
@@ -214,6 +214,7 @@ def _clang_flags(asked: Arguments, extras: frozenset[str]) -> list[str]:
     flags += [*WRAPS, *_link_flags(asked)]
     if asked.step == "program":
         archive = str(folder() / "static" / LIBRARY)
+        # All of it: it comes before the program's objects, when nothing refers to its members yet.
         flags += ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive", "-ldl", "-lpthread"]
     return flags
 
@@ -226,10 +227,14 @@ def _clang_last(asked: Arguments) -> list[str]:
 def _link_flags(asked: Arguments) -> list[str]:
     """A library has no probe in it: it needs the shared one, or finds that of its program."""
     if asked.step == "program":
+        # Exported, so that libraries find the program's probe before the shared one
+        # (docs/internals/native-probe.md).
         return [f"-Wl,--dynamic-list={folder() / EXPORTS}"]
     if asked.step != "library":
         return []
     package = folder().parent
+    # Even if the user's --as-needed would drop it: libraries are found by this entry
+    # (binaries/finding.py) and recognised by their build id (native/probe_c/modules.c).
     needed = "-Wl,--push-state,--no-as-needed,-lunsnarl_c,-lunsnarl_rt,--pop-state"
-    wraps = f"-Wl,@{folder() / STAND_INS}"
+    wraps = f"-Wl,@{folder() / INTERCEPTORS}"
     return [f"-L{package}", f"-Wl,-rpath,{package}", "-Wl,--build-id", wraps, needed]

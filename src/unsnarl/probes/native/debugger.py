@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run of a C program under gdb, stopped at one moment.
+"""A run of a C program under gdb, stopped at one event.
 
 The probe calls uns_c_stop_here when its thread is there (native/probe_c/debug.c). Before a plain
 access gdb then goes on to the program's own instruction, so that its commands work as always;
@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from unsnarl.errors import ToolError
-from unsnarl.probes.native.program import Native
-from unsnarl.probes.native.sites import UNIT
+from unsnarl.probes.binaries.sites import UNIT
+from unsnarl.probes.native.program import NativeProgram
 
 PLAIN = ("read", "write")
 # Frames of the probe between the program and the stop, at most.
@@ -46,7 +46,7 @@ def gdb() -> str:
     return found
 
 
-def run(program: Native, plan: dict[str, Any], kind: str, folder: Path) -> None:
+def run(program: NativeProgram, plan: dict[str, Any], kind: str, folder: Path) -> None:
     """Run the program under a plan, in the foreground; `kind` is that of the site to stop at."""
     script = folder / "debug.gdb"
     script.write_text("\n".join(_script(program, plan, kind)), "utf-8")
@@ -59,7 +59,7 @@ def run(program: Native, plan: dict[str, Any], kind: str, folder: Path) -> None:
         signal.signal(signal.SIGINT, before)
 
 
-def _script(program: Native, plan: dict[str, Any], kind: str) -> Iterator[str]:
+def _script(program: NativeProgram, plan: dict[str, Any], kind: str) -> Iterator[str]:
     yield "set confirm off"
     yield "set startup-with-shell off"
     yield "set print thread-events off"
@@ -68,6 +68,7 @@ def _script(program: Native, plan: dict[str, Any], kind: str) -> Iterator[str]:
     yield "tbreak uns_c_stop_here"
     yield "commands\nsilent\nend"
     yield "run"
+    # 0 if the run ended without coming to the stop.
     yield "if $_thread"
     yield _TO_THE_PROGRAM
     yield f"echo \\n{_escaped(plan['debug']['title'])}\\n"

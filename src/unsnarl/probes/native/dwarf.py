@@ -78,6 +78,7 @@ def parse(lines: Iterable[str]) -> dict[int, Entry]:
             del path[level:]
             parent = next((one for one in reversed(path) if one is not None), None)
             current = _entry(found, parent) if found[3] in TAGS else None
+            # Entries that are not kept still take up their level: it is the index in the path.
             path.extend([None] * (level - len(path)))
             path.append(current)
             if current is not None:

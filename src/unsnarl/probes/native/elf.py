@@ -2,7 +2,7 @@
 """What an executable's own headers say of it: enough to refuse what cannot be run or observed.
 
 header (ELF, class, machine, type) -> program headers (an interpreter: linked dynamically)
-                                   -> section headers (at the end: they tell a file cut off)
+                                   -> section headers (at the end: without them the file is cut off)
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ MACHINES = {"x86_64": 62, "aarch64": 183}
 NAMES = {3: "i386", 20: "PowerPC", 21: "PowerPC64", 22: "s390x", 40: "ARM", 243: "RISC-V"} | {
     number: name for name, number in MACHINES.items()
 }
+# From elf.h: ET_EXEC and ET_DYN, ET_REL and ET_CORE, PT_INTERP, ELFCLASS64 and ELFDATA2LSB.
 EXECUTABLE, POSITION_INDEPENDENT = 2, 3
 KINDS = {1: "an object file", 4: "a core dump"}
 INTERPRETER = 3
@@ -83,6 +84,7 @@ def _read(path: Path) -> Elf:
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
         ):
             return _parse(path, content)
+    # mmap raises ValueError for an empty file.
     except (struct.error, IndexError, ValueError):
         raise _unsupported(path, "it is cut off") from None
 

@@ -7,15 +7,16 @@ import ctypes
 import os
 import sys
 from array import array
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
 from unsnarl import _core
-from unsnarl.probes.native import finding, libraries, sites
+from unsnarl.probes import statuses
+from unsnarl.probes.binaries import finding, libraries, sites
+from unsnarl.probes.protocol import CodesDump, Setup
 
 PLAN = "UNSNARL_PLAN"
-# As in native/include/unsnarl/rt.h.
-EXIT_REFUSED = 98
 # From sys/personality.h: addresses are the same in every run, so cells and heap blocks are, too.
 _ADDR_NO_RANDOMIZE = 0x0040000
 
@@ -26,10 +27,12 @@ def store_plan(program: sites.Program, plan: dict[str, Any], path: Path) -> None
     _core.store_plan({"switch": "free", "site_limit": program.limit, **plan}, str(path))
 
 
-class Native:
-    """The program, its sites and those of its libraries, and how a run of it begins."""
+class NativeProgram:
+    """The program, its sites and those of its libraries, and how a run begins; see ProbedTarget."""
 
-    def __init__(self, args: list[str], setup: dict[str, Any]) -> None:
+    private_scratch = False
+
+    def __init__(self, args: list[str], setup: Setup) -> None:
         self._args = args
         self._path = Path(setup["cwd"], args[0])
         self._build = self._stamp()
@@ -43,17 +46,25 @@ class Native:
         found = self._path.stat()
         return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
-    def codes(self) -> dict[str, Any]:
-        """The content of codes.json; the runs count by its places."""
+    def imports(self) -> Iterator[Callable[[], object]]:
+        """See ProbedTarget; a program is loaded anew for each run."""
+        return iter(())
+
+    def codes(self) -> CodesDump:
+        """See ProbedTarget."""
         dump = self._program.codes()
         self._libraries.add_to(dump)
         limit = self._program.limit
-        places = array("I", range(self._libraries.limit))
-        sites.add_places(places, (code for code in dump["codes"] if code["base"] < limit))
-        self._libraries.add_places(places, dump)
-        _core.set_places(places)
+        lines = array("I", range(self._libraries.limit))
+        sites.add_lines(lines, (code for code in dump["codes"] if code["base"] < limit))
+        self._libraries.add_lines(lines, dump)
+        _core.set_first_sites(lines)
         _core.set_modules([self._program.module, *self._libraries.modules])
         return dump
+
+    def run(self, fork_point: Callable[[], dict[str, Any]]) -> NoReturn:
+        """See ProbedTarget."""
+        self._begin(fork_point())
 
     @property
     def command(self) -> list[str]:
@@ -63,20 +74,22 @@ class Native:
     def prepare(self, plan: dict[str, Any]) -> dict[str, str]:
         """Write the plan of a run; gives what its environment must say."""
         path = f"{plan['file']}.plan"
+        # No interpreter's lock limits where C code can switch.
         _core.store_plan({**plan, "switch": "free", "site_limit": self._libraries.limit}, path)
         return {PLAN: path}
 
-    def begin(self, plan: dict[str, Any]) -> NoReturn:
+    def _begin(self, plan: dict[str, Any]) -> NoReturn:
         """Become the run."""
         environment = os.environ | self.prepare(plan)
         ctypes.CDLL(None).personality(_ADDR_NO_RANDOMIZE)
+        # What is in its buffer would be lost with this process image.
         sys.stdout.flush()
         try:
-            # Its sites would be other places now.
+            # In another build the same address is another site.
             if self._stamp() == self._build:
                 os.execve(self._path, self._args, environment)
             why = "was built again since its sites were listed"
         except OSError as error:
             why = f"cannot be started: {error.strerror}"
         os.write(2, f"unsnarl: {self._path} {why}\n".encode())
-        os._exit(EXIT_REFUSED)
+        os._exit(statuses.REFUSED)

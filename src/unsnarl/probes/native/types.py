@@ -19,10 +19,11 @@ HIDDEN = ("_M_", "__")
 # DW_ATE_*
 BOOLEAN, FLOAT, SIGNED, SIGNED_CHAR = 2, 4, 5, 6
 _FLOATS = {4: "<f", 8: "<d"}
+# Ends chains of types even if damaged debug information goes round in a circle.
 _DEPTH = 32
 
 
-class Part(NamedTuple):
+class TypePart(NamedTuple):
     """A part of an object: `.items`, `[3]`, the type of what is there, and how far inside."""
 
     path: str
@@ -86,15 +87,16 @@ class Types:
     def target(self, type_: int) -> int:
         """What a pointer points to, or an array is made of; 0 if it is neither."""
         entry = self.bare(type_)
-        known = entry is not None and entry.tag in (*POINTERS, "array_type")
-        return entry.reference("type") if entry is not None and known else 0
+        if entry is None or entry.tag not in (*POINTERS, "array_type"):
+            return 0
+        return entry.reference("type")
 
     def is_record(self, type_: int) -> bool:
         """Whether it has members."""
         entry = self.bare(type_)
         return entry is not None and entry.tag in RECORDS
 
-    def part(self, type_: int, offset: int) -> Part:
+    def part(self, type_: int, offset: int) -> TypePart:
         """What lies `offset` bytes from the start of an object; from the first array on, its
         element.
         """
@@ -111,10 +113,10 @@ class Types:
                 name = member.text("name") if member is not None else ""
                 if member is None or name.startswith(HIDDEN):
                     break
-                type_, offset = member.reference("type"), offset - _place(member)
+                type_, offset = member.reference("type"), offset - _offset(member)
                 step = f".{name}" if name else ""
                 path, element = (path, element + step) if element else (path + step, "")
-        return Part(path, element, type_, offset)
+        return TypePart(path, element, type_, offset)
 
     def _indexed(self, array: Entry, offset: int) -> tuple[str, int, int]:
         """One step into an array of any number of dimensions."""
@@ -133,7 +135,7 @@ class Types:
         for member in record.children:
             if member.tag not in ("member", "inheritance") or not _is_placed(member, record):
                 continue
-            at = _place(member)
+            at = _offset(member)
             if at <= offset < at + max(1, self.size(member.reference("type"))):
                 return member
         return None
@@ -151,7 +153,7 @@ class Types:
                 member = self._member(entry, offset)
                 if member is None:
                     return None
-                type_, offset = member.reference("type"), offset - _place(member)
+                type_, offset = member.reference("type"), offset - _offset(member)
             else:
                 return entry
         return None
@@ -160,9 +162,9 @@ class Types:
 def value_text(bits: int, size: int, scalar: Entry | None) -> str:
     """What `size` bytes are worth; without a type that fits, a number."""
     raw = bits.to_bytes(8, "little")[:size]
-    known = scalar if scalar is not None and _size_of(scalar) == size else None
-    tag = known.tag if known is not None else ""
-    if known is None or tag in POINTERS:
+    fitting = scalar if scalar is not None and _size_of(scalar) == size else None
+    tag = fitting.tag if fitting is not None else ""
+    if fitting is None or tag in POINTERS:
         number = int.from_bytes(raw, "little")
         if tag in POINTERS and not number:
             return "NULL"
@@ -170,8 +172,8 @@ def value_text(bits: int, size: int, scalar: Entry | None) -> str:
         plain = not tag and number < 1 << 32
         return str(number) if plain else hex(number)
     if tag == "enumeration_type":
-        return _enumerator(known, int.from_bytes(raw, "little", signed=True))
-    return _number(raw, known.number("encoding"))
+        return _enumerator(fitting, int.from_bytes(raw, "little", signed=True))
+    return _number(raw, fitting.number("encoding"))
 
 
 def _number(raw: bytes, encoding: int) -> str:
@@ -210,16 +212,18 @@ def _count(array: Entry) -> int:
 def _length(subrange: Entry) -> int:
     if "count" in subrange.attributes:
         return subrange.number("count")
+    # A flexible array member has no bound: no elements.
     return subrange.number("upper_bound", -1) + 1
 
 
-def _place(member: Entry) -> int:
+def _offset(member: Entry) -> int:
+    # A bit field: from DWARF 4 on its offset is in bits from the start of the record.
     if "data_bit_offset" in member.attributes:
         return member.number("data_bit_offset") // 8
     return member.number("data_member_location")
 
 
 def _is_placed(member: Entry, record: Entry) -> bool:
-    """Static members have no place; in a union nobody needs to be told it."""
-    places = ("data_member_location", "data_bit_offset")
-    return record.tag == "union_type" or any(name in member.attributes for name in places)
+    """Static members have no offset; in a union nobody needs one."""
+    offsets = ("data_member_location", "data_bit_offset")
+    return record.tag == "union_type" or any(name in member.attributes for name in offsets)

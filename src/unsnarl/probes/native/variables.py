@@ -21,11 +21,11 @@ _ORIGINS = ("abstract_origin", "specification")
 _BEHIND_RBP = 16
 
 
-class Named(NamedTuple):
+class NamedMemory(NamedTuple):
     """What is at an address.
 
     Attributes:
-        thing: Tells one variable, or one block, from another.
+        thing: Identifies the variable, or the block.
         owner: The block or the frame that it is in; None for what exists once.
         type: Of what is there, and `rest` how far inside that.
     """
@@ -39,7 +39,7 @@ class Named(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """One that the program declares; `at` is its address, or its place in a frame."""
+    """One that the program declares; `at` is its address, or its offset in a frame."""
 
     at: int
     size: int
@@ -69,18 +69,20 @@ class Variables:
         self._blocks = blocks
         self._made: dict[tuple[int, int], Made | None] = {}  # to find out takes a while
 
-    def data(self, address: int) -> Named | None:
+    def data(self, address: int) -> NamedMemory | None:
         """A global or static variable."""
         found = _covering(self.globals, address)
         if found is None:
             return None
         return self._part(found, address, found.name, None)
 
-    def stack(self, thread: str, code: int, from_cfa: int, from_sp: int) -> Named | None:
+    def stack(self, thread: str, code: int, from_cfa: int, from_sp: int) -> NamedMemory | None:
         """A variable of the function at `code`, in the notation that gdb has for it."""
         function = self._function(code)
         if function is None:
             return None
+        # DWARF numbers of x86-64: 6 is rbp, 7 is rsp. The saved rbp and the return address lie
+        # between rbp and the canonical frame address.
         at = from_sp if "reg7" in function.base else from_cfa
         at += _BEHIND_RBP if "reg6" in function.base else 0
         for one in self._locals(function):
@@ -94,31 +96,33 @@ class Variables:
             self._made[site, size] = self._blocks.made(site, size, self)
         return self._made[site, size]
 
-    def heap(self, made: Made, offset: int, number: int) -> Named:
+    def heap(self, made: Made, offset: int, number: int) -> NamedMemory:
         """A part of a block."""
         thing = ("heap", number)
         if not made.type or offset < made.start:
-            return Named(made.name, f" +{offset}" if offset else "", thing, thing)
+            return NamedMemory(made.name, f" +{offset}" if offset else "", thing, thing)
         each = self.types.size(made.type)
         offset -= made.start
         at, inside = divmod(offset, each) if made.several else (0, offset)
         part = self.types.part(made.type, inside)
         index = f"[{at}]" if made.several else ""
         if index:
-            return Named(made.name, index + part.path + part.element, thing, thing, *part[2:])
-        return Named(made.name + part.path, part.element, (*thing, part.path), thing, *part[2:])
+            return NamedMemory(made.name, index + part.path + part.element, thing, thing, *part[2:])
+        return NamedMemory(
+            made.name + part.path, part.element, (*thing, part.path), thing, *part[2:]
+        )
 
-    def thread_local(self, offset: int) -> Named | None:
+    def thread_local(self, offset: int) -> NamedMemory | None:
         """A variable of which every thread has its own; `offset` from the start of all of them."""
         found = _covering(self._thread_locals, offset)
         return None if found is None else self._part(found, offset, found.name, None)
 
     def _part(
         self, variable: Variable, at: int, name: str, owner: tuple[object, ...] | None
-    ) -> Named:
+    ) -> NamedMemory:
         part = self.types.part(variable.type, at - variable.at)
         thing = (owner, name, part.path)
-        return Named(name + part.path, part.element, thing, owner, part.type, part.rest)
+        return NamedMemory(name + part.path, part.element, thing, owner, part.type, part.rest)
 
     @cached_property
     def globals(self) -> list[Variable]:
@@ -177,6 +181,7 @@ class Variables:
 
     def _described(self, entry: Entry) -> Function:
         low, high = entry.number("low_pc"), entry.number("high_pc")
+        # An address up to DWARF 3, from 4 on usually a length.
         high = high if high > low else low + high
         return Function(low, high, self._origin(entry, "name"), entry.text("frame_base"), entry)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of a few accesses, taken while a known run is replayed.
+"""The values of a few accesses, taken while a run is replayed.
 
 No code of the target runs here: attributes are looked up without descriptors, only exact builtins
 are shown with repr(). A probe stands before its access, so a written value is taken at the next
@@ -16,6 +16,7 @@ import types
 from typing import Any, NamedTuple
 
 from unsnarl import _core
+from unsnarl.model.event import Op, op_of
 from unsnarl.probes.python import failures
 from unsnarl.probes.python.naming import (
     KEYS,
@@ -30,7 +31,6 @@ from unsnarl.probes.python.naming import (
 
 VALUE_LIMIT = 40
 UNNAMED = "a lock"
-_CALL = 10  # format.h, enum uns_op: a call into code that is not instrumented
 _MAX_ITEMS = 8
 _MAX_FRAMES = 8
 _ATOMS = (*KEYS, complex)
@@ -84,20 +84,21 @@ def _hook(  # noqa: PLR0917  called from C
     is_write: bool,
     locks: list[tuple[object, int]],
 ) -> None:
+    # Values are an extra: a capture that fails must not fail the run.
     with contextlib.suppress(Exception):
         _settle()
         if point not in _wanted:
             return
         frames = list(instrumented_frames(sys._getframe(1)))
-        is_call = point & 15 == _CALL
+        is_call = op_of(point) is Op.CALL
         cell = _called(obj, frames) if is_call else _cell(obj, key, frames)
         held = [[_lock_number(lock, frames), section] for lock, section in locks]
         owner = 0 if cell.name.owner is None else _number(cell.name.owner)
         identity = [_number(cell.whole), cell.element, owner]
         value: Value = [index, point, path, "", [], cell.name.text, held, identity, _stack(frames)]
         _values.append(value)
-        if is_call and not is_a(obj, dict, set, *SEQUENCES):
-            return  # what a library's object holds is its own affair
+        if (is_call or key is None) and not is_a(obj, dict, set, *SEQUENCES):
+            return  # what an object of C code or of a library holds is its own affair
         if is_write:
             _written.append((value, obj, None if is_call else key))
         else:
@@ -149,6 +150,7 @@ def _is_plain(value: object, depth: int) -> bool:
         return False
     if len(value) > _MAX_ITEMS:  # type: ignore[arg-type]
         return False
+    # The items of a dictionary are tuples, which take the level themselves.
     items: Any = dict.items(value) if kind is dict else value  # type: ignore[arg-type]
     return all(_is_plain(item, depth - (kind is not dict)) for item in list(items))
 
@@ -185,7 +187,7 @@ def _cell(obj: object, key: object, frames: list[types.FrameType]) -> _Cell:
     if type(obj) is types.CellType or any(frame.f_globals is obj for frame in frames):
         return _Cell(obj, Name(str(key)))
     if is_a(obj, types.ModuleType):
-        return _Cell(obj.__dict__, Name(f"{obj.__dict__.get('__name__', '?')}.{key}"))
+        return _Cell(obj.__dict__, _name_in_module(obj, key, frames))
     if type(key) is not str or is_a(obj, dict):
         return _Cell(obj, name_of(obj, frames), _element(obj, key))
     holder, _ = find_attribute(obj, key)
@@ -193,8 +195,16 @@ def _cell(obj: object, key: object, frames: list[types.FrameType]) -> _Cell:
     return _Cell(holder, Name(f"{kind.__name__}.{key}", holder))
 
 
+def _name_in_module(module: Any, key: object, frames: list[types.FrameType]) -> Name:
+    """A global of the code at work has no prefix; without a key it is the module's own state."""
+    if any(frame.f_globals is module.__dict__ for frame in frames):
+        return Name(str(key))
+    name = module.__dict__.get("__name__", "?")
+    return Name(name if key is None else f"{name}.{key}")
+
+
 def _element(obj: object, key: object) -> str:
-    """`['tea']`, for keys whose elements the core tells apart (cells.c)."""
+    """`['tea']`, for keys whose elements the core distinguishes (cells.c)."""
     if is_a(obj, dict):
         return f"[{short(key)}]" if key is not None and _is_plain(key, 1) else ""
     if type(key) is not int:

@@ -22,13 +22,14 @@ from types import TracebackType
 from typing import Any, NoReturn
 
 from unsnarl import _core
-from unsnarl.probes.python import capture, failures, registry, sync
-from unsnarl.probes.python.output import flush_quietly
+from unsnarl.probes import statuses
+from unsnarl.probes.paths import with_relative_files
+from unsnarl.probes.python import capture, caught, failures, registry, sync
+from unsnarl.probes.streams import flush_quietly
 
-DEADLOCK_STATUS = 96
 _SAYS_FLUSHING = sys.version_info >= (3, 13)
 _FLUSH_FAILED = 120  # the status of CPython when standard output cannot be flushed
-_FOLDER = __file__.rpartition("/")[0] + "/"
+_FOLDER = __file__.rsplit("/", 2)[0] + "/"  # of all probes, and of the server
 # long and of no use to a reader of the run file, who has the schedule itself
 _NOT_NOTED = (
     "sites",
@@ -53,6 +54,7 @@ class _Run:
     def __init__(self) -> None:
         self.begun = False
         self.active = False  # not in a copy of the process that the target forked
+        self.root = ""
         self.watermark = 0
         self.is_brief = False
         self.followed: Callable[[], None] = lambda: None
@@ -61,8 +63,9 @@ class _Run:
 _run = _Run()
 
 
-def install() -> None:
+def install(root: str) -> None:
     """In the server, before the target is loaded: watch the ways out that nobody announces."""
+    _run.root = root
     os._exit = _exit
     os.register_at_fork(after_in_child=_forked_by_target)
     if sys.version_info >= (3, 12):
@@ -77,8 +80,14 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
     random = sys.modules.get("random")
     if random is not None:
         random.seed(plan["seed"])  # else fork reseeds it, and no run could be replayed
+    if "unittest.result" in sys.modules:
+        from unsnarl.probes.python import unittest_session  # noqa: PLC0415  only where wanted
+
+        unittest_session.note_failures()
+    # All hooks first: begin_run() lets the core deliver events.
     sync.on_exception(failures.note_thread_exception)
-    _core.set_verdict_hook(_verdict)
+    _core.set_deadlock_hook(_verdict)
+    caught.install()
     if plan.get("capture"):
         capture.install(plan["capture"])
     if plan.get("follow"):
@@ -111,6 +120,7 @@ def conduct(run: Callable[[], int]) -> NoReturn:
     # out of the handler: what the target's hooks raise now has no context
     if error is not None:
         status = _uncaught(error)
+    # The run file comes after the shutdown, in which threads and exit functions of the target run.
     status = _shut_down(status)
     _finish()
     if isinstance(error, KeyboardInterrupt):
@@ -154,6 +164,7 @@ def _exit_status(error: SystemExit) -> int:
 
 
 def _print(error: BaseException, tb: TracebackType | None) -> int:
+    # For pdb.pm() and the like, as PyErr_PrintEx sets them; `last_exc` is new in 3.12.
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, tb
     if sys.version_info >= (3, 12):
         sys.last_exc = error
@@ -182,6 +193,9 @@ def _shut_down(status: int) -> int:
     except BaseException as error:
         _ignored("in: <module 'threading'>", error)
     atexit._run_exitfuncs()
+    if not status:
+        _core.linger()
+    # Not `and`: standard error is flushed even if standard output cannot be.
     return status if _flush("stdout") & _flush("stderr") else _FLUSH_FAILED
 
 
@@ -211,10 +225,13 @@ def _finish() -> None:
         _run.followed()
         late = registry.since(_run.watermark)
         if late:
-            _core.note(json.dumps({"codes": late}))
+            _core.note(json.dumps({"codes": with_relative_files(late, _run.root)}))
         names = _core.variables()
         if names:
             _core.note(json.dumps({"variables": names}))
+        if unseen := _core.unseen():
+            _core.note(json.dumps({"unseen": unseen}))
+    # Outside of the suppression: a run file without notes is better than none.
     _core.finish_run()
 
 
@@ -222,9 +239,10 @@ def _verdict(kind: str, waits: list[tuple[str, int, str, str]]) -> NoReturn:
     """The gate has decided that the run cannot go on."""
     with contextlib.suppress(BaseException):
         failures.note_deadlock(waits)
+    # No shutdown as in conduct(): it would wait for the very threads that are stuck.
     flush_quietly()
     _finish()
-    _real_exit(DEADLOCK_STATUS)
+    _real_exit(statuses.DEADLOCK)
 
 
 def _exit(status: int) -> NoReturn:
@@ -234,6 +252,8 @@ def _exit(status: int) -> NoReturn:
             with contextlib.suppress(BaseException):
                 frames = failures.stack_frames(sys._getframe(1))
                 failures.note_exit("os._exit", status, "", frames)
+        else:
+            _core.linger()
         _finish()
     _real_exit(status)
 

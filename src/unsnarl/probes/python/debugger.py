@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A debugger at one moment of a replayed run.
+"""A debugger at one event of a replayed run.
 
 The thread that stops there has the gate's token, so all others stay where they are, at the gate,
 for as long as the person looks. Expressions typed at the prompt are no events of the run; what
@@ -51,11 +51,11 @@ class _State:
 
 def install(debug: dict[str, Any]) -> None:
     """In the child, before the run begins: stop where the plan says."""
-    points = frozenset(_core.place(point) for point in debug["points"])
+    points = frozenset(_core.first_point(point) for point in debug["points"])
     stop = _Stop(
         debug["path"],
         points,
-        debug["occurrence"],
+        debug.get("occurrence", 1),  # plans leave defaults out (model/plan.py)
         debug["title"],
         debug["stdin"],
         debug["stdout"],
@@ -103,6 +103,7 @@ class _Debugger(pdb.Pdb):
     """pdb on the person's terminal. Quitting ends the run, not the thread."""
 
     def __init__(self, stdin: IO[str], stdout: IO[str]) -> None:
+        # pdb's own handler of SIGINT can only be set in the main thread; the stop may be in any.
         super().__init__(stdin=stdin, stdout=stdout, nosigint=True, skip=["unsnarl.*"])
 
     def stop_at(self, frame: FrameType) -> None:
@@ -116,11 +117,12 @@ class _Debugger(pdb.Pdb):
             caller = caller.f_back
         self.set_step()
         self.interaction(frame, None)
+        # `continue` has set -1: without breakpoints the run goes on at full speed, untraced.
         if self.stoplineno >= 0 or self.breaks:
             sys.settrace(self.trace_dispatch)
 
     def interaction(self, *args: Any) -> None:
-        """Talk to the person, the run standing still."""
+        """Interact with the person, the run standing still."""
         with _still():
             super().interaction(*args)
             self.stdout.flush()
@@ -128,6 +130,7 @@ class _Debugger(pdb.Pdb):
     def do_quit(self, arg: str) -> bool:
         """q(uit) | exit: end the run."""
         self.stdout.flush()
+        # That is child._exit by now, which writes the run file.
         os._exit(0)
 
     do_q = do_exit = do_quit

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C extensions built with `unsnarl cc -shared`: their sites stand beside those of Python code."""
+"""C extensions built with `unsnarl cc -shared`: their sites follow those of Python code."""
 
 from __future__ import annotations
 
 from array import array
 from typing import TYPE_CHECKING, Any
 
-from unsnarl.probes.native import finding
+from unsnarl.probes.binaries import finding
 from unsnarl.probes.python import registry
 
 if TYPE_CHECKING:
-    from unsnarl.probes.native.libraries import Libraries
+    from unsnarl.probes.binaries.libraries import Libraries
 
 
 class Extensions:
@@ -30,16 +30,17 @@ class Extensions:
             return
         self._libraries = _library_module().Libraries(paths, registry.REGISTRY.watermark, 0)
         self._libraries.add_to(dump)
+        # Code that is imported later must not get the ids of libraries.
         registry.REGISTRY.reserve(self._libraries.limit)
         registry.core().set_modules(self._libraries.modules)
 
-    def add_places(self, table: array[int], dump: dict[str, Any]) -> None:
-        """Put down the places of their sites."""
+    def add_lines(self, first: array[int], dump: dict[str, Any]) -> None:
+        """Enter their sites into the table that LineSites began."""
         if self._libraries:
-            self._libraries.add_places(table, dump)
+            self._libraries.add_lines(first, dump)
 
 
 def _library_module() -> Any:
-    from unsnarl.probes.native import libraries  # noqa: PLC0415  slow to load, and seldom wanted
+    from unsnarl.probes.binaries import libraries  # noqa: PLC0415  slow to load, and seldom wanted
 
     return libraries

@@ -24,7 +24,7 @@ Frame = tuple[str, int, str]
 _T = TypeVar("_T")
 
 TEXT_LIMIT = 4096
-_HEAD = 1024  # of a text that is cut, this much of the beginning stays; the end tells more
+_HEAD = 1024  # of a text that is cut, this much of the beginning stays; the end says more
 _MAX_FRAMES = 50
 
 
@@ -32,12 +32,12 @@ class _Files:
     """The files that were instrumented: their frames are the user's."""
 
     def __init__(self) -> None:
-        self.known: set[str] = set()
+        self.listed: set[str] = set()
         self.watermark = 0
 
     def current(self) -> set[str]:
         late = {code["file"] for code in registry.since(self.watermark)}
-        return self.known | late if late else self.known
+        return self.listed | late if late else self.listed
 
 
 _files = _Files()
@@ -45,7 +45,7 @@ _files = _Files()
 
 def use_codes(dump: dict[str, Any]) -> None:
     """Remember which files the codes of `dump` (codes.json's content) came from."""
-    _files.known = {code["file"] for code in dump["codes"]}
+    _files.listed = {code["file"] for code in dump["codes"]}
     _files.watermark = dump["watermark"]
 
 
@@ -74,9 +74,13 @@ def clean(text: str, limit: int = TEXT_LIMIT) -> str:
 
 
 def note_exception(error: BaseException, path: str, text: str | None = None) -> None:
-    """Note an uncaught exception of thread `path`; `text` is its traceback if already formatted."""
+    """Note an uncaught exception of thread `path`; `text` is its traceback if already formatted.
+
+    The thread has failed: its teardown, exit functions and further tests are no evidence.
+    """
     with quiet():
         _note(_describe(error, path, text))
+    _core.failed()
 
 
 def note_thread_exception(
@@ -100,16 +104,17 @@ def note_exit(kind: str, status: int, message: str, frames: list[Frame]) -> None
         _note(
             _failure("exit", kind, message or f"exit status {status}", path, frames=frames, text="")
         )
+    _core.failed()
 
 
 def note_deadlock(waits: list[tuple[str, int, str, str]]) -> None:
     """Note who waits for whom; `frames` has the site of each wait, in the order of `waits`."""
     with quiet():
         sites = [_site_frame(site) for _, site, _, _ in waits]
-        told = list(zip(waits, sites, strict=True))
+        shown = list(zip(waits, sites, strict=True))
         # threads that only wait for others to end are not why nobody goes on
-        told = [one for one in told if one[0][3] != "join"] or told
-        message = "; ".join(_wait_text(wait, frame) for wait, frame in told)
+        shown = [one for one in shown if one[0][3] != "join"] or shown
+        message = "; ".join(_wait_text(wait, frame) for wait, frame in shown)
         frames = [frame for frame in sites if frame is not None]
         path = waits[0][0] if waits else ""
         _note(_failure("deadlock", "Deadlock", message, path, frames=frames, text=_stacks()))
@@ -148,7 +153,12 @@ def _describe(error: BaseException, path: str, text: str | None) -> dict[str, ob
     if text is None:
         text = _attempt(lambda: _format(error), "")
     message = _attempt(lambda: str(error), "<the exception's str() failed>")
-    return _failure(kind, type(error).__name__, message, path, frames=frames, text=text)
+    failure = _failure(kind, type(error).__name__, message, path, frames=frames, text=text)
+    if since := _core.raised_time(error):
+        failure["since"] = since
+    if isinstance(error, OSError) and isinstance(error.errno, int):
+        failure["errno"] = error.errno  # a full disk is recognised by it
+    return failure
 
 
 def _failure(
@@ -166,6 +176,7 @@ def _failure(
 
 def _format(error: BaseException) -> str:
     depth = sum(1 for _ in traceback.walk_tb(error.__traceback__))
+    # Of an endless recursion only the innermost frames: the text is cut to 4 KiB anyway.
     limit = -_MAX_FRAMES if depth > 4 * _MAX_FRAMES else None
     return "".join(traceback.format_exception(error, limit=limit))
 

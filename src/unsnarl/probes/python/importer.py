@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the code that gets probes, at the moment before it runs.
+"""Finds the code that gets probes, just before it runs.
 
 Imports, `python -m`, pytest's assertion rewriter and dataclasses all hand their code to
 `builtins.exec`, after any .pyc cache was read or written: one seam, and no cache ever holds our
@@ -14,11 +14,14 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from unsnarl.probes.python import registry
+from unsnarl.probes.python import overlay, registry
 from unsnarl.probes.python.rewriter import ModuleInfo, rewrite
+from unsnarl.probes.python.rewriter.libraries import with_catches
 
 _LIBRARY_FOLDERS = frozenset({"site-packages", "dist-packages"})
 _OWN_FOLDER = Path(__file__).resolve().parents[2]
+# Test runners catch the failure itself; their bookkeeping is no part of the program.
+_UNWATCHED = frozenset({"_pytest", "pytest", "pluggy", "unittest", "unsnarl"})
 _FUTURES = 0x1FF0000  # co_flags of `from __future__` features
 
 
@@ -36,20 +39,21 @@ class Scope:
         """Whether code of this file gets probes."""
         if self._names(module_name):
             return not Path(filename).resolve().is_relative_to(_OWN_FOLDER)
-        known = self._files.get(filename)
-        if known is None:
-            known = self._files[filename] = self._covers_file(Path(filename).resolve())
-        return known
+        answer = self._files.get(filename)
+        if answer is None:
+            answer = self._files[filename] = self._covers_file(Path(filename).resolve())
+        return answer
 
     def is_library(self, dotted: str) -> bool:
         """Whether the module of this name is code without probes."""
         if self._names(dotted):
             return False
+        # Only the top: find_spec() of a submodule would import its parents.
         top = dotted.partition(".")[0]
-        known = self._libraries.get(top)
-        if known is None:
-            known = self._libraries[top] = self._is_library_package(top)
-        return known
+        answer = self._libraries.get(top)
+        if answer is None:
+            answer = self._libraries[top] = self._is_library_package(top)
+        return answer
 
     def _names(self, dotted: str) -> bool:
         while dotted:
@@ -66,6 +70,7 @@ class Scope:
         inside = path.relative_to(self.root)
         if not _LIBRARY_FOLDERS.isdisjoint(inside.parts):
             return False
+        # Without the last, the root: a project may be a virtual environment itself.
         folders = [self.root / folder for folder in inside.parents][:-1]
         return not any((folder / "pyvenv.cfg").exists() for folder in folders)
 
@@ -78,8 +83,8 @@ class Scope:
             return True
         if spec is None:
             return True
-        places = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
-        return not any(self.covers(place) for place in places)
+        files = [spec.origin] if spec.origin else list(spec.submodule_search_locations or ())
+        return not any(self.covers(file) for file in files)
 
 
 class Importer:
@@ -95,8 +100,15 @@ class Importer:
     def instrument(self, code: CodeType, module_name: str, filename: str) -> CodeType:
         """The code with probes."""
         is_main = module_name == "__main__"
-        told = (self._branches, self._loops)
-        info = ModuleInfo(module_name, filename, is_main, self.scope.is_library, *told)
+        info = ModuleInfo(
+            module_name,
+            filename,
+            is_main,
+            self.scope.is_library,
+            self._branches,
+            self._loops,
+            among_threads=registry.core().thread_count() > 1,
+        )
         self.modules.add(module_name)
         new_code = rewrite(code, info)
         self._own[id(new_code)] = new_code
@@ -107,11 +119,25 @@ class Importer:
         module_name = names.get("__name__") if isinstance(names, dict) else None
         if not isinstance(module_name, str):
             return source
+        if module_name == "sqlite3.dbapi2":
+            registry.core().watch_databases()  # before anybody can open one
         if not isinstance(source, CodeType):
             return self._transform_text(source, module_name)
-        if id(source) in self._own or not self._wants(source, module_name):
+        if id(source) in self._own:
             return source
+        source = overlay.patched_code(source)
+        if not self._wants(source, module_name):
+            return self._watch_library(source, module_name)
         return self._try(source, module_name, source.co_filename)
+
+    def _watch_library(self, code: CodeType, module_name: str) -> CodeType:
+        """A library keeps its code, but what it catches of the target's exceptions is seen."""
+        if module_name.partition(".")[0] in _UNWATCHED or code.co_filename.startswith("<"):
+            return code
+        try:
+            return with_catches(code)
+        except ValueError:
+            return code
 
     def _transform_text(self, source: Any, module_name: str) -> Any:
         if module_name not in self.modules or not isinstance(source, str | bytes | bytearray):
@@ -138,6 +164,7 @@ class Importer:
 
 def _caller_futures() -> int:
     """`from __future__` flags of the code that called exec: it compiles text under them."""
+    # Behind transform() and _transform_text(): wrap_exec has no frame of its own.
     return sys._getframe(3).f_code.co_flags & _FUTURES
 
 
@@ -148,6 +175,7 @@ def install(root: str, include: list[str], branches: bool = False, loops: bool =
     """From now on, give probes to what is run from under the root, or named."""
     importer = Importer(Scope(root, include), branches, loops)
     _installed[:] = [importer]
+    registry.core().set_own_modules(importer.modules)
     builtins.exec = registry.core().wrap_exec(builtins.exec, importer.transform)
 
 

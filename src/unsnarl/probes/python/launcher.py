@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Make the target ready to be forked, and run it: a script, a module or a pytest session.
+"""Make the target ready to be forked, and run it: a script, a module or a session of tests.
 
 The target must not see that it is run by us: `__main__`, sys.argv, sys.path and the frames of a
 traceback are those of `python script.py`, `python -m module` and `pytest`.
@@ -18,20 +18,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Protocol
 
-from unsnarl.probes.python import importer
-from unsnarl.probes.python.output import flush_quietly
+from unsnarl.probes.errors import TargetError
+from unsnarl.probes.python import importer, overlay
+from unsnarl.probes.streams import flush_quietly
 
 
-class TargetError(Exception):
-    """The target cannot be prepared; nothing was run."""
-
-    def __init__(self, slug: str, message: str) -> None:
-        super().__init__(message)
-        self.slug = slug
-        self.message = message
-
-
-class Target(Protocol):
+class PreparedTarget(Protocol):
     """A prepared target."""
 
     private_scratch: bool
@@ -46,13 +38,15 @@ class Target(Protocol):
         """
 
 
-def prepare(command: dict[str, Any], cwd: str) -> Target:
+def prepare(command: dict[str, Any], cwd: str) -> PreparedTarget:
     """Load the target of `command` ({"kind": ..., "args": [...]}), without running it."""
     kind, args = command["kind"], list(command["args"])
     if kind == "pytest" or (kind == "module" and args[:1] == ["pytest"]):
         return _prepare_pytest(kind, args, cwd)
     if not args:
         raise TargetError("target-not-found", "the command names nothing to run")
+    if kind == "module" and args[0] == "unittest":
+        return _prepare_unittest(args[1:], cwd)
     if kind == "module":
         return _prepare_module(args, cwd)
     if kind == "script":
@@ -73,12 +67,12 @@ class _Main:
         self._execute = execute
 
     def imports(self) -> Iterator[Callable[[], object]]:
-        """See Target."""
+        """See PreparedTarget."""
         for name, names, level in leading_imports(_source(self.code.co_filename)):
             yield partial(__import__, name, self._context, None, names, level)
 
     def run(self, fork_point: Callable[[], None]) -> int:
-        """See Target."""
+        """See PreparedTarget."""
         fork_point()
         self._execute()
         return 0
@@ -119,6 +113,9 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 
 def _source(file: str) -> bytes:
+    patched = overlay.patched_source(file)
+    if patched is not None:
+        return patched
     try:
         with open(file, "rb") as stream:  # noqa: PTH123  pathlib is slow to load
             return stream.read()
@@ -126,7 +123,7 @@ def _source(file: str) -> bytes:
         return b""
 
 
-def _prepare_script(args: list[str], cwd: str) -> Target:
+def _prepare_script(args: list[str], cwd: str) -> PreparedTarget:
     path = os.path.join(cwd, args[0])  # noqa: PTH118  CPython does not normalise it either
     if os.path.isdir(path) or path.endswith((".zip", ".pyz")):  # noqa: PTH112
         return _prepare_folder(path, args)
@@ -135,10 +132,13 @@ def _prepare_script(args: list[str], cwd: str) -> Target:
             source = stream.read()
     except OSError as error:
         raise TargetError("target-not-found", f"cannot open {path!r}: {error.strerror}") from None
+    source = overlay.patched_source(path) or source
+    # As CPython does, symbolic links are followed before the folder is taken.
     _first_path(os.path.dirname(os.path.realpath(path)))  # noqa: PTH120
     _arguments(args, args)
     main = _new_main()
     loader = importlib.machinery.SourceFileLoader("__main__", path)
+    # What _PyRun_SimpleFile sets; `__cached__` is None for a script.
     main.update(__file__=path, __loader__=loader, __cached__=None)
     try:
         code = compile(source, path, "exec", dont_inherit=True)
@@ -155,14 +155,15 @@ def _prepare_script(args: list[str], cwd: str) -> Target:
     return _Main(code, main, execute)
 
 
-def _prepare_module(args: list[str], cwd: str) -> Target:
+def _prepare_module(args: list[str], cwd: str) -> PreparedTarget:
     _first_path(cwd)
+    # sys.argv[0] is "-m" until runpy has found the module, and then puts the file there.
     _arguments(["-m", *args[1:]], ["-m", *args])
     _new_main()
     return _runpy_target(args[0], runpy._get_module_details, True)  # type: ignore[attr-defined]
 
 
-def _prepare_folder(path: str, args: list[str]) -> Target:
+def _prepare_folder(path: str, args: list[str]) -> PreparedTarget:
     _first_path(path)
     _arguments(args, args)
     _new_main()
@@ -173,7 +174,7 @@ def _prepare_folder(path: str, args: list[str]) -> Target:
     return _runpy_target("__main__", find, False)
 
 
-def _runpy_target(name: str, find: Callable[..., Any], alter_argv: bool) -> Target:
+def _runpy_target(name: str, find: Callable[..., Any], alter_argv: bool) -> PreparedTarget:
     """Let runpy run the module, so that its frames are in tracebacks as they always are."""
     try:
         full_name, spec, code = find(name, runpy._Error)  # type: ignore[attr-defined]
@@ -183,6 +184,8 @@ def _runpy_target(name: str, find: Callable[..., Any], alter_argv: bool) -> Targ
         raise
     except BaseException as error:
         raise _import_failed(name, error) from error
+    code = overlay.patched_code(code)
+    # `python -m` may name a library's module, which is then run without probes.
     if importer.covers(code.co_filename, full_name):
         code = importer.instrument(code, "__main__", code.co_filename)
     finder = "_get_module_details" if alter_argv else "_get_main_module_details"
@@ -191,6 +194,7 @@ def _runpy_target(name: str, find: Callable[..., Any], alter_argv: bool) -> Targ
         original = getattr(runpy, finder)
 
         def found(*_: object) -> Any:
+            # Once only: the target may use runpy itself.
             setattr(runpy, finder, original)
             return full_name, spec, code
 
@@ -201,7 +205,7 @@ def _runpy_target(name: str, find: Callable[..., Any], alter_argv: bool) -> Targ
     return _Main(code, context, execute)
 
 
-def _prepare_pytest(kind: str, args: list[str], cwd: str) -> Target:
+def _prepare_pytest(kind: str, args: list[str], cwd: str) -> PreparedTarget:
     if kind == "module":
         args = args[1:]
         _first_path(cwd)
@@ -218,7 +222,17 @@ def _prepare_pytest(kind: str, args: list[str], cwd: str) -> Target:
         raise TargetError(
             "target-not-found", f"pytest is not installed for {sys.executable}"
         ) from None
-    return pytest_session.Session(args)
+    return pytest_session.PytestTarget(args)
+
+
+def _prepare_unittest(args: list[str], cwd: str) -> PreparedTarget:
+    _first_path(cwd)
+    name = sys.executable.rpartition("/")[2] + " -m unittest"
+    _arguments([name, *args], ["-m", "unittest", *args])
+    _new_main()
+    from unsnarl.probes.python import unittest_session  # noqa: PLC0415  only where wanted
+
+    return unittest_session.UnittestTarget(args)
 
 
 def _import_failed(what: str, error: BaseException) -> TargetError:
@@ -280,6 +294,7 @@ def _new_main() -> dict[str, Any]:
     """A fresh `__main__`, as the interpreter has it before it runs anything; gives its names."""
     main = types.ModuleType("__main__")
     names = main.__dict__
+    # As add_main_module (pylifecycle.c) does it.
     names.update(
         __loader__=importlib.machinery.BuiltinImporter, __annotations__={}, __builtins__=builtins
     )

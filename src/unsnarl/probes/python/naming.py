@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a cell or a lock is called in the target's own words, while a known run is replayed.
+"""What a cell or a lock is called in the target's own words, while a run is replayed.
 
 No code of the target runs here: attributes are looked up without descriptors, containers are read
 through their builtin types only.
@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import gc
 import itertools
+import sys
 import threading
 import types
 from collections.abc import Iterable, Iterator
@@ -18,6 +20,10 @@ from typing import Any, NamedTuple
 from unsnarl.probes.python import failures
 
 MISSING = object()
+_HEAP_TYPE = 1 << 9
+_MODULES_WITH_STATE = ("os", "sys", "random", "logging", "warnings", "signal", "socket")
+# Parts that many things have in common.
+_NEVER_NAMED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, str, int)
 KEYS = (int, str, float, bool, type(None), bytes)
 SEQUENCES: tuple[type, ...] = (list, tuple, collections.deque)
 # How many elements of a container are looked at in search of a name.
@@ -44,7 +50,40 @@ def name_of(wanted: object, frames: list[types.FrameType]) -> Name:
     found = _search_frames(wanted, frames, 1)
     if not found.text and next(_deep_searches) < _MOST_DEEP_SEARCHES:
         found = _search_frames(wanted, frames, 2)
-    return found
+    return found if found.text else _name_in_library(wanted) or _name_by_parts(wanted, frames)
+
+
+def _name_in_library(wanted: object) -> Name | None:
+    """A module, or what a module of the standard library has under a name: `os.environ`."""
+    if is_a(wanted, types.ModuleType):
+        return Name(str(wanted.__dict__.get("__name__", "")))
+    for module_name in _MODULES_WITH_STATE:
+        module = sys.modules.get(module_name)
+        for name, value in list(module.__dict__.items()) if module else ():
+            if value is wanted:
+                return Name(f"{module_name}.{name}")
+    return None
+
+
+def _name_by_parts(wanted: object, frames: list[types.FrameType]) -> Name:
+    """`Cursor of Store.connection`: a nameless object of C code, by what it stands on."""
+    if is_a(wanted, *_NEVER_NAMED) or not _is_of_c(type(wanted)):
+        return Name()
+    for part in gc.get_referents(wanted):
+        if not is_a(part, *_NEVER_NAMED):
+            found = _search_frames(part, frames, 1)
+            if found.text:
+                return Name(f"{type(wanted).__name__} of {found.text}")
+    return Name()
+
+
+def _is_of_c(kind: type) -> bool:
+    """Whether C code made the type: classes of Python can hold anything."""
+    return (
+        not kind.__flags__ & _HEAP_TYPE
+        or not hasattr(kind, "__dict__")
+        or ("__dict__" not in kind.__dict__ and "__slots__" not in kind.__dict__)
+    )
 
 
 def _search_frames(wanted: object, frames: list[types.FrameType], depth: int) -> Name:
@@ -74,8 +113,10 @@ def find_attribute(obj: object, name: str) -> tuple[object, object]:
         if key == name:
             return obj, value
     for base in _mro(obj if is_a(obj, type) else type(obj)):
+        # By type's own descriptor: a metaclass of the target may have a `__dict__` of its own.
         entry = type.__dict__["__dict__"].__get__(base).get(name, MISSING)
         if type(entry) is types.MemberDescriptorType:
+            # A slot without a value; it hides attributes of further bases.
             return obj, MISSING
         if entry is not MISSING:
             return base, entry
@@ -119,8 +160,8 @@ def _search(wanted: object, names: Iterable[tuple[str, object]], depth: int) -> 
 def _parts(name: Name, whole: object) -> Iterator[tuple[Name, object]]:
     kind = type(whole)
     if kind in SEQUENCES:
-        for place, value in enumerate(itertools.islice(whole, _MOST_ELEMENTS)):  # type: ignore[call-overload]
-            yield Name(f"{name.text}[{place}]", name.owner), value
+        for index, value in enumerate(itertools.islice(whole, _MOST_ELEMENTS)):  # type: ignore[call-overload]
+            yield Name(f"{name.text}[{index}]", name.owner), value
     elif kind is dict:
         for key, value in itertools.islice(list(whole.items()), _MOST_ELEMENTS):  # type: ignore[attr-defined]
             if type(key) in KEYS:
@@ -134,6 +175,7 @@ def _attributes(owner: object) -> Iterator[tuple[Name, object]]:
     if kind.__module__ != "builtins":
         for name, value in instance_attributes(owner):
             yield Name(f"{kind.__name__}.{name}", owner), value
+        # Without `object`. Of a class only what threads may share counts: containers and locks.
         for base in _mro(kind)[:-1]:
             for name, value in list(type.__dict__["__dict__"].__get__(base).items()):
                 if is_a(value, dict, set, *SEQUENCES) or hasattr(type(value), "acquire"):

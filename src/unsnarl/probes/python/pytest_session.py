@@ -6,18 +6,22 @@ from __future__ import annotations
 import contextlib
 import difflib  # noqa: F401  pytest loads it at the first assertion that fails
 import importlib
+import os
+import re
+import tempfile
 from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from unsnarl import _core
+from unsnarl.probes.errors import TargetError
 from unsnarl.probes.python import child, failures
-from unsnarl.probes.python.launcher import TargetError
 
 
-class Session:
-    """See launcher.Target."""
+class PytestTarget:
+    """See launcher.PreparedTarget."""
 
     private_scratch = True  # pytest's capture files
 
@@ -29,7 +33,7 @@ class Session:
         return iter(())
 
     def run(self, fork_point: Callable[[], None]) -> int:
-        """See launcher.Target; a session that never comes to its tests is a TargetError."""
+        """See launcher.PreparedTarget; a session that never comes to its tests is a TargetError."""
         plugin = ForkPoint(fork_point)
         # runs in flight at the same time would write one cache
         status = pytest.main(["-p", "no:cacheprovider", *self._args], plugins=[plugin])
@@ -46,14 +50,17 @@ class ForkPoint:
         self.forked = False
         self.problem: TargetError | None = None
 
+    # First, before other plugins' loops begin anything: runs are forked after collection and before
+    # the first test (docs/adr/0004).
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """In the server this never returns, in a child it lets pytest's own loop go on."""
         self.problem = _problem(session)
         if self.problem is None:
             self.forked = True
-            _import_ahead(session.config)
+            _prepare(session)
             self._fork_point()
+            _private_base(session.config)
             if child.is_brief():
                 # to find and print the source lines of a failure takes three times the test's time
                 session.config.option.tbstyle = "no"
@@ -74,11 +81,34 @@ class ForkPoint:
             failures.note_exception(call.excinfo.value, _core.current_path(), text)
 
 
-def _import_ahead(config: pytest.Config) -> None:
-    """Import once what plugins import when a session ends: half a second a run for Hypothesis."""
-    if config.pluginmanager.hasplugin("hypothesispytest"):
+def _private_base(config: pytest.Config) -> None:
+    """The root of `tmp_path` in this run's own folder.
+
+    With --basetemp all runs would empty the same folder. Without it pytest looks for the latest of
+    its numbered folders, locks the next one and removes old ones: a fifth of the time of a short
+    run, and there is only one.
+    """
+    factory = getattr(config, "_tmp_path_factory", None)
+    if factory is None or not hasattr(factory, "_given_basetemp"):
+        return
+    if factory._given_basetemp is None and os.environ.get("PYTEST_DEBUG_TEMPROOT"):
+        return  # somebody wants it there
+    name = "pytest-0" if factory._given_basetemp is None else factory._given_basetemp.name
+    factory._given_basetemp = Path(tempfile.gettempdir()).resolve() / name
+
+
+def _prepare(session: pytest.Session) -> None:
+    """Do once what every run would begin or end with, and what depends on nothing that it does."""
+    names = ["getpass", "shutil"]
+    if session.config.pluginmanager.hasplugin("hypothesispytest"):
+        names.append("hypothesis.internal.observability")  # half a second a run
+    with contextlib.suppress(Exception):
+        for name in names:
+            importlib.import_module(name)
+    re.compile(r"[\W]")  # for the name of `tmp_path`; the module keeps it
+    for item in session.items:
         with contextlib.suppress(Exception):
-            importlib.import_module("hypothesis.internal.observability")
+            _ = item.location  # it is kept, and takes a look into the source file
 
 
 def _problem(session: pytest.Session) -> TargetError | None:

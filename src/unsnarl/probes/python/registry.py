@@ -11,8 +11,11 @@ from importlib import import_module
 from types import CodeType
 from typing import Any
 
+from unsnarl.probes.python.late_codes import LateCodes
+
 Row = list[Any]  # offset in units, kind, name, line, end line, column, end column
 MAX_SITES = 1 << 28  # a point is a site and four more bits
+PRIVATE_SITES = 1 << 27  # from here on: of late code whose ids only its own run knows
 Labels = dict[int, tuple[str, str]]  # offset in units -> kind, name
 
 
@@ -63,8 +66,11 @@ class Registry:
         self.modules = 0
         self.probes = 0
         self.refused: list[list[str]] = []  # file, reason: code that runs without probes
-        self.late: Callable[[Block], None] | None = None  # told of code loaded from now on
+        self.late: Callable[[Block], None] | None = (
+            None  # called with code that is loaded from now on
+        )
         self._next = 1  # 0 stands for "no site" in native code
+        self._shared: LateCodes | None = None
 
     def allocate(self, code: CodeType, size: int, probes: int, labels: Callable[[], Labels]) -> int:
         """Give a code object its ids; returns the first of them.
@@ -78,11 +84,19 @@ class Registry:
         base = self._next
         self._next = base + size
         block = Block(base, size, code, labels)
+        if self._shared is not None:
+            # Only runs come here, where ids are for good as soon as one run has given them.
+            block.base = self._shared.base_of(code, block.describe()) or base
         self.blocks.append(block)
         self.probes += probes
         if self.late is not None:
             self.late(block)
-        return base
+        return block.base
+
+    def share(self, codes: LateCodes) -> None:
+        """From now on code gets the ids that all runs have agreed on."""
+        self._shared = codes
+        self._next = max(self._next, PRIVATE_SITES)
 
     def reserve(self, limit: int) -> None:
         """Leave all ids below a limit to others."""
@@ -101,6 +115,7 @@ class Registry:
 
     def dump(self) -> dict[str, Any]:
         """The content of codes.json."""
+        # Read once: a thread of the target may import while this goes on.
         watermark = self._next
         return {
             "version": 1,

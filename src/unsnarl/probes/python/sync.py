@@ -9,6 +9,7 @@ follow by themselves.
 from __future__ import annotations
 
 import _thread
+import functools
 import itertools
 import os
 import queue
@@ -16,7 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from types import TracebackType
+from types import FunctionType, MethodType, TracebackType
 from typing import Any
 
 from unsnarl import _core
@@ -25,6 +26,7 @@ ExceptionCallback = Callable[
     [type[BaseException], BaseException | None, TracebackType | None, str], None
 ]
 
+# Taken when this is imported, before install() replaces what makes them.
 _REAL_LOCKS = (type(_thread.allocate_lock()), type(_thread.RLock()))
 _JOINABLE = hasattr(_thread, "start_joinable_thread")
 _CLOCKS = ("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns")
@@ -43,6 +45,7 @@ def install() -> None:
     _replace_threads()
     _replace_time()
     threading._make_invoke_excepthook = _make_invoke_excepthook  # type: ignore[attr-defined]
+    # The one in C waits on a lock of its own, which the gate cannot see.
     queue.SimpleQueue = queue._PySimpleQueue  # type: ignore[attr-defined,misc]
     adopt_locks()
     _keep_affinity()
@@ -86,6 +89,7 @@ def adopt_locks() -> None:
         if names is None or module.__name__.startswith(("importlib", "_frozen_importlib")):
             continue
         for name, value in list(names.items()):
+            # By repr(): RLock has no locked() before 3.14. One that is held has to stay.
             if type(value) in _REAL_LOCKS and "unlocked" in repr(value):
                 names[name] = _core.Lock() if type(value) is _REAL_LOCKS[0] else _core.RLock()
 
@@ -94,6 +98,7 @@ def _replace_time() -> None:
     time.sleep = _core.sleep
     for name in _CLOCKS:
         setattr(time, name, getattr(_core, name))
+    # Both modules have their own name for it, taken when they were imported.
     threading._time = _core.monotonic  # type: ignore[attr-defined]
     queue.time = _core.monotonic  # type: ignore[attr-defined]
 
@@ -145,6 +150,7 @@ _real_handle_type: Any = getattr(_thread, "_ThreadHandle", None)
 
 
 def _name_of(function: Callable[..., object]) -> str:
+    # Thread.start() hands over its bound method _bootstrap.
     thread = getattr(function, "__self__", None)
     if isinstance(thread, threading.Thread):
         return thread.name
@@ -156,18 +162,39 @@ def _is_daemon(function: Callable[..., object]) -> bool:
     return thread.daemon if isinstance(thread, threading.Thread) else True
 
 
+def _kind_of(function: Callable[..., object]) -> tuple[str, bool]:
+    """What a thread runs, the same text for equal threads, and whether it belongs to a pool.
+
+    Threads of a pool are equal wherever the call was that made the pool start one more.
+    """
+    thread = getattr(function, "__self__", None)
+    target: Any = function
+    if isinstance(thread, threading.Thread):
+        target = getattr(thread, "_target", None) or type(thread).run
+    while isinstance(target, functools.partial):
+        target = target.func
+    # Not by attributes: those of an object that only can be called may do anything.
+    target = target.__func__ if isinstance(target, MethodType) else target
+    if not isinstance(target, FunctionType):
+        return type(target).__qualname__, False
+    if target.__module__ == "concurrent.futures.thread" and thread is not None:
+        return str(thread.name).rpartition("_")[0], True
+    return f"{target.__code__.co_filename}:{target.__code__.co_firstlineno}", False
+
+
 def _start_new_thread(
     function: Callable[..., object],
     args: tuple[object, ...],
     kwargs: dict[str, object] | None = None,
     /,
 ) -> int:
-    """`_thread.start_new_thread`, with a place in the registry before the thread exists."""
+    """`_thread.start_new_thread`, with an entry in the registry before the thread exists."""
     if not callable(function):
         raise TypeError("first arg must be callable")
     if not isinstance(args, tuple):
         raise TypeError("2nd arg must be a tuple")
-    record = _core.thread_new(_name_of(function), _is_daemon(function))
+    # Before the thread exists: paths are numbered in the order of starts, not of first steps.
+    record = _core.thread_new(_name_of(function), _is_daemon(function), *_kind_of(function))
     try:
         return _real_start_new_thread(_bootstrap, (record, function, args, kwargs or {}, None))
     except BaseException:
@@ -187,12 +214,15 @@ def _bootstrap(
         done.own()
     try:
         function(*args, **kwargs)
+    # _thread ignores it as well; everything else is raised for the interpreter to print.
     except SystemExit:
         pass
     except BaseException:
-        _tell(*sys.exc_info())
+        _report(*sys.exc_info())
         raise
     finally:
+        # In this order: the release is the thread's END (_mark_thread), so the core must still
+        # know the thread.
         lock = done or getattr(_local, "sentinel", None)
         if lock is not None:
             _waited_for.pop(id(lock), None)
@@ -200,7 +230,7 @@ def _bootstrap(
         _core.thread_end()
 
 
-def _tell(
+def _report(
     kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
 ) -> None:
     if kind is None or issubclass(kind, SystemExit):
@@ -215,7 +245,7 @@ def _make_invoke_excepthook() -> Callable[[threading.Thread], None]:
     invoke = _real_make_invoke_excepthook()
 
     def invoke_excepthook(thread: threading.Thread) -> None:
-        _tell(*sys.exc_info())
+        _report(*sys.exc_info())
         invoke(thread)
 
     return invoke_excepthook
@@ -238,7 +268,7 @@ def _set_sentinel() -> Any:
 
 
 class _Handle:
-    """3.13: what Thread.join waits for, in place of the interpreter's own handle."""
+    """3.13: what Thread.join waits for, instead of the interpreter's own handle."""
 
     def __init__(self) -> None:
         self._real = _real_handle_type()
@@ -250,6 +280,7 @@ class _Handle:
         return int(self._real.ident)
 
     def is_done(self) -> bool:
+        """Asked by Thread.is_alive."""
         return self._finished
 
     def _set_done(self) -> None:
@@ -282,11 +313,13 @@ def _start_joinable_thread(
     function: Callable[..., object], handle: Any = None, daemon: bool = True
 ) -> Any:
     handle = handle or _Handle()
+    # By the starter, since joining must wait even if the thread has not begun; own() corrects who
+    # holds it.
     handle._done.acquire()
     if not daemon:
         _waited_for[id(handle)] = handle._done
     # from here to the start no lock may be taken: the gate may already choose the new thread
-    record = _core.thread_new(_name_of(function), daemon)
+    record = _core.thread_new(_name_of(function), daemon, *_kind_of(function))
     try:
         assert _real_start_joinable_thread is not None
         _real_start_joinable_thread(

@@ -20,8 +20,8 @@ from typing import Any, Literal
 from unsnarl.reproduce.clap.encode import Encoded
 from unsnarl.reproduce.clap.pairs import Pairs
 from unsnarl.reproduce.clap.sightings import FIRST, Sightings, is_number, symbols_in
-from unsnarl.reproduce.orders import Answer, Kind, OrderProblem, Solved, TimedOut, Unsatisfiable
-from unsnarl.reproduce.orders.known import Known
+from unsnarl.reproduce.orders import Kind, OrderProblem, Solution, Solved, TimedOut, Unsatisfiable
+from unsnarl.reproduce.orders.closure import OrderClosure
 from unsnarl.reproduce.orders.smt import checked, load_z3
 from unsnarl.reproduce.orders.solver import OrderSolver, solve_order
 
@@ -30,7 +30,7 @@ How = Literal["exactly", "strictly", "loosely"]
 
 
 @dataclass
-class Effort:
+class ChoiceEffort:
     """What it took.
 
     Attributes:
@@ -59,18 +59,18 @@ class Chooser:
     """
 
     def __init__(self, encoded: Encoded, seen: Sightings, how: How) -> None:
-        self.effort = Effort()
+        self.effort = ChoiceEffort()
         self.order: OrderProblem | None = None  # the one that was solved
         self._seen = seen
         self._problem = encoded.problem
         self._cells = encoded.problem.object.tolist()
-        self._known = Known.of(encoded.problem)
+        self._closure = OrderClosure.of(encoded.problem)
         self._writes: dict[int, list[int]] = defaultdict(list)
         for event in encoded.problem.of(Kind.WRITE).tolist():
             self._writes[self._cells[event]].append(event)
         self._base = self._marked(how != "loosely")
         self._names: set[str] = set()  # of the symbols on which conditions depend
-        self._reads = self._relevant() if self._known else {}
+        self._reads = self._relevant() if self._closure else {}
         if how == "exactly":
             self._base = self.with_choice(
                 {read: write for read, write in seen.seen.items() if read not in self._reads}
@@ -78,25 +78,25 @@ class Chooser:
         self.effort.reads = len(self._reads)
         self.effort.choices = sum(map(len, self._reads.values()))
 
-    def solve(self, solver: OrderSolver, seconds: float) -> Answer:
+    def solve(self, solver: OrderSolver, seconds: float) -> Solution:
         """An order, the proof that there is none, or neither in time."""
-        if self._known is None or not all(self._reads.values()):
+        if self._closure is None or not all(self._reads.values()):
             return Unsatisfiable(by="clocks")
         return _Loop(self, solver, seconds).run()
 
     def _candidates(self, read: int) -> list[int]:
         """The writes that a read can have seen, figure 8(b)."""
-        assert self._known is not None
-        known, cell = self._known, self._cells[read]
+        assert self._closure is not None
+        closure, cell = self._closure, self._cells[read]
         listed = self._writes[cell]
-        writes = [w for w in listed if not known(read, w)]
+        writes = [w for w in listed if not closure(read, w)]
         found = [
             w
             for w in writes
             if is_number(self._seen.written.get(w))
-            and not any(known(w, other) and known(other, read) for other in writes)
+            and not any(closure(w, other) and closure(other, read) for other in writes)
         ]
-        if is_number(self._seen.firsts.get(cell)) and not any(known(w, read) for w in writes):
+        if is_number(self._seen.firsts.get(cell)) and not any(closure(w, read) for w in writes):
             found.append(FIRST)
         self.effort.pruned += len(listed) + 1 - len(found)
         return found
@@ -142,22 +142,23 @@ class Chooser:
     def _marked(self, strict: bool) -> OrderProblem:
         """The problem with numbers for what was no integer; nothing is known of the integers."""
         problem, seen = self._problem, self._seen
-        value, known = problem.value.copy(), problem.known.copy()
+        value, logged = problem.value.copy(), problem.logged.copy()
         symbolic = {self._cells[read] for read in seen.symbols}
-        numbers = _Numbers()
+        numbers = _MarkNumbers()
         initial = dict(problem.initial)
         for event, mark in seen.written.items():
             cell = self._cells[event]
             is_one_of_many = cell in symbolic
+            # A value of its own for each write, so that the value of a read names the write it saw.
             value[event] = event + 1 if is_one_of_many else numbers[mark]
         for cell, first in seen.firsts.items():
             initial[cell] = 0 if cell in symbolic else numbers[first]
         for event, mark in seen.marks.items():
             cell = self._cells[event]
             value[event] = numbers[mark]
-            known[event] = strict and cell not in symbolic and self._is_left(cell, mark)
-        known[list(seen.symbols)] = False
-        return replace(problem, value=value, known=known, initial=initial)
+            logged[event] = strict and cell not in symbolic and self._is_left(cell, mark)
+        logged[list(seen.symbols)] = False
+        return replace(problem, value=value, logged=logged, initial=initial)
 
     def _is_left(self, cell: int, mark: str) -> bool:
         """Whether anything that is known has left this in the cell."""
@@ -166,11 +167,11 @@ class Chooser:
 
     def with_choice(self, choice: Choice) -> OrderProblem:
         """The problem in which these reads saw these writes."""
-        value, known = self._base.value.copy(), self._base.known.copy()
+        value, logged = self._base.value.copy(), self._base.logged.copy()
         for read, write in choice.items():
             value[read] = 0 if write == FIRST else write + 1
-            known[read] = True
-        return replace(self._base, value=value, known=known)
+            logged[read] = True
+        return replace(self._base, value=value, logged=logged)
 
     @property
     def reads(self) -> dict[int, list[int]]:
@@ -179,9 +180,9 @@ class Chooser:
 
     def pairs(self) -> Pairs:
         """What excludes each other."""
-        assert self._known is not None
+        assert self._closure is not None
         writes = {read: self._writes[self._cells[read]] for read in self._reads}
-        return Pairs(self._known, self._reads, writes)
+        return Pairs(self._closure, self._reads, writes)
 
     @property
     def seen(self) -> dict[int, int]:
@@ -189,7 +190,7 @@ class Chooser:
         return self._seen.seen
 
 
-class _Numbers(dict[str, int]):
+class _MarkNumbers(dict[str, int]):
     """A number for each mark, from 1 on."""
 
     def __missing__(self, mark: str) -> int:
@@ -213,8 +214,10 @@ class _Loop:
         self._z3 = load_z3()
         self._solver = self._z3.Solver()
         self._solver.from_string(chooser.formula())
+        # 318 accesses: 5 s with clauses learned one at a time, 0.4 s with these (docs/adr/0023).
         self._pairs = chooser.pairs()
         self._paired: set[int] = set()
+        # A read with one choice needs no assumption: the formula demands it anyway.
         self._kept = {
             read: chooser.seen[read]
             for read, writes in chooser.reads.items()
@@ -228,18 +231,19 @@ class _Loop:
     def _bool(self, read: int, write: int) -> Any:
         return self._z3.Bool(choice_name(read, write))
 
-    def run(self) -> Answer:
-        """The answer."""
+    def run(self) -> Solution:
+        """The solution."""
         while time.monotonic() < self._end:
             self._chooser.effort.rounds += 1
-            answer = self._round()
-            if answer is not None:
-                return answer
+            solution = self._round()
+            if solution is not None:
+                return solution
         return TimedOut(self._given)
 
-    def _round(self) -> Answer | None:
+    def _round(self) -> Solution | None:
         kept = {str(name): read for read, name in self._assumed()}
         self._solver.set("timeout", int(1000 * self._left) + 1)
+        # What is kept is assumed, not asserted: it can be let go of without a new solver.
         status = checked(self._solver, [name for _, name in self._assumed()])
         if status == self._z3.unsat:
             core = [kept[str(name)] for name in self._solver.unsat_core()]
@@ -255,7 +259,7 @@ class _Loop:
         return [(read, self._bool(read, write)) for read, write in self._kept.items()]
 
     def _let_go(self, read: int) -> None:
-        """The read may see any write; what that excludes is told beforehand.
+        """The read may see any write; z3 is given beforehand what that excludes.
 
         As text, which z3 reads faster than its Python functions can say it; and of reads that are
         still kept only as far as they are.
@@ -283,28 +287,30 @@ class _Loop:
             found[read] = self._kept.get(read, able[0])
         return found
 
-    def _order(self, choice: Choice) -> Answer | None:
-        answer = self._feasible(choice)
-        if not isinstance(answer, Unsatisfiable):
+    def _order(self, choice: Choice) -> Solution | None:
+        solution = self._feasible(choice)
+        if not isinstance(solution, Unsatisfiable):
             self._chooser.order = self._chooser.with_choice(choice)
-            return answer
+            return solution
         self._chooser.effort.conflicts += 1
+        # A clause of all reads excludes one choice only; the fewer it names, the more.
         core = self._contradiction(choice)
         if core is None:
             return TimedOut(self._given)
         if not core:
-            return answer
+            return solution
         names = [self._z3.Not(self._bool(read, write)) for read, write in core.items()]
         self._solver.add(self._z3.Or(names))
         for read in core:
             self._let_go(read)
         return None
 
-    def _feasible(self, choice: Choice) -> Answer:
+    def _feasible(self, choice: Choice) -> Solution:
         return solve_order(self._chooser.with_choice(choice), self._orders, self._left)
 
     def _contradiction(self, choice: Choice) -> Choice | None:
         """As few of the reads as cannot all be so; None if the time is over."""
+        # No order even without any choice: then no clause can help.
         if isinstance(self._feasible({}), Unsatisfiable):
             return {}
         reads = list(choice)
@@ -315,10 +321,10 @@ class _Loop:
             while low < high:
                 middle = (low + high) // 2
                 tried = {read: choice[read] for read in [*core, *reads[:middle]]}
-                answer = self._feasible(tried)
-                if isinstance(answer, TimedOut):
+                solution = self._feasible(tried)
+                if isinstance(solution, TimedOut):
                     return None
-                low, high = (middle + 1, high) if isinstance(answer, Solved) else (low, middle)
+                low, high = (middle + 1, high) if isinstance(solution, Solved) else (low, middle)
             if not high:
                 return {read: choice[read] for read in core}
             core.append(reads[high - 1])

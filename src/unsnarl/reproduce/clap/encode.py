@@ -11,11 +11,11 @@ from operator import itemgetter
 
 import msgspec
 
+from unsnarl.model.event import Op
 from unsnarl.model.record import Recorded
-from unsnarl.model.site import Op
-from unsnarl.reproduce.clap.histories import Did, History, Touched
-from unsnarl.reproduce.clocks.ranges import Clocks
-from unsnarl.reproduce.orders import Event, Kind, OrderProblem, problem_of
+from unsnarl.recording.clocks.ranges import Clocks
+from unsnarl.reproduce.clap.histories import History, LoggedEvent, Touched
+from unsnarl.reproduce.orders import Kind, OrderEvent, OrderProblem, problem_of
 from unsnarl.reproduce.pres.base import FENCED
 
 # No two stamps are further apart: clocks of cores whose skew is not known prove nothing.
@@ -23,7 +23,7 @@ FAR = 1 << 60
 # The clock was read after these; before all others.
 AFTER = (Op.ACQUIRE, Op.BEGIN, Op.JOIN)
 
-Place = tuple[int, int]  # a thread, and its how-manieth event
+Position = tuple[int, int]  # a thread, and its how-manieth event
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +31,12 @@ class Encoded:
     """An order problem, and which event of which thread each of its events is of.
 
     Attributes:
-        places: By event of the problem; clock markers belong to the event that they are of.
+        positions: By event of the problem; clock markers belong to the event that they are of.
         accesses: Reads and writes of cells that more than one thread touches.
     """
 
     problem: OrderProblem
-    places: list[Place]
+    positions: list[Position]
     accesses: int
 
 
@@ -95,81 +95,85 @@ class _Encoder:
         self.handoffs = _handoffs(self.histories, self.mutexes)
         self.turns = _turns(self.histories) if self.in_turn else {}
 
-    def thread(self, at: int) -> Iterator[tuple[Event, int]]:
+    def thread(self, at: int) -> Iterator[tuple[OrderEvent, int]]:
         """The problem's events of a thread, each with the number of the thread's own event."""
         children = 0
         path = self.histories[at].path
         held: dict[int, int] = defaultdict(int)
-        for place, did in enumerate(self.histories[at].events):
+        for position, did in enumerate(self.histories[at].events):
             marker = self._marker(did)
             if marker is not None and did.op not in AFTER:
-                yield marker, place
+                yield marker, position
             if did.op == Op.START:
                 children += 1
                 child = self.index.get(f"{path}.{children}")
                 if child is not None:
-                    yield Event(Kind.START, child), place
-            for event in self._events(at, place, did, held):
-                yield event, place
+                    yield OrderEvent(Kind.START, child), position
+            for event in self._events(at, position, did, held):
+                yield event, position
             if marker is not None and did.op in AFTER:
-                yield marker, place
+                yield marker, position
             for mark in self._marks(did):
-                yield mark, place
+                yield mark, position
 
-    def _marker(self, did: Did) -> Event | None:
+    def _marker(self, did: LoggedEvent) -> OrderEvent | None:
         if self.clocks is None or not did.stamp:
             return None
-        return Event(Kind.CLOCK, self.clocks.core[did.core, did.op in FENCED], did.stamp)
+        return OrderEvent(Kind.CLOCK, self.clocks.core[did.core, did.op in FENCED], did.stamp)
 
-    def _marks(self, did: Did) -> Iterator[Event]:
+    def _marks(self, did: LoggedEvent) -> Iterator[OrderEvent]:
         """Of functions and loops that came after it."""
         if self.clocks is not None:
             for stamp, core in did.marks:
-                yield Event(Kind.CLOCK, self.clocks.core[core, False], stamp)
+                yield OrderEvent(Kind.CLOCK, self.clocks.core[core, False], stamp)
 
-    def _events(self, at: int, place: int, did: Did, held: dict[int, int]) -> Iterator[Event]:
+    def _events(
+        self, at: int, position: int, did: LoggedEvent, held: dict[int, int]
+    ) -> Iterator[OrderEvent]:
         if did.op in (Op.READ, Op.WRITE):
             yield from self._accesses([one for one in did.touched if one.cell in self.shared])
-        elif (at, place) in self.turns:
-            thing, turn = self.turns[at, place]
-            yield Event(Kind.READ, self._cell(thing), turn)
-            yield Event(Kind.WRITE, self._cell(thing), turn + 1)
+        elif (at, position) in self.turns:
+            thing, turn = self.turns[at, position]
+            yield OrderEvent(Kind.READ, self._cell(thing), turn)
+            yield OrderEvent(Kind.WRITE, self._cell(thing), turn + 1)
         elif did.op in (Op.ACQUIRE, Op.RELEASE) and did.touched:
             yield from self._lock(did, held)
-            if (at, place) in self.handoffs:
-                lock = -1 - 2 * self.handoffs[at, place]
+            if (at, position) in self.handoffs:
+                # Cells of our own are below 0: odd ones are hand-offs, even ones turns (`_turns`).
+                lock = -1 - 2 * self.handoffs[at, position]
                 kind = Kind.WRITE if did.op == Op.RELEASE else Kind.READ
-                yield Event(kind, self._cell(lock), 1)
+                yield OrderEvent(kind, self._cell(lock), 1)
         elif did.op == Op.BEGIN and at:
-            yield Event(Kind.BEGIN, at)
+            yield OrderEvent(Kind.BEGIN, at)
         elif did.op == Op.END:
-            yield Event(Kind.END, at)
+            yield OrderEvent(Kind.END, at)
         elif did.op == Op.JOIN and did.touched:
             ended = self.ended.get(did.touched[0].cell)
             if ended is not None and ended != at:
-                yield Event(Kind.JOIN, ended)
+                yield OrderEvent(Kind.JOIN, ended)
 
     def _cell(self, cell: int) -> int:
         return self.cells.setdefault(cell, len(self.cells))
 
-    def _accesses(self, touched: list[Touched]) -> Iterator[Event]:
+    def _accesses(self, touched: list[Touched]) -> Iterator[OrderEvent]:
         """Nobody comes between what a container's method finds and what it leaves."""
         found = next((one for one in touched if one.op == Op.READ), None)
         left = next((one for one in touched if one.op == Op.WRITE), None)
         if found is None or left is None or found.cell != left.cell:
             yield from map(self._access, touched)
         elif found.value is not None and found.value == left.value:
-            yield self._access(found)  # a method that failed, as far as can be told
+            yield self._access(found)  # a method that failed, as far as the log shows
         else:
+            # Below 0, so it cannot be one of the program's own locks.
             lock = self.locks.setdefault(~found.cell, len(self.locks))
-            yield Event(Kind.ACQUIRE, lock)
+            yield OrderEvent(Kind.ACQUIRE, lock)
             yield from map(self._access, touched)
-            yield Event(Kind.RELEASE, lock)
+            yield OrderEvent(Kind.RELEASE, lock)
 
-    def _access(self, one: Touched) -> Event:
-        return Event(Kind(int(one.op)), self._cell(one.cell), one.value)
+    def _access(self, one: Touched) -> OrderEvent:
+        return OrderEvent(Kind(int(one.op)), self._cell(one.cell), one.value)
 
-    def _lock(self, did: Did, held: dict[int, int]) -> Iterator[Event]:
+    def _lock(self, did: LoggedEvent, held: dict[int, int]) -> Iterator[OrderEvent]:
         """Of a lock that is taken again by its owner only the outermost time counts."""
         lock = did.touched[0].cell
         if lock not in self.mutexes:
@@ -178,7 +182,7 @@ class _Encoder:
         held[lock] += 1 if did.op == Op.ACQUIRE else -1
         if not before or not held[lock]:
             kind = Kind.ACQUIRE if did.op == Op.ACQUIRE else Kind.RELEASE
-            yield Event(kind, self.locks.setdefault(lock, len(self.locks)))
+            yield OrderEvent(kind, self.locks.setdefault(lock, len(self.locks)))
 
 
 def encode(
@@ -197,21 +201,22 @@ def encode(
     """
     histories = _versioned(histories) if by_time else histories
     encoder = _Encoder(histories, clocks, in_turn)
-    threads: list[list[Event]] = []
-    places: list[Place] = []
+    threads: list[list[OrderEvent]] = []
+    positions: list[Position] = []
     for at in range(len(histories)):
         rows = list(encoder.thread(at))
         threads.append([event for event, _ in rows])
-        places += [(at, place) for _, place in rows]
+        positions += [(at, position) for _, position in rows]
     threads = _without_riddles(threads)
-    known = {number: 0 for cell, number in encoder.cells.items() if cell < 0}
+    # Of our own cells, unlike the program's, it is certain what they held at first.
+    initial = {number: 0 for cell, number in encoder.cells.items() if cell < 0}
     if by_time:
-        known |= _first_values(histories, encoder.cells)
-    problem = problem_of(threads, known, clocks.ahead if clocks and clocks.ahead else [[0]])
-    return Encoded(problem, places, len(problem.of(Kind.READ, Kind.WRITE)))
+        initial |= _first_values(histories, encoder.cells)
+    problem = problem_of(threads, initial, clocks.ahead if clocks and clocks.ahead else [[0]])
+    return Encoded(problem, positions, len(problem.of(Kind.READ, Kind.WRITE)))
 
 
-def _without_riddles(threads: list[list[Event]]) -> list[list[Event]]:
+def _without_riddles(threads: list[list[OrderEvent]]) -> list[list[OrderEvent]]:
     """A value that no known write can have left came from one that is not known, and says nothing.
 
     One such value may be the cell's first. Writes that are not known get values nobody reads.
@@ -233,8 +238,8 @@ def _without_riddles(threads: list[list[Event]]) -> list[list[Event]]:
 
 
 def _plain(
-    event: Event, doubtful: set[int], strange: Mapping[int, set[int]], fresh: Iterator[int]
-) -> Event:
+    event: OrderEvent, doubtful: set[int], strange: Mapping[int, set[int]], fresh: Iterator[int]
+) -> OrderEvent:
     if event.kind == Kind.WRITE and event.value is None:
         return event._replace(value=next(fresh))
     if (
@@ -255,20 +260,20 @@ def _versioned(histories: Sequence[History]) -> list[History]:
         for one in (did.touched if did.op in (Op.READ, Op.WRITE) else ())
         if one.value is None
     }
-    moments = sorted(
-        (did.time, at, place)
+    times = sorted(
+        (did.time, at, position)
         for at, history in enumerate(histories)
-        for place, did in enumerate(history.events)
+        for position, did in enumerate(history.events)
         if did.op in (Op.READ, Op.WRITE)
     )
     events = [list(history.events) for history in histories]
     version: dict[int, int] = defaultdict(int)
-    for _, at, place in moments:
-        did = events[at][place]
+    for _, at, position in times:
+        did = events[at][position]
         touched = tuple(
             _version(one, version) if one.cell in doubtful else one for one in did.touched
         )
-        events[at][place] = msgspec.structs.replace(did, touched=touched)
+        events[at][position] = msgspec.structs.replace(did, touched=touched)
     return [
         msgspec.structs.replace(history, events=tuple(own))
         for history, own in zip(histories, events, strict=True)
@@ -318,18 +323,18 @@ def _shared(histories: Sequence[History]) -> set[int]:
     return shared
 
 
-def _turns(histories: Sequence[History]) -> dict[Place, tuple[int, int]]:
+def _turns(histories: Sequence[History]) -> dict[Position, tuple[int, int]]:
     """Calls on shared objects: a cell that stands for the object, and whose turn it is."""
-    calls: dict[int, list[tuple[float, Place]]] = defaultdict(list)
+    calls: dict[int, list[tuple[float, Position]]] = defaultdict(list)
     for at, history in enumerate(histories):
-        for place, did in enumerate(history.events):
+        for position, did in enumerate(history.events):
             if did.op == Op.CALL and did.touched:
-                calls[did.touched[0].cell].append((did.time, (at, place)))
+                calls[did.touched[0].cell].append((did.time, (at, position)))
     return {
-        place: (-2 - 2 * cell, turn)
+        position: (-2 - 2 * cell, turn)
         for cell, listed in calls.items()
         if len({at for _, (at, _) in listed}) > 1
-        for turn, (_, place) in enumerate(sorted(listed))
+        for turn, (_, position) in enumerate(sorted(listed))
     }
 
 
@@ -350,19 +355,19 @@ def _mutexes(histories: Sequence[History]) -> set[int]:
     return seen - signals
 
 
-def _handoffs(histories: Sequence[History], mutexes: set[int]) -> dict[Place, int]:
+def _handoffs(histories: Sequence[History], mutexes: set[int]) -> dict[Position, int]:
     """A waiter takes its lock twice, and somebody else gives it back once: that comes between."""
-    takes: dict[int, list[Place]] = defaultdict(list)
-    gives: dict[int, list[Place]] = defaultdict(list)
+    takes: dict[int, list[Position]] = defaultdict(list)
+    gives: dict[int, list[Position]] = defaultdict(list)
     for at, history in enumerate(histories):
-        for place, did in enumerate(history.events):
+        for position, did in enumerate(history.events):
             if did.op in (Op.ACQUIRE, Op.RELEASE) and did.touched:
                 lock = did.touched[0].cell
                 if lock not in mutexes:
-                    (takes if did.op == Op.ACQUIRE else gives)[lock].append((at, place))
+                    (takes if did.op == Op.ACQUIRE else gives)[lock].append((at, position))
     found = {}
-    for lock, places in takes.items():
+    for lock, positions in takes.items():
         given = gives[lock]
-        if len(places) == 2 and len(given) == 1 and given[0][0] != places[0][0]:
-            found[places[1]] = found[given[0]] = lock
+        if len(positions) == 2 and len(given) == 1 and given[0][0] != positions[0][0]:
+            found[positions[1]] = found[given[0]] = lock
     return found

@@ -4,12 +4,12 @@
 The target is run once more under the gate, along the recorded branches, with a symbol for each
 shared integer that is read (probes/python/following). Threads run alone, each to its end as far as
 locks let it; where that leaves the recorded path, because of values that cannot be symbols, they
-take turns as the stamps of their locks say. Outcomes that no branch tells (max, sorted, ==
+take turns as the stamps of their locks say. Outcomes that no branch shows (max, sorted, ==
 of lists) are guessed, and guessed differently where the path is left.
 
 What a read of an object, a text or a container gives is what this run finds there. Where that is
 not what the recorded run found, racing accesses are turned round, as PRES does (docs/adr/0022): the
-branches tell early which of these runs go astray.
+branches show early which of these runs leave the recorded path.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace as with_fields
 
-from unsnarl.experiments.constraints import Constraint
-from unsnarl.experiments.trials import STRATEGIES, Plan, Trial, Trials
+from unsnarl.execution.trials import STRATEGIES, Trial, Trials
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.plan import Follow, Plan
 from unsnarl.model.record import Record
-from unsnarl.reproduce.pres.candidates import Candidates
+from unsnarl.reproduce.pres.flip_queue import FlipQueue
 from unsnarl.runfile import RunFile
 
 MOST_GUESSES = 64  # runs in which other outcomes are guessed
@@ -34,13 +36,13 @@ FEW_GUESSES = 4  # ... of those in which accesses are turned round
 MOST_TURNS = 150
 
 
-class Followed(msgspec.Struct, frozen=True):
+class FollowedThread(msgspec.Struct, frozen=True):
     """What one thread did along its path (probes/python/following/hooks.py).
 
     Attributes:
         accesses: For each: the symbol that it got, what was there before it, what it wrote.
         conditions: How many accesses came before, and the condition.
-        guesses: Outcomes that no branch tells.
+        guesses: Outcomes that no branch shows.
         branches: How many recorded branches it has passed.
         names: Texts that were too long to be repeated.
     """
@@ -61,24 +63,24 @@ class Left(msgspec.Struct, frozen=True):
     reason: str
 
 
-class Story(msgspec.Struct, frozen=True):
-    """What a followed run has written."""
+class FollowedRun(msgspec.Struct, frozen=True):
+    """What a run along the recorded branches wrote of its threads."""
 
-    threads: dict[str, Followed]
+    threads: dict[str, FollowedThread]
     left: Left | None = None
 
 
 class Along(msgspec.Struct, frozen=True):
     """A run along the recorded branches."""
 
-    story: Story
+    followed: FollowedRun
     run: RunFile
     trial: Trial
 
 
 @dataclass
 class Guesses:
-    """Outcomes that no branch tells, thread by thread: (outcome, whether the other one was tried).
+    """Outcomes that no branch shows, thread by thread: (outcome, whether the other one was tried).
 
     A search in depth: a run follows those that are there, and makes its own beyond them.
     """
@@ -87,22 +89,22 @@ class Guesses:
 
     def asked(self) -> dict[str, list[int]]:
         """What the next run is to guess."""
-        return {path: [one for one, _ in known] for path, known in self.made.items()}
+        return {path: [one for one, _ in made] for path, made in self.made.items()}
 
-    def learn(self, story: Story) -> None:
+    def learn(self, followed: FollowedRun) -> None:
         """Add what a run has guessed of its own."""
-        for path, thread in story.threads.items():
-            known = self.made.setdefault(path, [])
-            known += [(one, False) for one in thread.guesses[len(known) :]]
+        for path, thread in followed.threads.items():
+            made = self.made.setdefault(path, [])
+            made += [(one, False) for one in thread.guesses[len(made) :]]
 
     def turn(self, path: str) -> bool:
         """Take back the thread's latest guess that has another side; False if there is none."""
-        known = self.made.get(path, [])
-        while known and known[-1][1]:
-            known.pop()
-        if known:
-            known[-1] = (1 - known[-1][0], True)
-        return bool(known)
+        made = self.made.get(path, [])
+        while made and made[-1][1]:
+            made.pop()
+        if made:
+            made[-1] = (1 - made[-1][0], True)
+        return bool(made)
 
 
 class Follower:
@@ -128,11 +130,11 @@ class Follower:
     def along(self, bases: Sequence[Plan]) -> Iterator[Along]:
         """Runs that kept to the path, in several orders and with several guesses."""
         for base in bases:
-            for story, trial in self._guessing(base, MOST_GUESSES):
-                if story.left is None and trial.run is not None:
-                    yield Along(story, trial.run, trial)
+            for followed, trial in self._guessing(base, MOST_GUESSES):
+                if followed.left is None and trial.run is not None:
+                    yield Along(followed, trial.run, trial)
 
-    def turned(self, base: Plan, candidates: Candidates) -> Iterator[Along]:
+    def turned(self, base: Plan, queue: FlipQueue) -> Iterator[Along]:
         """Further runs that kept to the path: racing accesses are turned round, and when there is
         nothing left to turn round, chance decides what the base leaves open."""
         plan: Plan = base
@@ -140,18 +142,18 @@ class Follower:
         for number in range(MOST_TURNS):
             if time.monotonic() > self.until:
                 return
-            for story, trial in self._guessing(plan, FEW_GUESSES):
-                left = story.left.path if story.left else ""
-                is_new = candidates.learn(trial.run, made, left)
-                if is_new and number and story.left is None and trial.run is not None:
-                    yield Along(story, trial.run, trial)
-            made = candidates.next()
-            plan = {**base, "rules": [one.rule for one in made]}
+            for followed, trial in self._guessing(plan, FEW_GUESSES):
+                left = followed.left.path if followed.left else ""
+                is_new = queue.learn(trial.run, made, left)
+                if is_new and number and followed.left is None and trial.run is not None:
+                    yield Along(followed, trial.run, trial)
+            made = queue.next()
+            plan = with_fields(base, rules=tuple(one.rule for one in made))
             if not made:
-                chance = {"strategy": self._draw.choice(STRATEGIES)}
-                plan = {**base, **chance, "draw": self._draw.getrandbits(32)}
+                strategy = self._draw.choice(STRATEGIES)
+                plan = with_fields(base, strategy=strategy, draw=self._draw.getrandbits(32))
 
-    def _guessing(self, base: Plan, most: int) -> Iterator[tuple[Story, Trial]]:
+    def _guessing(self, base: Plan, most: int) -> Iterator[tuple[FollowedRun, Trial]]:
         """Runs of one order: where the path is left, what was guessed last is guessed otherwise."""
         guesses = Guesses()
         for _ in range(most):
@@ -159,31 +161,32 @@ class Follower:
             found = self._once(base, guesses.asked()) if in_time else None
             if found is None:
                 return
-            story, _ = found
-            self._note(story)
-            guesses.learn(story)
+            followed, _ = found
+            self._note(followed)
+            guesses.learn(followed)
             yield found
-            if not any(map(guesses.turn, _suspects(story))):
+            if not any(map(guesses.turn, _suspects(followed))):
                 return
 
-    def _note(self, story: Story) -> None:
+    def _note(self, followed: FollowedRun) -> None:
         """Where it left the path, if none came farther."""
-        passed = sum(thread.branches for thread in story.threads.values())
-        if story.left is not None and passed > self._farthest:
-            self._farthest, self.left = passed, story.left
+        passed = sum(thread.branches for thread in followed.threads.values())
+        if followed.left is not None and passed > self._farthest:
+            self._farthest, self.left = passed, followed.left
 
-    def _once(self, base: Plan, guesses: dict[str, list[int]]) -> tuple[Story, Trial] | None:
+    def _once(self, base: Plan, guesses: dict[str, list[int]]) -> tuple[FollowedRun, Trial] | None:
+        # A run that dies before it writes must not be taken for the one before it.
         self._file.unlink(missing_ok=True)
         self.runs += 1
-        follow = {"file": str(self._file), "branches": self._branches, "guesses": guesses}
-        plan = {**base, "seed": self._seed, "trace": True, "switch": "free"}
-        (trial,) = self._trials.run([{**plan, "follow": follow}])
+        follow = Follow(str(self._file), self._branches, guesses)
+        plan = with_fields(base, seed=self._seed, trace=True, switch="free", follow=follow)
+        (trial,) = self._trials.run([plan])
         try:
-            return msgspec.json.decode(self._file.read_bytes(), type=Story), trial
+            return msgspec.json.decode(self._file.read_bytes(), type=FollowedRun), trial
         except (OSError, msgspec.MsgspecError):
             return None
 
 
-def _suspects(story: Story) -> list[str]:
+def _suspects(followed: FollowedRun) -> list[str]:
     """Whose guesses may be wrong: those of the thread that left its path."""
-    return [story.left.path] if story.left else list(story.threads)
+    return [followed.left.path] if followed.left else list(followed.threads)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What each thread of a recorded run did, in its own order: from its log, or from a followed run.
 
-Logs with values tell every access (`unsnarl record --values`), with a stamp of its own at the level
+Logs with values have every access (`unsnarl record --values`), with a stamp of its own at the level
 of accesses; else between those of functions or loops, as ReCBuLC has it (IV, V.B). Of a run that
-was recorded with its branches only, a second run along these branches tells the accesses, and the
-log tells when locks and threads were used.
+was recorded with its branches only, a second run along these branches shows the accesses, and the
+log says when locks and threads were used.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from unsnarl.model.event import Op, op_of, ops_of, site_of
 from unsnarl.model.record import Record, ThreadLog
-from unsnarl.model.site import Op
-from unsnarl.reproduce.clocks.ranges import Clocks
+from unsnarl.recording.clocks.ranges import Clocks
 from unsnarl.reproduce.pres.base import Times
 from unsnarl.runfile import RunFile
 
-KNOWN, MORE = 1, 4  # UNS_VALUE_...
+HAS_VALUE, MORE = 1, 4  # UNS_VALUE_...
 ACCESSES = (Op.READ, Op.WRITE, Op.CALL)
 _SYNC = (Op.ACQUIRE, Op.RELEASE, Op.END, Op.JOIN)
 _THREADS = (Op.START, Op.BEGIN)
@@ -40,7 +40,7 @@ class Touched(msgspec.Struct, frozen=True):
     value: int | None = None
 
 
-class Did(msgspec.Struct, frozen=True):
+class LoggedEvent(msgspec.Struct, frozen=True):
     """One event of a thread.
 
     Attributes:
@@ -63,7 +63,7 @@ class Did(msgspec.Struct, frozen=True):
     @property
     def op(self) -> Op:
         """What was done."""
-        return Op(self.point & 15)
+        return op_of(self.point)
 
     @property
     def is_access(self) -> bool:
@@ -75,7 +75,7 @@ class History(msgspec.Struct, frozen=True):
     """A thread and what it did."""
 
     path: str
-    events: tuple[Did, ...]
+    events: tuple[LoggedEvent, ...]
 
 
 def of_record(record: Record, clocks: Clocks | None) -> list[History]:
@@ -88,27 +88,27 @@ def of_record(record: Record, clocks: Clocks | None) -> list[History]:
     ]
 
 
-def _logged(log: ThreadLog, times: Sequence[float]) -> Iterable[Did]:
+def _logged(log: ThreadLog, times: Sequence[float]) -> Iterable[LoggedEvent]:
     """Events with what they touched: values stand before the event that they belong to."""
     touched: dict[int, list[Touched]] = defaultdict(list)
     sites: dict[int, int] = {}
     for cell, value, point, position, _, flags, _ in log.values.tolist():
-        found = Touched(Op(point & 15), cell, value if flags & KNOWN else None)
+        found = Touched(op_of(point), cell, value if flags & HAS_VALUE else None)
         touched[position].append(found)
-        sites[position] = point >> 4
-    for place, (stamp, point, _, core) in enumerate(log.events.tolist()):
-        here = tuple(touched[place]) if sites.get(place) == point >> 4 else ()
-        yield Did(point, here, stamp, core, times[place])
+        sites[position] = site_of(point)
+    for position, (stamp, point, _, core) in enumerate(log.events.tolist()):
+        here = tuple(touched[position]) if sites.get(position) == site_of(point) else ()
+        yield LoggedEvent(point, here, stamp, core, times[position])
 
 
-def _between(log: ThreadLog, times: Sequence[float]) -> list[Did]:
+def _between(log: ThreadLog, times: Sequence[float]) -> list[LoggedEvent]:
     """Events and, between them, accesses: of these only the values were logged, and no times."""
     accesses, locks = _untimed(log)
-    found: list[Did] = []
-    for place, (stamp, point, _, core) in enumerate(log.events.tolist()):
-        found += _spread(accesses[place], times, place)
-        if point & 15 not in _MARKS:
-            found.append(Did(point, locks.get(place, ()), stamp, core, times[place]))
+    found: list[LoggedEvent] = []
+    for position, (stamp, point, _, core) in enumerate(log.events.tolist()):
+        found += _spread(accesses[position], times, position)
+        if op_of(point) not in _MARKS:
+            found.append(LoggedEvent(point, locks.get(position, ()), stamp, core, times[position]))
         elif found:
             # Of marks in a row the first ends what was before, the last begins what comes next.
             marks = (*found[-1].marks[:1], (stamp, core))
@@ -116,27 +116,29 @@ def _between(log: ThreadLog, times: Sequence[float]) -> list[Did]:
     return [*found, *_spread(accesses[len(log.events)], times, len(log.events))]
 
 
-def _untimed(log: ThreadLog) -> tuple[dict[int, list[Did]], dict[int, tuple[Touched, ...]]]:
+def _untimed(log: ThreadLog) -> tuple[dict[int, list[LoggedEvent]], dict[int, tuple[Touched, ...]]]:
     """By the number of events before: accesses, and the lock that the next event is of."""
-    accesses: dict[int, list[Did]] = defaultdict(list)
+    accesses: dict[int, list[LoggedEvent]] = defaultdict(list)
     locks: dict[int, tuple[Touched, ...]] = {}
     for cell, value, point, position, _, flags, _ in log.values.tolist():
-        one = Touched(Op(point & 15), cell, value if flags & KNOWN else None)
+        one = Touched(op_of(point), cell, value if flags & HAS_VALUE else None)
         here = accesses[position]
         if one.op not in ACCESSES:
             locks[position] = (one,)
         elif flags & MORE and here:
-            here[-1] = Did(point, (*here[-1].touched, one))
+            here[-1] = LoggedEvent(point, (*here[-1].touched, one))
         else:
-            here.append(Did(point, (one,)))
+            here.append(LoggedEvent(point, (one,)))
     return accesses, locks
 
 
-def _spread(accesses: Sequence[Did], times: Sequence[float], place: int) -> Iterable[Did]:
+def _spread(
+    accesses: Sequence[LoggedEvent], times: Sequence[float], position: int
+) -> Iterable[LoggedEvent]:
     """With times: evenly between the event before and the next one."""
     if not times:
         return accesses
-    begin, end = times[max(place - 1, 0)], times[min(place, len(times) - 1)]
+    begin, end = times[max(position - 1, 0)], times[min(position, len(times) - 1)]
     step = (end - begin) / (len(accesses) + 1)
     return [
         msgspec.structs.replace(did, time=begin + step * number)
@@ -159,32 +161,32 @@ def of_run(run: RunFile, record: Record) -> list[History]:
 
 def _cut(history: History, log: ThreadLog) -> History:
     """Without what a thread did only in the followed run: the recorded one was over before."""
-    ops = log.events["point"] & 15
+    ops = ops_of(log.events["point"])
     if Op.END in ops:
         return history
     left = int(np.isin(ops, (*_SYNC, *_THREADS)).sum())
-    for place, did in enumerate(history.events):
+    for position, did in enumerate(history.events):
         left -= not did.is_access
         if left < 0:
-            return History(history.path, history.events[:place])
+            return History(history.path, history.events[:position])
     return history
 
 
-def _traced(run: RunFile, thread: int) -> list[Did]:
+def _traced(run: RunFile, thread: int) -> list[LoggedEvent]:
     rows = run.trace[run.trace["thread"] == thread]
-    begun = [(time, Did(int(Op.START))) for time in _starts(run, thread)]
-    events: list[tuple[int, Did]] = []
+    begun = [(time, LoggedEvent(int(Op.START))) for time in _starts(run, thread)]
+    events: list[tuple[int, LoggedEvent]] = []
     number = 0
     for row in rows.tolist():
         time, cell, point = row[0], row[1], row[2]
-        if point & 15 in ACCESSES:
-            op = Op(point & 15)
-            did = Did(point, (Touched(op, cell),), time=time, number=number)
+        op = op_of(point)
+        if op in ACCESSES:
+            did = LoggedEvent(point, (Touched(op, cell),), time=time, number=number)
             events.append((time, did))
             number += 1
-        elif point >> 4 or point & 15 == Op.END:
-            events.append((time, Did(point, (Touched(Op(point & 15), cell),), time=time)))
-    first = [] if thread == 0 else [Did(int(Op.BEGIN))]
+        elif site_of(point) or op is Op.END:
+            events.append((time, LoggedEvent(point, (Touched(op, cell),), time=time)))
+    first = [] if thread == 0 else [LoggedEvent(int(Op.BEGIN))]
     merged = sorted([*events, *begun], key=lambda one: one[0])
     return first + [event for _, event in merged]
 
@@ -198,16 +200,17 @@ def _starts(run: RunFile, thread: int) -> list[int]:
     return [first[one.index][3] for one in children if one.index in first]
 
 
-def _stamped(events: Sequence[Did], log: ThreadLog) -> list[Did]:
+def _stamped(events: Sequence[LoggedEvent], log: ThreadLog) -> list[LoggedEvent]:
     """With the stamps of the log, as far as both used locks and threads in the same way."""
-    wanted = np.isin(log.events["point"] & 15, (*_SYNC, *_THREADS))
+    wanted = np.isin(ops_of(log.events["point"]), (*_SYNC, *_THREADS))
     rows = iter(log.events[wanted].tolist())
     found = list(events)
-    for place, event in enumerate(events):
+    for position, event in enumerate(events):
         if event.is_access:
             continue
         row = next(rows, None)
+        # From here on the runs differ, and stamps would be given to the wrong events.
         if row is None or row[1] != event.point:
             break
-        found[place] = msgspec.structs.replace(event, stamp=row[0], core=row[3])
+        found[position] = msgspec.structs.replace(event, stamp=row[0], core=row[3])
     return found

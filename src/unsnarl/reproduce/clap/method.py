@@ -4,21 +4,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace as with_fields
 
 from unsnarl.errors import UsageError
-from unsnarl.experiments.trials import Plan, Trial, replaying
+from unsnarl.execution.trials import Trial, replaying
+from unsnarl.model.choices import Level
+from unsnarl.model.plan import Plan
 from unsnarl.model.record import Record, Recorded
 from unsnarl.model.run import Switch
-from unsnarl.reproduce.again import Again
+from unsnarl.replay.target_process import TargetProcess
 from unsnarl.reproduce.clap import schedule, solving
 from unsnarl.reproduce.clap.following import Follower, Left
 from unsnarl.reproduce.clap.solving import Attempt, Form
 from unsnarl.reproduce.methods import REPLAYS, Outcome
 from unsnarl.reproduce.orders import Solved, TimedOut
-from unsnarl.reproduce.pres.candidates import Candidates
+from unsnarl.reproduce.pres.flip_queue import FlipQueue
 from unsnarl.reproduce.pres.sketch import Sketch, sketch_of
 from unsnarl.reproduce.recorded import Case
 from unsnarl.runfile import SiteTable
@@ -26,11 +29,13 @@ from unsnarl.runfile import SiteTable
 SECONDS = 60.0  # of solving, all together
 HINTS: dict[Form, str] = {
     "values": "--with pres searches instead, and needs no values",
-    "branches": "branches tell integers only; for all else record with --level access --values",
+    "branches": "branches show integers only; for all else record with --level access --values",
 }
 
 
-def reproduce(case: Case, process: Again, tries: int, progress: Callable[[int], None]) -> Outcome:
+def reproduce(
+    case: Case, process: TargetProcess, tries: int, progress: Callable[[int], None]
+) -> Outcome:
     """Solve the order of a record, and try what was found."""
     return Clap(case, process, progress).run(tries)
 
@@ -63,7 +68,7 @@ class Clap:
     def __init__(
         self,
         case: Case,
-        process: Again,
+        process: TargetProcess,
         progress: Callable[[int], None] = lambda tries: None,
         *,
         with_clocks: bool = True,
@@ -77,7 +82,7 @@ class Clap:
         self._file = self._folder / "sketch"
         self._tries = 0
         self._flaky = 0
-        self._late = False  # whether the time was over before all was asked
+        self._late = False  # whether the time was over before all was tried
         self._follower: Follower | None = None
 
     def run(self, most: int) -> Outcome:
@@ -100,6 +105,8 @@ class Clap:
 
     def _attempts(self) -> Iterator[Attempt]:
         if self._form == "values":
+            # Times are likely but prove nothing, so they decide in a second attempt only. It helped
+            # with atomicorder: 20 of 20 records instead of 33 of 40 (docs/adr/0023).
             for by_time in (False, True) if self._with_clocks else (False,):
                 yield solving.by_values(
                     self._case, SECONDS, with_clocks=self._with_clocks, by_time=by_time
@@ -107,7 +114,10 @@ class Clap:
             return
         case, trials = self._case, self._process.trials
         self._follower = Follower(case.record, trials, self._folder, case.run.seed)
-        alone = {"strategy": "replay", "anchors": []}  # each thread alone, to its end
+        seed = case.run.seed
+        # As CLAP does it; symbols do not depend on the order, so one process is enough
+        # (docs/internals/reproduce.md).
+        alone = Plan(strategy="replay", seed=seed, anchors=[])  # each thread alone, to its end
         sketch = (
             sketch_of(case) if self._with_clocks else Sketch(_without_events(case.record), None)
         )
@@ -117,30 +127,33 @@ class Clap:
             case,
             self._follower,
             bases,
-            Candidates(sketch, case),
+            FlipQueue(sketch, case),
             SECONDS,
             with_clocks=self._with_clocks,
         )
 
-    def _by_time(self, sketch: Sketch) -> dict[str, Any]:
+    def _by_time(self, sketch: Sketch) -> Plan:
         file = self._folder / "followed.sketch"
         sketch.write(file, [self._case.failing])
-        return {"strategy": "sketch", "sketch": str(file), "level": sketch.level}
+        return self._along(file, sketch.level)
+
+    def _along(self, file: Path, level: Level) -> Plan:
+        return Plan(strategy="sketch", seed=self._case.run.seed, sketch=str(file), level=level)
 
     def _plans(self, attempt: Attempt) -> Iterator[Plan]:
         """What to try: the order; and what the followed run did, if it failed by itself."""
         seed = self._case.run.seed
-        plans: list[dict[str, Any]] = []
-        if isinstance(attempt.answer, Solved):
-            order = attempt.answer.order.tolist()
+        plans: list[Plan] = []
+        if isinstance(attempt.solution, Solved):
+            order = attempt.solution.order.tolist()
             failing = self._case.failing
             schedule.write(self._file, attempt.histories, attempt.encoded, order, failing)
-            plans.append({"strategy": "sketch", "sketch": str(self._file), "level": "access"})
+            plans.append(self._along(self._file, "access"))
         if attempt.run is not None:
             plans.append(replaying(attempt.run, seed))
         for plan in plans:
             for switch in self._switches():
-                yield {**plan, "seed": seed, "switch": switch}
+                yield with_fields(plan, switch=switch)
 
     def _try(self, plan: Plan) -> Trial | None:
         (trial,) = self._process.trials.run([plan])
@@ -155,8 +168,7 @@ class Clap:
 
     def _replayed(self, trial: Trial) -> int:
         assert trial.run is not None
-        switch = trial.plan["switch"]
-        plan = {**replaying(trial.run, self._case.run.seed), "switch": switch}
+        plan = replaying(trial.run, self._case.run.seed, switch=trial.plan.switch)
         return sum(map(self._case.is_met_by, self._process.trials.run([plan] * REPLAYS)))
 
     def _outcome(self, attempts: Sequence[Attempt], trial: Trial | None) -> Outcome:
@@ -195,7 +207,7 @@ class Clap:
             yield f"the time for it, {SECONDS:.0f} s, was over [solver-time-out]"
         if trial is None:
             yield HINTS[self._form]
-        if trial is not None and trial.plan["switch"] != self._case.run.switch:
+        if trial is not None and trial.plan.switch != self._case.run.switch:
             yield "it switches threads where this interpreter would not: free-threaded ones can"
 
     def _where(self, left: Left) -> str:
@@ -219,7 +231,7 @@ def ending(attempts: Sequence[Attempt], found: bool, *, tries: int, late: bool) 
         return "reproduced"
     if tries or any(one.is_solved for one in attempts):
         return "not-reproduced"
-    if late or any(isinstance(one.answer, TimedOut) for one in attempts):
+    if late or any(isinstance(one.solution, TimedOut) for one in attempts):
         return "time-out"
     return "unsatisfiable" if attempts else "not-followed"
 
@@ -228,7 +240,7 @@ def _solver_lines(form: Form, last: Attempt, *, found: bool) -> Iterator[str]:
     cost = last.cost
     seconds = f"{cost.seconds:.2f} s"
     what = f"{cost.accesses} shared accesses of {len(last.histories)} threads, from {form} alone"
-    if isinstance(last.answer, TimedOut):
+    if isinstance(last.solution, TimedOut):
         yield f"the solver was not done with {what} after {seconds} [solver-time-out]"
     elif not last.is_solved:
         yield f"there is no order of {what} [order-unsatisfiable]"

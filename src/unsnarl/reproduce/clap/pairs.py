@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unsnarl.reproduce.clap.sightings import FIRST
-from unsnarl.reproduce.orders.known import Known
+from unsnarl.reproduce.orders.closure import OrderClosure
 
 Chosen = tuple[int, int]  # a read, and the write that it saw, or FIRST
 
@@ -28,11 +28,11 @@ class Pairs:
 
     def __init__(
         self,
-        known: Known,
+        closure: OrderClosure,
         choices: Mapping[int, Sequence[int]],
         writes: Mapping[int, Sequence[int]],
     ) -> None:
-        self._known = known
+        self._closure = closure
         self._chosen = [(read, write) for read, found in choices.items() for write in found]
         rows = [
             (at, before, after)
@@ -41,18 +41,18 @@ class Pairs:
         ]
         self._owner, self._before, self._after = np.array(rows, np.int64).reshape(-1, 3).T
         self._read = np.array([read for read, _ in self._chosen], np.int64)[self._owner]
-        self._thread, self._place = np.array(known.thread), np.array(known.place)
+        self._thread, self._position = np.array(closure.thread), np.array(closure.position)
 
     def _brought(self, read: int, write: int, writes: Sequence[int]) -> Iterator[Chosen]:
-        known = self._known
+        closure = self._closure
         if write == FIRST:
             orders = [(read, other) for other in writes]
         else:
             others = [other for other in writes if other != write]
             orders = [(write, read)]
-            orders += [(other, write) for other in others if known(other, read)]
-            orders += [(read, other) for other in others if known(write, other)]
-        return ((a, b) for a, b in orders if not known(a, b))
+            orders += [(other, write) for other in others if closure(other, read)]
+            orders += [(read, other) for other in others if closure(write, other)]
+        return ((a, b) for a, b in orders if not closure(a, b))
 
     def against(self, read: int) -> set[tuple[Chosen, Chosen]]:
         """All pairs of a choice of this read and one of another that exclude each other."""
@@ -68,7 +68,7 @@ class Pairs:
 
     def _reaches(self, sources: NDArray[np.int64], sinks: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each source is each sink, or known to be before it."""
-        before = self._known.before[sinks][:, self._thread[sources]].T
+        before = self._closure.before[sinks][:, self._thread[sources]].T
         same = sources[:, None] == sinks[None, :]
-        found: NDArray[np.bool_] = (before > self._place[sources][:, None]) | same
+        found: NDArray[np.bool_] = (before > self._position[sources][:, None]) | same
         return found

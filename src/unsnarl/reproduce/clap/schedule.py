@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a solved order to what the gate is told: a sketch that says when each access is due.
+"""From a solved order to a sketch for the gate, which says when each access is due.
 
 Any order that keeps the conflicts of the solved one does the same. Of these the one is taken in
 which threads go on as long as they can: the fewer switches, the better to read (CLAP asks for the
@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
 
-from unsnarl.model.site import Op
-from unsnarl.reproduce.clap.encode import Encoded, Place
+from unsnarl.model.event import Op
+from unsnarl.reproduce.clap.encode import Encoded, Position
 from unsnarl.reproduce.clap.histories import History
 from unsnarl.reproduce.orders import Kind, OrderProblem
 from unsnarl.reproduce.pres.sketch import write_sketch
@@ -22,7 +22,7 @@ from unsnarl.reproduce.pres.sketch import write_sketch
 def conflicts(problem: OrderProblem, order: Sequence[int]) -> list[tuple[int, int]]:
     """What of an order matters: (earlier, later) event of two threads."""
     kinds, objects = problem.kind.tolist(), problem.object.tolist()
-    known = problem.known.tolist()
+    logged = problem.logged.tolist()
     first, last = problem.first.tolist(), problem.first[1:].tolist()
     found: list[tuple[int, int]] = []
     written: dict[int, int] = {}
@@ -30,7 +30,8 @@ def conflicts(problem: OrderProblem, order: Sequence[int]) -> list[tuple[int, in
     released: dict[int, int] = {}
     for event in order:
         kind, thing = kinds[event], objects[event]
-        if kind == Kind.READ and known[event]:
+        # A read whose value is not known may see any write, so it orders nothing.
+        if kind == Kind.READ and logged[event]:
             found += [(written[thing], event)] if thing in written else []
             read[thing].append(event)
         elif kind == Kind.WRITE:
@@ -73,44 +74,46 @@ def smoothed(problem: OrderProblem, order: Sequence[int]) -> list[int]:
     return found
 
 
-def places_in_order(encoded: Encoded, order: Sequence[int]) -> list[Place]:
+def positions_in_order(encoded: Encoded, order: Sequence[int]) -> list[Position]:
     """All events of the problem as (thread, own event), each once, at its last moment.
 
     Clock markers are none: they may stand long before the access that they belong to.
     """
     clocks = set(encoded.problem.of(Kind.CLOCK).tolist())
-    places = [encoded.places[event] for event in order if event not in clocks]
-    last = {place: at for at, place in enumerate(places)}
+    positions = [encoded.positions[event] for event in order if event not in clocks]
+    last = {position: at for at, position in enumerate(positions)}
     return sorted(last, key=last.__getitem__)
 
 
-def whole_order(histories: Sequence[History], order: Sequence[Place]) -> list[Place]:
+def whole_order(histories: Sequence[History], order: Sequence[Position]) -> list[Position]:
     """All events of all threads: those that the problem does not know come before the next of
     their thread that it does."""
     reached = [0] * len(histories)
-    found: list[Place] = []
+    found: list[Position] = []
     ends = [(thread, len(history.events) - 1) for thread, history in enumerate(histories)]
-    for thread, place in [*order, *ends]:
-        found += [(thread, at) for at in range(reached[thread], place + 1)]
-        reached[thread] = max(reached[thread], place + 1)
+    for thread, position in [*order, *ends]:
+        found += [(thread, at) for at in range(reached[thread], position + 1)]
+        reached[thread] = max(reached[thread], position + 1)
     return found
 
 
-def demands(encoded: Encoded, order: Sequence[int]) -> list[dict[int, list[Place]]]:
+def demands(encoded: Encoded, order: Sequence[int]) -> list[dict[int, list[Position]]]:
     """By thread and event: which threads must have done how many events before."""
     count = encoded.problem.threads
     latest: list[dict[int, dict[int, int]]] = [{} for _ in range(count)]
     for earlier, later in conflicts(encoded.problem, order):
-        (source, before), (thread, place) = encoded.places[earlier], encoded.places[later]
+        (source, before), (thread, position) = encoded.positions[earlier], encoded.positions[later]
         if source != thread:
-            own = latest[thread].setdefault(place, {})
+            own = latest[thread].setdefault(position, {})
             own[source] = max(own.get(source, 0), before + 1)
-    return [{place: sorted(own.items()) for place, own in one.items()} for one in latest]
+    return [{position: sorted(own.items()) for position, own in one.items()} for one in latest]
 
 
 def postponed(
-    histories: Sequence[History], order: Sequence[Place], wanted: Sequence[dict[int, list[Place]]]
-) -> list[Place]:
+    histories: Sequence[History],
+    order: Sequence[Position],
+    wanted: Sequence[dict[int, list[Position]]],
+) -> list[Position]:
     """The last events of threads that never came to their ends as late as can be: what such a
     thread was about to do next is not logged, and must not be done before all else."""
     needed = {need for own in wanted for needs in own.values() for need in needs}
@@ -128,7 +131,7 @@ def write(
 ) -> None:
     """The order as a sketch for the gate; the failing thread goes on first when all is done."""
     smooth = smoothed(encoded.problem, order)
-    whole = whole_order(histories, places_in_order(encoded, smooth))
+    whole = whole_order(histories, positions_in_order(encoded, smooth))
     wanted = demands(encoded, smooth)
     points = {history.path: [did.point for did in history.events] for history in histories}
     write_sketch(path, points, postponed(histories, whole, wanted), wanted, [failing])

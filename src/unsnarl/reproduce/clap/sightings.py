@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from unsnarl.model.site import Op
+from unsnarl.model.event import Op, op_of
 from unsnarl.reproduce.clap.encode import Encoded
 from unsnarl.reproduce.clap.following import Along
 from unsnarl.reproduce.clap.histories import History
@@ -62,7 +62,7 @@ def sightings(encoded: Encoded, histories: Sequence[History], along: Along) -> S
     objects = encoded.problem.object.tolist()
     cells: dict[int, _Cell] = {}
     for access, op, cell in _in_time(along):
-        thread = along.story.threads.get(access[0])
+        thread = along.followed.threads.get(access[0])
         if thread is None or access[1] >= len(thread.accesses):
             continue
         symbol, before, after = thread.accesses[access[1]]
@@ -77,7 +77,7 @@ def sightings(encoded: Encoded, histories: Sequence[History], along: Along) -> S
                 found.written[event] = after or "missing"
         elif op == Op.READ:
             _read(found, event, symbol, before, cells[cell])
-    for thread in along.story.threads.values():
+    for thread in along.followed.threads.values():
         found.conditions += [text for _, text in thread.conditions]
         found.facts.update(thread.names)
     return found
@@ -122,10 +122,10 @@ def _read(
 def _events(encoded: Encoded, histories: Sequence[History]) -> dict[Access, int]:
     """The problem's events by access; clock markers stand before theirs."""
     found = {}
-    for event, (thread, place) in enumerate(encoded.places):
+    for event, (thread, position) in enumerate(encoded.positions):
         history = histories[thread]
-        if history.events[place].number >= 0:
-            found[history.path, history.events[place].number] = event
+        if history.events[position].number >= 0:
+            found[history.path, history.events[position].number] = event
     return found
 
 
@@ -135,7 +135,8 @@ def _in_time(along: Along) -> Iterable[tuple[Access, Op, int]]:
     counts: Counter[str] = Counter()
     for row in along.run.trace.tolist():
         cell, point, thread = row[1], row[2], row[3]
-        if point & 15 in (Op.READ, Op.WRITE, Op.CALL):
+        op = op_of(point)
+        if op in (Op.READ, Op.WRITE, Op.CALL):
             path = paths[thread]
-            yield (path, counts[path]), Op(point & 15), cell
+            yield (path, counts[path]), op, cell
             counts[path] += 1

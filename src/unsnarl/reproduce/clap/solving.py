@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The two forms of the question, and what an answer cost."""
+"""The two forms of an order problem, and what its solution cost."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ from typing import Literal
 
 import msgspec
 
-from unsnarl.experiments.trials import Plan
+from unsnarl.model.plan import Plan
 from unsnarl.reproduce.clap.conditions import Chooser, How
 from unsnarl.reproduce.clap.encode import Encoded, encode, ticks
 from unsnarl.reproduce.clap.following import Along, Follower
 from unsnarl.reproduce.clap.histories import History, of_record, of_run
 from unsnarl.reproduce.clap.sightings import sightings
 from unsnarl.reproduce.orders import (
-    Answer,
     Kind,
     OrderProblem,
+    Solution,
     Solved,
     Unsatisfiable,
     solve_order,
 )
 from unsnarl.reproduce.orders.native import NativeSolver
-from unsnarl.reproduce.pres.candidates import Candidates
+from unsnarl.reproduce.pres.flip_queue import FlipQueue
 from unsnarl.reproduce.recorded import Case
 from unsnarl.runfile import RunFile
 
 Form = Literal["values", "branches"]
+# Reads that may be set aside: a value sampled in C may be wrong (docs/adr/0023).
 MOST_ASIDE = 20
 MOST_OTHERS = 8  # runs that did not fail, and are asked all the same
 HOWS: tuple[How, ...] = ("exactly", "strictly", "loosely")
@@ -43,7 +44,7 @@ class Cost(msgspec.Struct, frozen=True):
         accesses: Shared reads and writes.
         events: All events of the problem, clock markers with them.
         seconds: Of encoding and solving.
-        by: The stage that had the answer.
+        by: The stage that found the solution.
         reads: Branches only: reads on which a condition depends.
         choices: Branches only: the writes that these may have seen, all together.
         pruned: Branches only: such choices that program order and clocks have removed.
@@ -65,23 +66,23 @@ class Cost(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, eq=False)
 class Attempt:
-    """One question and its answer.
+    """One order problem and its solution.
 
     Attributes:
         run: The followed run that it was about, if that failed as recorded by itself, and this is
-            the first question about it.
+            the first problem made of it.
     """
 
     histories: list[History]
     encoded: Encoded
-    answer: Answer
+    solution: Solution
     cost: Cost
     run: RunFile | None = None
 
     @property
     def is_solved(self) -> bool:
         """Whether there is an order."""
-        return isinstance(self.answer, Solved)
+        return isinstance(self.solution, Solved)
 
 
 def by_values(
@@ -92,25 +93,25 @@ def by_values(
     histories = of_record(case.record, case.clocks)
     clocks = ticks(histories, case.record.how, case.clocks) if with_clocks else None
     encoded = encode(histories, clocks, by_time=by_time)
-    problem, answer, aside = explained(encoded.problem, seconds)
+    problem, solution, aside = solve_all_but_few(encoded.problem, seconds)
     spent = time.monotonic() - began
-    cost = Cost(encoded.accesses, problem.size, spent, _stage(answer), set_aside=aside)
-    return Attempt(histories, replace(encoded, problem=problem), answer, cost)
+    cost = Cost(encoded.accesses, problem.size, spent, _phase(solution), set_aside=aside)
+    return Attempt(histories, replace(encoded, problem=problem), solution, cost)
 
 
-def explained(problem: OrderProblem, seconds: float) -> tuple[OrderProblem, Answer, int]:
+def solve_all_but_few(problem: OrderProblem, seconds: float) -> tuple[OrderProblem, Solution, int]:
     """Solve; a few reads that contradict all else are left out. Gives how many."""
     end = time.monotonic() + seconds
     aside = 0
     while True:
-        answer = solve_order(problem, NativeSolver(), max(end - time.monotonic(), 0.001))
-        events = answer.events if isinstance(answer, Unsatisfiable) else ()
+        solution = solve_order(problem, NativeSolver(), max(end - time.monotonic(), 0.001))
+        events = solution.events if isinstance(solution, Unsatisfiable) else ()
         reads = [event for event in events if problem.kind[event] == Kind.READ]
         if not reads or aside == MOST_ASIDE:
-            return problem, answer, aside
-        known = problem.known.copy()
-        known[reads] = False
-        problem = replace(problem, known=known)
+            return problem, solution, aside
+        logged = problem.logged.copy()
+        logged[reads] = False
+        problem = replace(problem, logged=logged)
         aside += 1
 
 
@@ -118,21 +119,23 @@ def by_branches(
     case: Case,
     follower: Follower,
     bases: Sequence[Plan],
-    candidates: Candidates,
+    queue: FlipQueue,
     seconds: float,
     *,
     with_clocks: bool = True,
 ) -> Generator[Attempt, None, bool]:
-    """Orders from branches: each run along them is a question, asked ever less strictly.
+    """Orders from branches: each run along them is an order problem, ever less strict.
 
     Args:
-        candidates: What may be turned round in further runs.
+        queue: What may be turned round in further runs.
 
     Returns:
-        Whether the time was over before all was asked.
+        Whether the time was over before all was tried.
     """
     follower.until = end = time.monotonic() + seconds
-    for along in _followed(case, follower, bases, candidates):
+    for along in _followed(case, follower, bases, queue):
+        # What a run saw is worth keeping exactly only if that run failed by itself: an integer that
+        # no branch shows may be the cause.
         hows = HOWS if case.is_met_by(along.trial) else HOWS[1:]
         for how in hows:
             left = end - time.monotonic()
@@ -143,13 +146,13 @@ def by_branches(
 
 
 def _followed(
-    case: Case, follower: Follower, bases: Sequence[Plan], candidates: Candidates
+    case: Case, follower: Follower, bases: Sequence[Plan], queue: FlipQueue
 ) -> Iterator[Along]:
     """Runs along the branches, first those that fail as recorded: if what decides is no integer, it
-    does so in the run itself. Of a failure that is no way to end (a hang) this cannot be told."""
+    does so in the run itself. Of a failure that is no way to end (a hang) this cannot be said."""
     hangs = case.run.label == "hang" or (case.run.failure and case.run.failure.kind == "deadlock")
     others: list[Along] = []
-    turned = follower.turned(bases[-1], candidates)
+    turned = follower.turned(bases[-1], queue)
     for along in chain(follower.along(bases), turned):
         if hangs or case.is_met_by(along.trial):
             yield along
@@ -167,13 +170,13 @@ def from_branches(
     clocks = ticks(histories, case.record.how, case.clocks) if with_clocks else None
     encoded = encode(histories, clocks, in_turn=how != "loosely")
     chooser = Chooser(encoded, sightings(encoded, histories, along), how)
-    answer = chooser.solve(NativeSolver(), seconds)
+    solution = chooser.solve(NativeSolver(), seconds)
     effort = chooser.effort
     cost = Cost(
         encoded.accesses,
         encoded.problem.size,
         time.monotonic() - began,
-        _stage(answer),
+        _phase(solution),
         effort.reads,
         effort.choices,
         effort.pruned,
@@ -181,8 +184,8 @@ def from_branches(
     )
     if chooser.order is not None:
         encoded = replace(encoded, problem=chooser.order)
-    return Attempt(histories, encoded, answer, cost, along.run if how == "exactly" else None)
+    return Attempt(histories, encoded, solution, cost, along.run if how == "exactly" else None)
 
 
-def _stage(answer: Answer) -> str:
-    return answer.by if isinstance(answer, Solved | Unsatisfiable) else ""
+def _phase(solution: Solution) -> str:
+    return solution.by if isinstance(solution, Solved | Unsatisfiable) else ""

@@ -40,7 +40,7 @@ def clock_orders(problem: OrderProblem) -> tuple[Integers, Integers]:
 
 
 class _Stamps(NamedTuple):
-    """The clock events of a thread, with their places by core."""
+    """The clock events of a thread, with their positions by core."""
 
     events: Integers
     stamps: Integers
@@ -78,8 +78,8 @@ def guesses(problem: OrderProblem) -> NDArray[np.float64]:
     times = np.zeros(problem.size)
     markers = _markers(problem)
     points = [_middle(problem, own) if len(own) else np.zeros(0) for own in markers]
-    known = np.concatenate([np.zeros(0), *points])
-    low, high = (known.min(), known.max()) if len(known) else (0.0, 1.0)
+    stamps = np.concatenate([np.zeros(0), *points])
+    low, high = (stamps.min(), stamps.max()) if len(stamps) else (0.0, 1.0)
     for thread, own in enumerate(markers):
         events = np.arange(problem.first[thread], problem.first[thread + 1])
         if len(own):
@@ -91,7 +91,7 @@ def guesses(problem: OrderProblem) -> NDArray[np.float64]:
 
 
 def _middle(problem: OrderProblem, markers: Integers) -> NDArray[np.float64]:
-    """Stamps as the first core would have told them."""
+    """Stamps as the first core would have made them."""
     cores = problem.object[markers]
     skew = (problem.ahead[0, cores] - problem.ahead[cores, 0]) / 2
     times: NDArray[np.float64] = problem.value[markers].astype(np.float64) - skew

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our own solver (native/solver/): the columns that it wants, and what it answers."""
+"""Our own solver (native/solver/): the columns that it wants, and the solutions it returns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from unsnarl import _core
 from unsnarl.errors import ToolError
-from unsnarl.reproduce.orders.answer import Answer, Solved, TimedOut, Unsatisfiable
 from unsnarl.reproduce.orders.clocks import clock_orders, guesses
 from unsnarl.reproduce.orders.problem import (
     Integers,
@@ -21,14 +20,15 @@ from unsnarl.reproduce.orders.problem import (
     orders_of_threads,
     sections,
 )
+from unsnarl.reproduce.orders.solution import Solution, Solved, TimedOut, Unsatisfiable
 
 SOLVED, UNSATISFIABLE = 0, 1
-STAGES = ("saturation", "frontier", "cdcl")  # enum uns_order_stage
+PHASES = ("saturation", "frontier", "cdcl")  # enum uns_order_phase
 READS, WRITES = 1, 2  # enum uns_access
 
 
 @dataclass(frozen=True)
-class Effort:
+class SolverEffort:
     """What the last problem cost."""
 
     variables: int = 0
@@ -42,17 +42,19 @@ class NativeSolver:
 
     `steps` limits the frontier search; by default it grows with the problem, 0 leaves it out.
     `lag` is how many of CDCL's decisions are kept open behind its front before it goes back for
-    the others. Neither changes an answer. `memory` is how many bytes it may use.
+    the others. Neither changes a solution. `memory` is how many bytes it may use.
     """
 
     name = "native"
 
     def __init__(self, steps: int = -1, lag: int = 1000, memory: int | None = None) -> None:
+        # Decisions further behind are frozen: otherwise a lemma of one literal undoes the whole run
+        # (docs/internals/order-solver.md).
         self.steps, self.lag = steps, lag
         self.memory = _half_of_all() if memory is None else memory
-        self.effort = Effort()
+        self.effort = SolverEffort()
 
-    def solve(self, problem: OrderProblem, seconds: float) -> Answer:
+    def solve(self, problem: OrderProblem, seconds: float) -> Solution:
         """An order, the proof that there is none, or neither in the given time.
 
         Raises:
@@ -60,15 +62,16 @@ class NativeSolver:
         """
         limits = seconds, self.steps, self.lag, self.memory
         try:
-            answer = _core.solve_order(*_columns(problem), *limits)
+            found = _core.solve_order(*_columns(problem), *limits)
+        # No time-out: more seconds would not help (docs/internals/order-solver.md).
         except MemoryError:
             raise _out_of_memory(self.memory) from None
-        status, stage, event, order, effort = answer
-        self.effort = Effort(*effort)
+        status, phase, event, order, effort = found
+        self.effort = SolverEffort(*effort)
         if status == SOLVED:
-            return Solved(np.frombuffer(order, np.int32).astype(np.int64), by=STAGES[stage])
+            return Solved(np.frombuffer(order, np.int32).astype(np.int64), by=PHASES[phase])
         if status == UNSATISFIABLE:
-            return Unsatisfiable(() if event < 0 else (event,), by=STAGES[stage])
+            return Unsatisfiable(() if event < 0 else (event,), by=PHASES[phase])
         return TimedOut(seconds)
 
 
@@ -109,7 +112,7 @@ def _columns(problem: OrderProblem) -> tuple[NDArray[Any], ...]:
 def _cells(problem: OrderProblem) -> tuple[NDArray[Any], ...]:
     """Accesses that matter, with cells numbered from 0, and the cells' first values."""
     access = np.zeros(problem.size, np.uint8)
-    access[(problem.kind == Kind.READ) & problem.known] = READS
+    access[(problem.kind == Kind.READ) & problem.logged] = READS
     access[problem.kind == Kind.WRITE] = WRITES
     events = np.flatnonzero(access)
     names, numbers = _numbered(problem.object[events])

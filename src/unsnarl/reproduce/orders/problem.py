@@ -34,7 +34,7 @@ class Kind(IntEnum):
     CLOCK = 8
 
 
-class Event(NamedTuple):
+class OrderEvent(NamedTuple):
     """One logged event; a value of None was not logged. A clock's value is its stamp."""
 
     kind: Kind
@@ -52,7 +52,7 @@ class OrderProblem:
         object: The cell, lock, thread or core, by a number of the caller's choice (threads: their
             index here; cores: their index in `ahead`).
         value: Values or hashes, and stamps.
-        known: Whether the value was logged. A read without one constrains nothing; writes and
+        logged: Whether the value was. A read without one constrains nothing; writes and
             clocks must have theirs.
         initial: Cells whose first value is known. Of others it is free, but one and the same.
         ahead: `ahead[i, j]` is the most that core j's clock can be ahead of core i's: the hard
@@ -63,7 +63,7 @@ class OrderProblem:
     kind: NDArray[np.uint8]
     object: Integers
     value: NDArray[np.uint64]
-    known: NDArray[np.bool_]
+    logged: NDArray[np.bool_]
     initial: Mapping[int, int] = field(default_factory=dict)
     ahead: Integers = field(default_factory=lambda: np.zeros((0, 0), np.int64))
 
@@ -124,7 +124,7 @@ def orders_of_threads(problem: OrderProblem) -> tuple[Integers, Integers]:
 
 
 def problem_of(
-    threads: Sequence[Iterable[Event]],
+    threads: Sequence[Iterable[OrderEvent]],
     initial: Mapping[int, int] | None = None,
     ahead: Sequence[Sequence[int]] = (),
 ) -> OrderProblem:
@@ -137,7 +137,7 @@ def problem_of(
         kind=np.array([event.kind for event in events], np.uint8),
         object=np.array([event.object for event in events], np.int64),
         value=np.array([event.value or 0 for event in events], np.uint64),
-        known=np.array([event.value is not None for event in events], np.bool_),
+        logged=np.array([event.value is not None for event in events], np.bool_),
         initial=dict(initial or {}),
         ahead=np.array(ahead, np.int64).reshape(cores, cores),
     )
@@ -154,14 +154,14 @@ def _lock_events(problem: OrderProblem) -> tuple[Integers, Integers, Integers]:
 
 def _complaint(problem: OrderProblem) -> str:
     """Why this is no order problem, or nothing."""
-    sizes = {len(problem.object), len(problem.value), len(problem.known), problem.size}
+    sizes = {len(problem.object), len(problem.value), len(problem.logged), problem.size}
     if len(sizes) > 1 or not len(problem.first) or problem.first[-1] != problem.size:
         return "the events' columns are not of one length"
     if problem.first[0] != 0 or (np.diff(problem.first) < 0).any():
         return "the threads' first events are out of order"
     if problem.size and problem.kind.max() > max(Kind):
         return "an event is of no known kind"
-    if not problem.known[problem.of(Kind.WRITE, Kind.CLOCK)].all():
+    if not problem.logged[problem.of(Kind.WRITE, Kind.CLOCK)].all():
         return "a write's value or a clock's stamp is missing"
     return _thread_complaint(problem) or _core_complaint(problem) or _lock_complaint(problem)
 

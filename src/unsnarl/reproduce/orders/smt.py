@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paper's way: an integer for each event's place in the order, solved by z3.
+"""The paper's way: an integer for each event's position in the order, solved by z3.
 
 CLAP's encoding in difference logic (reads-from choices, exclusion of locks), written as SMT-LIB
 text, with the clocks' two reductions of ReCBuLC's figure 8: reads-from choices that cannot be are
-left out (8b), and places are restricted to a range (8c). Our own solver is measured against it; in
-tests it is the oracle.
+left out (8b), and positions are restricted to a range (8c). Our own solver is measured against it;
+in tests it is the oracle.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 
 from unsnarl.errors import ToolError
-from unsnarl.reproduce.orders.answer import Answer, Solved, TimedOut, Unsatisfiable
-from unsnarl.reproduce.orders.known import Known
+from unsnarl.reproduce.orders.closure import OrderClosure
 from unsnarl.reproduce.orders.problem import Kind, OrderProblem, sections
+from unsnarl.reproduce.orders.solution import Solution, Solved, TimedOut, Unsatisfiable
 
 
 class SmtSolver:
-    """z3 on the encoding; `bounds` are figure 8(c)'s ranges of places.
+    """z3 on the encoding; `bounds` are figure 8(c)'s ranges of positions.
 
-    `seconds` tells the processor time of the last problem: text written, read, solved.
+    `seconds` has the processor time of the last problem: text written, read, solved.
     """
 
     name = "z3"
@@ -35,8 +35,8 @@ class SmtSolver:
         self.bounds = bounds
         self.seconds: dict[str, float] = {}
 
-    def solve(self, problem: OrderProblem, seconds: float) -> Answer:
-        """z3's answer; writing and reading the text counts, too."""
+    def solve(self, problem: OrderProblem, seconds: float) -> Solution:
+        """z3's solution; writing and reading the text counts, too."""
         deadline = time.monotonic() + seconds
         self.seconds = {}
         try:
@@ -47,8 +47,8 @@ class SmtSolver:
             return Unsatisfiable(by="encoding")
         return self.solve_text(problem, text, deadline) or TimedOut(seconds)
 
-    def solve_text(self, problem: OrderProblem, text: str, deadline: float) -> Answer | None:
-        """The answer to an encoding; None if the time is over first."""
+    def solve_text(self, problem: OrderProblem, text: str, deadline: float) -> Solution | None:
+        """The solution of an encoding; None if the time is over first."""
         z3 = load_z3()
         solver = z3.SolverFor("QF_IDL")
         self._timed("read", lambda: solver.from_string(text))
@@ -91,12 +91,12 @@ def checked(solver: Any, assumptions: Sequence[Any] = ()) -> Any:
 
 
 def _order(problem: OrderProblem, model: Any) -> Any:
-    places = np.zeros(problem.size, np.int64)
+    positions = np.zeros(problem.size, np.int64)
     for declared in model.decls():
         if declared.name().startswith("e"):
-            places[int(declared.name()[1:])] = model[declared].as_long()
-    # Events at one place do not depend on one another; a thread's are never at one.
-    return np.lexsort((np.arange(problem.size), places))
+            positions[int(declared.name()[1:])] = model[declared].as_long()
+    # Events at one position do not depend on one another; a thread's are never at one.
+    return np.lexsort((np.arange(problem.size), positions))
 
 
 def encode(problem: OrderProblem, bounds: bool = True, deadline: float = math.inf) -> str | None:
@@ -105,18 +105,18 @@ def encode(problem: OrderProblem, bounds: bool = True, deadline: float = math.in
     Raises:
         TimeoutError: Not even the text was ready in time: without clocks it grows with the cube.
     """
-    known = Known.of(problem)
-    if known is None:
+    closure = OrderClosure.of(problem)
+    if closure is None:
         return None
     lines = [f"(declare-const e{event} Int)" for event in range(problem.size)]
-    lines += [_asserted(_before(a, b)) for a, b in known.orders()]
-    if bounds and len(known.sources):
-        lines += _ranges(known)
-    reads = _Reads(problem, known, deadline)
+    lines += [_asserted(_before(a, b)) for a, b in closure.orders()]
+    if bounds and len(closure.sources):
+        lines += _ranges(closure)
+    reads = _Reads(problem, closure, deadline)
     lines += reads.lines()
     if reads.hopeless:
         return None
-    lines += _exclusions(problem, known)
+    lines += _exclusions(problem, closure)
     return "\n".join(lines)
 
 
@@ -128,9 +128,9 @@ def _asserted(formula: str) -> str:
     return f"(assert {formula})"
 
 
-def _ranges(known: Known) -> list[str]:
-    """Figure 8(c): as many places are left below an event as events are known to be before it."""
-    low, high = known.before.sum(axis=1) + 1, len(known.before) - known.after.sum(axis=1)
+def _ranges(closure: OrderClosure) -> list[str]:
+    """Figure 8(c): an event has as many positions below it as events known to be before it."""
+    low, high = closure.before.sum(axis=1) + 1, len(closure.before) - closure.after.sum(axis=1)
     return [
         f"(assert (and (<= {a} e{event}) (<= e{event} {b})))"
         for event, (a, b) in enumerate(zip(low.tolist(), high.tolist(), strict=True))
@@ -140,8 +140,8 @@ def _ranges(known: Known) -> list[str]:
 class _Reads:
     """The reads-from choices, figure 8(b)."""
 
-    def __init__(self, problem: OrderProblem, known: Known, deadline: float) -> None:
-        self.problem, self.known, self.deadline = problem, known, deadline
+    def __init__(self, problem: OrderProblem, closure: OrderClosure, deadline: float) -> None:
+        self.problem, self.closure, self.deadline = problem, closure, deadline
         self.objects, self.values = problem.object.tolist(), problem.value.tolist()
         self.writes: dict[int, list[int]] = defaultdict(list)
         for event in problem.of(Kind.WRITE).tolist():
@@ -153,9 +153,10 @@ class _Reads:
         """Declarations and assertions."""
         asserted = []
         for read in self.problem.of(Kind.READ).tolist():
+            # A limit of 30 s was exceeded by 50 s before the encoding looked at it (docs/adr/0020).
             if time.monotonic() > self.deadline:
                 raise TimeoutError
-            if self.problem.known[read]:
+            if self.problem.logged[read]:
                 choices = list(self._choices(read))
                 self.hopeless |= not choices
                 asserted.append(_asserted(f"(or {' '.join(choices)} false)"))
@@ -171,12 +172,12 @@ class _Reads:
 
     def _choices(self, read: int) -> Iterator[str]:
         cell, value = self.objects[read], self.values[read]
-        writes = [w for w in self.writes[cell] if not self.known(read, w)]
+        writes = [w for w in self.writes[cell] if not self.closure(read, w)]
         for write in writes:
             if self.values[write] == value:
                 yield from self._from(read, write, writes)
         first = self.problem.initial.get(cell, value)
-        if first == value and not any(self.known(w, read) for w in writes):
+        if first == value and not any(self.closure(w, read) for w in writes):
             parts = [_before(read, w) for w in writes]
             if cell not in self.problem.initial:
                 self.firsts[cell].add(value)
@@ -184,11 +185,13 @@ class _Reads:
             yield f"(and {' '.join(parts)} true)"
 
     def _from(self, read: int, write: int, writes: list[int]) -> Iterator[str]:
+        # The paper's reading: no other write between, whatever its value. The looser one of our own
+        # solver made z3 no faster (docs/adr/0020).
         parts = [_before(write, read)]
         for other in writes:
-            if other == write or self.known(other, write):
+            if other == write or self.closure(other, write):
                 continue
-            follows, precedes = self.known(write, other), self.known(other, read)
+            follows, precedes = self.closure(write, other), self.closure(other, read)
             if follows and precedes:
                 return
             either = [] if follows else [_before(other, write)]
@@ -197,7 +200,7 @@ class _Reads:
         yield f"(and {' '.join(parts)})"
 
 
-def _exclusions(problem: OrderProblem, known: Known) -> Iterator[str]:
+def _exclusions(problem: OrderProblem, closure: OrderClosure) -> Iterator[str]:
     by_lock: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
     for lock, thread, acquire, release in zip(
         *map(np.ndarray.tolist, sections(problem)), strict=True
@@ -205,16 +208,16 @@ def _exclusions(problem: OrderProblem, known: Known) -> Iterator[str]:
         by_lock[lock].append((thread, acquire, release))
     for listed in by_lock.values():
         for i, one in enumerate(listed):
-            yield from (_exclusion(known, one, two) for two in listed[:i] if one[0] != two[0])
+            yield from (_exclusion(closure, one, two) for two in listed[:i] if one[0] != two[0])
 
 
-def _exclusion(known: Known, one: tuple[int, int, int], two: tuple[int, int, int]) -> str:
+def _exclusion(closure: OrderClosure, one: tuple[int, int, int], two: tuple[int, int, int]) -> str:
     """One of two critical sections ends before the other begins; a lock kept is the last."""
     (_, acquire, release), (_, acquire2, release2) = one, two
     first = "false" if release < 0 else _before(release, acquire2)
     second = "false" if release2 < 0 else _before(release2, acquire)
-    if release2 >= 0 and known(acquire, release2):
+    if release2 >= 0 and closure(acquire, release2):
         return _asserted(first)
-    if release >= 0 and known(acquire2, release):
+    if release >= 0 and closure(acquire2, release):
         return _asserted(second)
     return _asserted(f"(or {first} {second})")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one interface of all solvers, and the check that none of them can pass by."""
+"""The one interface of all solvers, and the check that none of them can bypass."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
 from unsnarl.errors import ToolError
-from unsnarl.reproduce.orders.answer import Answer, Solved
 from unsnarl.reproduce.orders.problem import OrderProblem
+from unsnarl.reproduce.orders.solution import Solution, Solved
 from unsnarl.reproduce.orders.validate import violation
 
 
@@ -16,17 +16,18 @@ class OrderSolver(Protocol):
 
     name: str
 
-    def solve(self, problem: OrderProblem, seconds: float) -> Answer:
-        """The answer within about so many seconds."""
+    def solve(self, problem: OrderProblem, seconds: float) -> Solution:
+        """The solution within about so many seconds."""
 
 
-def solve_order(problem: OrderProblem, solver: OrderSolver, seconds: float) -> Answer:
+def solve_order(problem: OrderProblem, solver: OrderSolver, seconds: float) -> Solution:
     """What the solver says, after the validator has looked at it."""
-    answer = solver.solve(problem, seconds)
-    if isinstance(answer, Solved):
-        wrong = violation(problem, answer.order.tolist())
+    solution = solver.solve(problem, seconds)
+    if isinstance(solution, Solved):
+        # No code is shared with any solver, so none can hide its own mistake (docs/adr/0020).
+        wrong = violation(problem, solution.order.tolist())
         if wrong:
             raise ToolError(
                 "internal-error", f"the solver {solver.name} gave a wrong order: {wrong}"
             )
-    return answer
+    return solution

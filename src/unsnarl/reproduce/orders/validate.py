@@ -28,7 +28,7 @@ class _Execution:
     def __init__(self, problem: OrderProblem) -> None:
         self.ends = problem.first.tolist()
         self.kinds, self.objects = problem.kind.tolist(), problem.object.tolist()
-        self.values, self.known = problem.value.tolist(), problem.known.tolist()
+        self.values, self.logged = problem.value.tolist(), problem.logged.tolist()
         self.threads = problem.thread.tolist()
         self.next = self.ends[:-1]
         self.memory: dict[int, int] = dict(problem.initial)
@@ -74,7 +74,8 @@ class _Execution:
         cell, value = self.objects[event], self.values[event]
         if self.kinds[event] == Kind.WRITE:
             self.memory[cell] = value
-        elif self.known[event] and self.memory.setdefault(cell, value) != value:
+        # An unlogged first value is free, but single: the first read settles it.
+        elif self.logged[event] and self.memory.setdefault(cell, value) != value:
             raise ViolationError(
                 f"event {event} reads {value}, but the cell has {self.memory[cell]}"
             )

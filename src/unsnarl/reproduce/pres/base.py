@@ -17,9 +17,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from unsnarl.model.event import Op, ops_of
 from unsnarl.model.record import Record, Recorded
-from unsnarl.model.site import Op
-from unsnarl.reproduce.clocks.ranges import Clocks
+from unsnarl.recording.clocks.ranges import Clocks
 
 Counts = npt.NDArray[np.int64]
 # Stamped behind a fence, also where others are not (native/recorder/log.c).
@@ -51,7 +51,7 @@ class Times:
 
     Attributes:
         threads: By thread.
-        known: Whether the clocks of all its cores are.
+        all_measured: Whether the clocks of all its cores were measured.
     """
 
     def __init__(self, record: Record, clocks: Clocks | None) -> None:
@@ -60,7 +60,7 @@ class Times:
         self.threads = [_stamps(one.events, record.how) for one in record.threads]
         cores = sorted({int(c) for one in self.threads for c in np.unique(one.cores)})
         self._cores = [0] if self._numbered else cores
-        self.known = all(self._high(a, b) < FAR for a in self._cores for b in self._cores)
+        self.all_measured = all(self._high(a, b) < FAR for a in self._cores for b in self._cores)
 
     def _high(self, first: int, second: int) -> int:
         """The stamp on core `second` is later if it is larger by more than this."""
@@ -74,18 +74,18 @@ class Times:
         mine, theirs = self.threads[thread], self.threads[other]
         found = np.zeros(len(mine.ticks), dtype=np.int64)
         for core in np.unique(theirs.cores).tolist():
-            places = np.flatnonzero(theirs.cores == core)
+            positions = np.flatnonzero(theirs.cores == core)
             for own in np.unique(mine.cores).tolist():
                 here = np.flatnonzero(mine.cores == own)
                 # Between two threads on one core the kernel switched, which is fence enough.
                 unfenced = int(core != own)
-                ends = (theirs.ticks + theirs.slack * unfenced)[places]
+                ends = (theirs.ticks + theirs.slack * unfenced)[positions]
                 # What comes later in a thread is no earlier: a stamp that may lie less says more.
                 ends = np.minimum.accumulate(ends[::-1])[::-1]
                 late = np.minimum(mine.slack, LATE) * unfenced
                 begins = (mine.ticks - late)[here] - self._high(core, own)
                 count = np.searchsorted(ends, begins, side="left")
-                over = np.where(count > 0, places[np.maximum(count - 1, 0)] + 1, 0)
+                over = np.where(count > 0, positions[np.maximum(count - 1, 0)] + 1, 0)
                 found[here] = np.maximum(found[here], over)
         return np.maximum.accumulate(found) if len(found) else found
 
@@ -96,6 +96,7 @@ class Times:
         for core in self._cores:
             shifts[core] = self._middle(core)
         own = one.ticks - shifts[np.zeros_like(one.cores) if self._numbered else one.cores]
+        # A thread's own order is certain; the shift between two cores is not.
         return np.maximum.accumulate(own) if len(own) else own
 
     def _middle(self, core: int) -> float:
@@ -105,7 +106,7 @@ class Times:
 
 
 def _stamps(events: npt.NDArray[Any], how: Recorded) -> Stamps:
-    ops = events["point"] & 15
+    ops = ops_of(events["point"])
     lies = 0 if how.order == "global" else how.slack
     slack = np.where(np.isin(ops, FENCED), 0, lies).astype(np.int64)
     return Stamps(events["stamp"].astype(np.int64), events["core"].astype(np.int64), slack)
@@ -114,7 +115,7 @@ def _stamps(events: npt.NDArray[Any], how: Recorded) -> Stamps:
 def merged(
     times: Sequence[npt.NDArray[np.float64]], needs: Sequence[npt.NDArray[np.int64]]
 ) -> list[tuple[int, int]]:
-    """All events as (thread, place), the earliest first of those whose needs are over.
+    """All events as (thread, position), the earliest first of those whose needs are over.
 
     Args:
         times: By thread, on one axis.
@@ -127,16 +128,17 @@ def merged(
     order: list[tuple[int, int]] = []
     while heap:
         time, thread = heapq.heappop(heap)
-        place = int(done[thread])
-        if np.any(needs[thread][place] > done):
+        position = int(done[thread])
+        if np.any(needs[thread][position] > done):
             waiting.append((time, thread))
+            # All threads that have events left wait for one another.
             if not heap:
                 raise ContradictionError
             continue
-        order.append((thread, place))
+        order.append((thread, position))
         done[thread] += 1
-        if place + 1 < len(times[thread]):
-            heapq.heappush(heap, (float(times[thread][place + 1]), thread))
+        if position + 1 < len(times[thread]):
+            heapq.heappush(heap, (float(times[thread][position + 1]), thread))
         for one in waiting:
             heapq.heappush(heap, one)
         waiting.clear()

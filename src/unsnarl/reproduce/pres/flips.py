@@ -2,8 +2,8 @@
 """Which racing pair to turn round next: those that the sketch leaves open, likely ones first.
 
 A try that does not fail differs from the recorded run in the order of some conflicting accesses.
-How likely a pair was the other way round is told by the times between which its two accesses must
-have been. One that then comes between two accesses of another thread to the same cell is worth more
+The times between which its two accesses must have been say how likely a pair was the other way
+round. One that then comes between two accesses of another thread to the same cell is worth more
 (Falcon's table 2): that is what most bugs need.
 """
 
@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unsnarl.experiments.constraints import Constraint, Event
-from unsnarl.model.site import Op
-from unsnarl.reproduce.pres.traced import Traced, Window
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.event import Event, Op
+from unsnarl.reproduce.pres.traced import TimeSpan, Traced
 
 SAMPLES = 16
 MOST_PAIRS = 20_000  # of those that a try leaves open, the latest
@@ -28,7 +28,8 @@ INTRUSION = 2.0
 DECISIVE = 4.0
 EVEN_SO = 0.1  # the chance of such a pair, whatever the times say
 # ... and what happened after that, which never was in the recorded run.
-ASTRAY = 0.1
+# With these among the others binlog took 14 tries, without them 2 (docs/adr/0022).
+AFTERWARDS = 0.1
 # Of two that are worth the same the later one: failures follow their causes closely.
 RECENT = 0.2
 
@@ -40,7 +41,7 @@ class Flip(NamedTuple):
     worth: float
 
     @property
-    def places(self) -> tuple[int, int]:
+    def points(self) -> tuple[int, int]:
         """The same for all occurrences of the pair."""
         return self.constraint.before.point, self.constraint.after.point
 
@@ -61,15 +62,15 @@ def flips(traced: Traced, failing: str, blur: float) -> Iterator[Flip]:
         if not flipped.is_named:
             continue
         decides = any(traced.decides(one, failing) for one in (first, second))
-        worth = chance(traced.window(second), traced.window(first), blur)
+        worth = chance(traced.time_span(second), traced.time_span(first), blur)
         worth = max(worth, EVEN_SO) * DECISIVE if decides else worth + LEAST
         worth *= INTRUSION if _intrudes(visits, first, second) else 1.0
         if second.at >= traced.left:
-            worth *= ASTRAY
+            worth *= AFTERWARDS
         yield Flip(flipped, worth * (1 + RECENT * second.at / total))
 
 
-def chance(early: Window, late: Window, blur: float) -> float:
+def chance(early: TimeSpan, late: TimeSpan, blur: float) -> float:
     """How likely something of one window was before something of the other."""
     xs = np.linspace(late.begin - blur, late.end + blur, SAMPLES)
     low, high = early.begin - blur, early.end + blur
@@ -91,8 +92,10 @@ def _taken(traced: Traced) -> Taken:
 def _since(traced: Traced, taken: Taken, held: Event, awaited: Event) -> int:
     """Just before where a thread is to be held: at the access, or at a lock that the other needs.
 
-    A lock that was certainly taken before what is awaited is no place to wait at.
+    A lock that was certainly taken before what is awaited is no point to wait at.
     """
+    # Always lifting the hold, as experiments do, hides what an unlocked reader sees inside a
+    # critical section: jsstrlen took more than 80 tries instead of 2 (docs/adr/0022).
     for lock in traced.timeline.around(held):
         theirs = taken.get((awaited.path, lock.cell), [])
         next_ = bisect.bisect(theirs, lock.at)

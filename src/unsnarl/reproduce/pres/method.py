@@ -6,14 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from unsnarl.reproduce.again import Again
+from unsnarl.replay.target_process import TargetProcess
 from unsnarl.reproduce.methods import Outcome
 from unsnarl.reproduce.pres.search import Found, Search
 from unsnarl.reproduce.pres.sketch import Sketch, sketch_of
 from unsnarl.reproduce.recorded import Case
 
 
-def reproduce(case: Case, process: Again, tries: int, progress: Callable[[int], None]) -> Outcome:
+def reproduce(
+    case: Case, process: TargetProcess, tries: int, progress: Callable[[int], None]
+) -> Outcome:
     """Search along the sketch of a record."""
     sketch = sketch_of(case)
     search = Search(sketch, case, process.trials, process.codes.parent, progress)
@@ -51,7 +53,7 @@ def _lines(sketch: Sketch, found: Found) -> list[str]:
     if last is not None:
         turned = len(last.flips)
         how = f"{turned} racing pair{'s' * (turned != 1)} turned round" if turned else "as stamped"
-        if not turned and last.trial.plan["strategy"] != "sketch":
+        if not turned and last.trial.plan.strategy != "sketch":
             how = "what was not recorded drawn by chance"
         lines.append(f"along {last.passed} of {sketch.total} recorded events, {how}")
     else:

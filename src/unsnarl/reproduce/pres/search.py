@@ -2,8 +2,8 @@
 """Try after try along the sketch, each with what the failed ones taught (PRES; ReCBuLC IV.A).
 
 The first try follows the times of the record. Each of the next turns round what the sketch leaves
-open and the tries before make likely (candidates). When there is nothing left to turn round, chance
-decides what the sketch leaves open.
+open and the tries before make likely (flip_queue.py). When there is nothing left to turn round,
+chance decides what the sketch leaves open.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unsnarl.experiments.constraints import Constraint
-from unsnarl.experiments.trials import STRATEGIES, Plan, Trial, Trials, replaying
+from msgspec.structs import replace as with_fields
+
+from unsnarl.execution.trials import STRATEGIES, Trial, Trials, replaying
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.plan import Plan
 from unsnarl.reproduce.methods import REPLAYS
-from unsnarl.reproduce.pres.candidates import Candidates
+from unsnarl.reproduce.pres.flip_queue import FlipQueue
 from unsnarl.reproduce.pres.sketch import Sketch
 from unsnarl.reproduce.recorded import Case
 
 
 @dataclass(frozen=True, eq=False)
 class Try:
-    """One try and what it was told to do."""
+    """One try, and the flips in its plan."""
 
     number: int
     flips: tuple[Constraint, ...]
@@ -32,7 +35,7 @@ class Try:
 
     @property
     def passed(self) -> int:
-        """How many events of the sketch came about."""
+        """How many events of the sketch happened."""
         return self.trial.run.counters["sketch_passed"] if self.trial.run else 0
 
     @property
@@ -80,7 +83,7 @@ class Search:
         self._trials = trials
         self._file = folder / "sketch"
         self._progress = progress
-        self._candidates = Candidates(sketch, case)
+        self._queue = FlipQueue(sketch, case)
         self._tries: list[Try] = []
         self._flaky = 0
         self._draw = random.Random(recorded.number)
@@ -98,37 +101,38 @@ class Search:
                 if replayed == REPLAYS:
                     return Found(self._tries, done, replayed, self._flaky)
                 self._flaky += 1
-            self._candidates.learn(trial.run, chosen)
+            self._queue.learn(trial.run, chosen)
         return Found(self._tries, flaky=self._flaky)
 
     def _plans(self) -> Iterator[tuple[Plan, tuple[Constraint, ...]]]:
         """What to try next; looked up only when it is wanted, after the others were learned of."""
         yield self._plan(()), ()
         while True:
-            chosen = self._candidates.next()
+            chosen = self._queue.next()
             if chosen:
                 yield self._plan(chosen), chosen
             else:
+                # SURW is not among them: it needs the counts of a passing run (docs/adr/0022).
                 strategy = self._draw.choice(STRATEGIES)
                 seed = self._draw.getrandbits(32)
-                yield {**self._plan(()), "strategy": strategy, "draw": seed}, ()
+                yield with_fields(self._plan(()), strategy=strategy, draw=seed), ()
 
     def _plan(self, chosen: Sequence[Constraint]) -> Plan:
-        return {
-            "strategy": "sketch",
-            "sketch": str(self._file),
-            "level": self._sketch.level,
-            "seed": self._recorded.seed,
-            "switch": self._recorded.switch,
-            "rules": [one.rule for one in chosen],
-            "trace": True,
-        }
+        return Plan(
+            strategy="sketch",
+            sketch=str(self._file),
+            level=self._sketch.level,
+            seed=self._recorded.seed,
+            switch=self._recorded.switch,
+            rules=tuple(one.rule for one in chosen),
+            trace=True,
+        )
 
     def _replayed(self, trial: Trial) -> int:
         """How many of so many replays of a try's schedule, without the sketch, fail as it did."""
         run = trial.run
         if run is None:
             return 0
-        plan = {**replaying(run, self._recorded.seed), "switch": self._recorded.switch}
-        again = self._trials.run([plan] * REPLAYS)
-        return sum(self._case.is_met_by(one) for one in again)
+        plan = replaying(run, self._recorded.seed, switch=self._recorded.switch)
+        replays = self._trials.run([plan] * REPLAYS)
+        return sum(self._case.is_met_by(one) for one in replays)

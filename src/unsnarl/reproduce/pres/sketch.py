@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unsnarl.errors import UsageError
-from unsnarl.model.record import Level, Record
-from unsnarl.reproduce.clocks.ranges import Clocks
+from unsnarl.model.choices import Level
+from unsnarl.model.record import Record
+from unsnarl.recording.clocks.ranges import Clocks
 from unsnarl.reproduce.pres.base import ContradictionError, Counts, Times, merged
 from unsnarl.reproduce.recorded import Case
 
@@ -38,7 +39,7 @@ class Sketch:
         paths: The threads.
         points: By thread, its events.
         times: By thread, when they were, on one axis.
-        order: All events as (thread, place), in the order of the base.
+        order: All events as (thread, position), in the order of the base.
         closure: By thread: how many events of each thread are before an event; row by event.
         needs: By thread and event, what has to be waited for.
         total: How many events there are.
@@ -49,13 +50,13 @@ class Sketch:
         self.level: Level = record.how.level
         self.paths = tuple(one.path for one in record.threads)
         self.points = [one.events["point"].astype(np.int64) for one in record.threads]
-        known = Times(record, clocks)
-        self.times = [known.corrected(at) for at in range(len(self.paths))]
-        direct = direct_orders(known)
+        times = Times(record, clocks)
+        self.times = [times.corrected(at) for at in range(len(self.paths))]
+        direct = direct_orders(times)
         self.order = merged(self.times, direct)
         self.closure, self.needs = reduced(direct, self.order)
         self.total = len(self.order)
-        self.has_ranges = known.known
+        self.has_ranges = times.all_measured
 
     @property
     def demands(self) -> int:
@@ -63,7 +64,7 @@ class Sketch:
         return sum(len(rows) for own in self.needs for rows in own.values())
 
     def is_before(self, one: Need, other: Need) -> bool:
-        """Whether (thread, place) `one` is proved to come before `other`."""
+        """Whether (thread, position) `one` is proved to come before `other`."""
         (first, at), (second, there) = one, other
         if at < 0 or there >= len(self.points[second]) or at >= len(self.points[first]):
             return False
@@ -102,28 +103,31 @@ def write_sketch(
 
     Args:
         points: The events of each thread, by its path.
-        order: All of them as (thread, place).
-        needs: By thread and place, what has to be waited for.
+        order: All of them as (thread, position).
+        needs: By thread and position, what has to be waited for.
         last: Threads in whose order those go on whose events are over.
     """
     due = {event: at for at, event in enumerate(order)}
     rank = {name: at for at, name in enumerate(last)}
     threads = np.zeros(len(points), THREAD)
+    # One row more than events: where the needs of the last event end.
     events = np.zeros(len(order) + 1, EVENT)
     rows: list[Need] = []
     at = 0
     for thread, (name, own) in enumerate(points.items()):
         after = len(order) + rank.get(name, len(rank) + thread)
         threads[thread] = (name.encode(), at, len(own), after)
-        for place, point in enumerate(own):
-            events[at] = (due[thread, place], point, len(rows))
-            rows += needs[thread].get(place, ())
+        for position, point in enumerate(own):
+            events[at] = (due[thread, position], point, len(rows))
+            rows += needs[thread].get(position, ())
             at += 1
     events[at] = (0, 0, len(rows))
     table = np.zeros(len(rows), NEED)
     wanted = np.array(rows, dtype=np.int64).reshape(-1, 2)
     table["thread"], table["count"] = wanted[:, 0], wanted[:, 1]
     header = np.array([(MAGIC, VERSION, (len(threads), len(order), len(rows)))], HEADER)
+    # A file, not a part of the plan: a record may have a million events, and one file serves all
+    # tries (docs/internals/reproduce.md).
     path.write_bytes(b"".join(part.tobytes() for part in (header, threads, events, table)))
 
 
@@ -152,10 +156,10 @@ def reduced(
     """
     closure = [rows.copy() for rows in direct]
     needs: list[dict[int, list[Need]]] = [{} for _ in direct]
-    for thread, place in order:
-        proved = direct[thread][place]
-        implied = closure[thread][place - 1].copy() if place else np.zeros_like(proved)
-        implied[thread] = place
+    for thread, position in order:
+        proved = direct[thread][position]
+        implied = closure[thread][position - 1].copy() if position else np.zeros_like(proved)
+        implied[thread] = position
         wanted = np.flatnonzero(proved > implied).tolist()
         behind: Mapping[int, Counts] = {
             other: closure[other][int(proved[other]) - 1] for other in wanted
@@ -166,8 +170,8 @@ def reduced(
             if not any(behind[via][other] >= proved[other] for via in wanted if via != other)
         ]
         if kept:
-            needs[thread][place] = kept
+            needs[thread][position] = kept
         total = np.maximum.reduce([implied, proved, *behind.values()])
-        total[thread] = place
-        closure[thread][place] = total
+        total[thread] = position
+        closure[thread][position] = total
     return closure, needs

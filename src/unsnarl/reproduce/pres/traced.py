@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The trace of a try: its events, and where in the sketch each of them stands."""
+"""The trace of a try: its events, and the position of each of them in the sketch."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unsnarl.experiments.constraints import Event, Timeline
-from unsnarl.model.site import Op
+from unsnarl.model.event import Event, Op
+from unsnarl.placement.timeline import Timeline
 from unsnarl.reproduce.pres.sketch import Sketch
 from unsnarl.runfile import RunFile
 
@@ -19,7 +19,7 @@ from unsnarl.runfile import RunFile
 MARK, ALSO_READ, ALSO_WROTE = int(Op.BLOCK), int(Op.ENTER), int(Op.EXIT)
 
 
-class Window(NamedTuple):
+class TimeSpan(NamedTuple):
     """Between which times of the record an event may have been."""
 
     begin: float
@@ -56,7 +56,7 @@ class Traced:
         self._left = self._last_of(left) or self._departure(trace, marks, paths)
         self.left = self._left[2] if self._left else len(self.passed)
 
-    def _place(self, event: Event) -> tuple[int, int] | None:
+    def _position(self, event: Event) -> tuple[int, int] | None:
         thread = self._number.get(event.path)
         return None if thread is None else (thread, self.passed[event.at])
 
@@ -72,8 +72,8 @@ class Traced:
         now = [0] * len(paths)
         events = np.cumsum(~marks)
         rows = trace[marks]
-        steps = zip(rows["thread"].tolist(), rows["cell"].tolist(), events[marks], strict=True)
-        for thread, passed, at in steps:
+        marked = zip(rows["thread"].tolist(), rows["cell"].tolist(), events[marks], strict=True)
+        for thread, passed, at in marked:
             if passed != now[thread] + 1:
                 return paths[thread], now[thread], int(at)
             now[thread] = passed
@@ -103,7 +103,7 @@ class Traced:
         An event of the sketch is the last one that was passed: the mark comes just before it.
         Anything else is somewhere between that and the next one.
         """
-        first, second = self._place(one), self._place(other)
+        first, second = self._position(one), self._position(other)
         if first is None or second is None:
             return False
         (thread, after), (there, before) = first, second
@@ -115,16 +115,16 @@ class Traced:
         kind = bool(event.site) if not event.is_access else self._sketch.level == "access"
         return kind and event.at in self._marked
 
-    def window(self, event: Event) -> Window:
+    def time_span(self, event: Event) -> TimeSpan:
         """Between which times of the record it happened."""
-        place = self._place(event)
-        if place is None:
-            return Window(self._begin, self._end)
-        thread, passed = place
+        position = self._position(event)
+        if position is None:
+            return TimeSpan(self._begin, self._end)
+        thread, passed = position
         times = self._sketch.times[thread]
         begin = float(times[min(passed, len(times)) - 1]) if passed and len(times) else self._begin
         end = float(times[passed]) if passed < len(times) else self._end
-        return Window(begin, begin if self.is_sketched(event) else end)
+        return TimeSpan(begin, begin if self.is_sketched(event) else end)
 
     def touches(self) -> Iterator[tuple[Event, int, bool]]:
         """Accesses, with every cell that they touch and whether they change it."""

@@ -17,11 +17,11 @@ import types
 from typing import Any
 
 from unsnarl import _core
+from unsnarl.model.event import Op, op_of
 from unsnarl.probes.python import failures
 from unsnarl.probes.python.following.symbols import Deciding, Symbolic, is_number, text_of
 from unsnarl.probes.python.naming import MISSING, SEQUENCES, find_attribute, is_a
 
-_READ, _WRITE = 0, 1  # format.h, enum uns_op
 _TESTS = frozenset(
     number
     for name, number in opcode.opmap.items()
@@ -41,7 +41,7 @@ class _Thread:
         accesses: For each: [what it is, its value before, its value after a write]. What it is: a
             symbol's name, "" if it is none. Values: text of integers, marks of all else.
         conditions: [how many accesses came before, text].
-        guesses: Outcomes that no branch tells, as they were taken.
+        guesses: Outcomes that no recorded branch gives, as they were taken.
         names: Long texts that got names.
     """
 
@@ -114,7 +114,7 @@ def _access(  # noqa: PLR0917  called from C
         thread = _run.thread(path)
         row: list[Any] = ["", None, None]
         thread.accesses.append(row)
-        if point & 15 > _WRITE:
+        if op_of(point) > Op.WRITE:
             return
         value: Any = _contents(obj, key)
         row[1] = _mark(value, key)
@@ -188,7 +188,7 @@ def _put(obj: Any, key: Any, value: Symbolic) -> None:
 def _branch(site: int, path: str, asked: object, is_none: int) -> bool:
     """Before a branch of the target: whether the thread is to stay here for good.
 
-    Its recorded path is at its end, or cannot be followed: what the others do then tells what it
+    Its recorded path is at its end, or cannot be followed: what the others do then shows what it
     should have seen.
     """
     thread = _run.thread(path)
@@ -227,14 +227,15 @@ def _name(text: str) -> str:
 
 
 def _decide(symbolic: Symbolic) -> bool:
-    """The outcome of a test of a symbol: as recorded, or guessed where no branch tells."""
+    """The outcome of a test of a symbol: as recorded, or guessed where no branch was recorded."""
     thread = _run.thread(_core.current_path())
-    is_told, keeps = _test(sys._getframe(2))
+    # 0 is this function, 1 is Symbolic.__bool__, 2 is who asks.
+    is_recorded, keeps = _test(sys._getframe(2))
     if keeps and thread.kept[0] is symbolic:
         return thread.kept[1]
-    if is_told and thread.at < len(thread.outcomes):
+    if is_recorded and thread.at < len(thread.outcomes):
         outcome = bool(thread.outcomes[thread.at])
-    elif is_told:
+    elif is_recorded:
         return symbolic.number != 0  # its branch, which follows, ends the path
     else:
         made = len(thread.guesses)
@@ -255,8 +256,9 @@ def _test(frame: types.FrameType) -> tuple[bool, bool]:
     if code.co_filename not in failures.user_files():
         return False, False
     at = frame.f_lasti
+    # co_code has the plain form of specialised instructions, so the table of tests applies.
     number, argument = code.co_code[at], code.co_code[at + 1]
-    told = number in _TESTS or (
+    decides = number in _TESTS or (
         number == _COMPARE and sys.version_info >= (3, 13) and bool(argument & _MAKES_BOOL)
     )
-    return told, number in _KEEPS
+    return decides, number in _KEEPS

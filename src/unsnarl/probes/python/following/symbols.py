@@ -52,6 +52,7 @@ class Symbolic(int):
         """Not by int's own: the number alone would lose its text."""
         made = int.__new__(cls, number)
         made.text = text if len(text) <= MOST_TEXT else Deciding.name(text)
+        # The text has a name by now, and says the same.
         if len(condition) > MOST_TEXT:
             condition = ""
         made.condition = condition or f"(not (= {made.text} 0))"
@@ -174,6 +175,7 @@ class Symbolic(int):
     def __ge__(self, other: Any) -> Any:
         return _compared(">=", int.__ge__, self, other)
 
+    # A class that defines __eq__ loses the hash it would inherit.
     __hash__ = int.__hash__
 
 

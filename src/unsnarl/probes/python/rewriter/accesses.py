@@ -17,15 +17,18 @@ from unsnarl.probes.python.rewriter.kinds import (
     ITEM_WRITE,
     ITSELF,
     SHAPE_WRITE,
+    SUPER,
     cell_operand,
 )
 from unsnarl.probes.python.rewriter.names import BUILTIN_CLASSES
 from unsnarl.probes.python.rewriter.tags import (
+    ARGUMENT_ITERATOR,
+    DECORATED,
     FRESH,
+    FUNCTION,
     GLOBAL,
     HEAP,
     IMMUTABLE,
-    ITERATOR,
     LIBRARY,
     LOCAL,
     NULL,
@@ -35,9 +38,12 @@ from unsnarl.probes.python.rewriter.tags import (
     UNKNOWN,
     Tag,
 )
-from unsnarl.probes.python.rewriter.walk import Walk, on
+from unsnarl.probes.python.rewriter.walk import Handlers, Walk
 
+handlers = Handlers()
+# 3.12 has merged LOAD_METHOD into LOAD_ATTR: the low bit of its argument asks for a method.
 _HAS_METHOD_BIT = opcodes.VERSION >= (3, 12)
+# 3.13 has swapped the two: the callable lies below NULL or self, no longer above.
 _CALLABLE_FIRST = opcodes.VERSION >= (3, 13)
 _CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 
@@ -45,7 +51,7 @@ _CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 # ---- attributes
 
 
-@on("LOAD_ATTR")
+@handlers.on("LOAD_ATTR")
 def _load_attr(w: Walk, index: int, arg: int) -> None:
     if _HAS_METHOD_BIT:
         if arg & 1:
@@ -64,32 +70,36 @@ def _load_attr(w: Walk, index: int, arg: int) -> None:
         w.stack.append((HEAP, name))
 
 
-@on("LOAD_METHOD")
+@handlers.on("LOAD_METHOD")
 def _load_method(w: Walk, index: int, arg: int) -> None:
     look_up(w, index, arg)
 
 
-@on("STORE_ATTR")
+@handlers.on("STORE_ATTR")
 def _store_attr(w: Walk, index: int, arg: int) -> None:
     receiver, value = w.pop(), w.pop()
     name = w.names[arg]
     code = w.body.code
+    # In a constructor nobody else has the object yet, and its address may have been another's:
+    # the core drops what is known of that one (SITE_INIT in native/binding/site.c).
     constructing = receiver == (LOCAL, 0) and code.co_argcount > 0 and code.co_name in _CONSTRUCTORS
     w.probe(index, ATTR_WRITE, name, 1, INIT if constructing else 0)
     if value is FRESH:
         w.facts.containers.add(name)
 
 
-@on("DELETE_ATTR")
+@handlers.on("DELETE_ATTR")
 def _delete_attr(w: Walk, index: int, arg: int) -> None:
     w.pop()
     w.probe(index, ATTR_WRITE, w.names[arg], 1)
 
 
-@on("LOAD_SUPER_ATTR")
+@handlers.on("LOAD_SUPER_ATTR")
 def _load_super_attr(w: Walk, index: int, arg: int) -> None:
+    # From 3.12 on `super().name` is one instruction, with super, the class and self on the stack.
     w.pop_many(3)
     w.stack.append(UNKNOWN)
+    w.probe(index, SUPER, w.names[arg >> 2], 1)
     if arg & 1:
         w.stack.append(UNKNOWN)
 
@@ -108,39 +118,41 @@ def _is_subscriptable_type(w: Walk, container: Tag) -> bool:
 
 
 def _item(w: Walk, index: int, kind: int, container: Tag) -> None:
-    if PRIVATE[container[0]] or _is_subscriptable_type(w, container):
+    # Something in a library may well be shared: os.environ.
+    private = PRIVATE[container[0]] and container[0] != LIBRARY
+    if private or _is_subscriptable_type(w, container):
         return
     w.probe(index, kind, "[]", CONTAINER_AND_KEY)
     w.saw_container(container)
 
 
-@on("BINARY_SUBSCR")
+@handlers.on("BINARY_SUBSCR")
 def _binary_subscr(w: Walk, index: int, arg: int) -> None:
     w.pop()
     _item(w, index, ITEM_READ, w.pop())
     w.stack.append((HEAP, None))
 
 
-@on("STORE_SUBSCR")
+@handlers.on("STORE_SUBSCR")
 def _store_subscr(w: Walk, index: int, arg: int) -> None:
     w.pop()
     _item(w, index, ITEM_WRITE, w.pop())
     w.pop()
 
 
-@on("DELETE_SUBSCR")
+@handlers.on("DELETE_SUBSCR")
 def _delete_subscr(w: Walk, index: int, arg: int) -> None:
     w.pop()
     _item(w, index, ITEM_DELETE, w.pop())
 
 
-@on("BINARY_SLICE")
+@handlers.on("BINARY_SLICE")
 def _binary_slice(w: Walk, index: int, arg: int) -> None:
     w.read_shape(index, "[:]", 3, w.pop_many(3)[0])
     w.stack.append(FRESH)
 
 
-@on("STORE_SLICE")
+@handlers.on("STORE_SLICE")
 def _store_slice(w: Walk, index: int, arg: int) -> None:
     container = w.pop_many(4)[1]
     if not PRIVATE[container[0]]:
@@ -148,7 +160,7 @@ def _store_slice(w: Walk, index: int, arg: int) -> None:
         w.saw_container(container)
 
 
-@on("BUILD_SLICE")
+@handlers.on("BUILD_SLICE")
 def _build_slice(w: Walk, index: int, arg: int) -> None:
     w.pop_many(3 if arg == 3 else 2)
     w.stack.append(SCALAR)
@@ -162,8 +174,9 @@ def _global(w: Walk, index: int, kind: int, name: str) -> None:
         w.probe(index, kind, name, ITSELF)
 
 
-@on("LOAD_GLOBAL")
+@handlers.on("LOAD_GLOBAL")
 def _load_global(w: Walk, index: int, arg: int) -> None:
+    # The low bit asks for a NULL next to the value, for a call.
     name = w.names[arg >> 1]
     _global(w, index, GLOBAL_READ, name)
     if not arg & 1:
@@ -174,15 +187,16 @@ def _load_global(w: Walk, index: int, arg: int) -> None:
         w.stack += (NULL, (GLOBAL, name))
 
 
-@on("LOAD_NAME")
+@handlers.on("LOAD_NAME")
 def _load_name(w: Walk, index: int, arg: int) -> None:
     name = w.names[arg]
+    # In the body of a class the name may be the class's own, which is no global.
     if w.is_top:
         _global(w, index, GLOBAL_READ, name)
     w.stack.append((GLOBAL, name))
 
 
-@on("STORE_NAME")
+@handlers.on("STORE_NAME")
 def _store_name(w: Walk, index: int, arg: int) -> None:
     name, value = w.names[arg], w.pop()
     if w.is_top:
@@ -190,9 +204,13 @@ def _store_name(w: Walk, index: int, arg: int) -> None:
         w.stores.append((name, index, value))
     if value is FRESH:
         w.facts.containers.add(name)
+    elif value is DECORATED:
+        w.facts.decorated.add(name)
+    elif value[0] == LIBRARY and w.is_top and name not in w.facts.modules:
+        w.facts.imported.setdefault(name, value[1])
 
 
-@on("STORE_GLOBAL")
+@handlers.on("STORE_GLOBAL")
 def _store_global(w: Walk, index: int, arg: int) -> None:
     name = w.names[arg]
     _global(w, index, GLOBAL_WRITE, name)
@@ -200,12 +218,12 @@ def _store_global(w: Walk, index: int, arg: int) -> None:
         w.facts.containers.add(name)
 
 
-@on("DELETE_GLOBAL")
+@handlers.on("DELETE_GLOBAL")
 def _delete_global(w: Walk, index: int, arg: int) -> None:
     _global(w, index, GLOBAL_WRITE, w.names[arg])
 
 
-@on("DELETE_NAME")
+@handlers.on("DELETE_NAME")
 def _delete_name(w: Walk, index: int, arg: int) -> None:
     if w.is_top:
         _global(w, index, GLOBAL_WRITE, w.names[arg])
@@ -218,58 +236,65 @@ def _cell(w: Walk, index: int, kind: int, slot: int) -> str:
     return name
 
 
-@on("LOAD_DEREF LOAD_CLASSDEREF")
+@handlers.on("LOAD_DEREF LOAD_CLASSDEREF")
 def _load_deref(w: Walk, index: int, arg: int) -> None:
     name = _cell(w, index, CELL_READ, arg)
     is_first = arg == 0 and w.body.code.co_argcount > 0
     w.stack.append(w.local_tags[0] if is_first else (HEAP, name))
 
 
-@on("LOAD_FROM_DICT_OR_DEREF")
+@handlers.on("LOAD_FROM_DICT_OR_DEREF")
 def _load_from_dict_or_deref(w: Walk, index: int, arg: int) -> None:
     w.pop()
     w.stack.append((HEAP, _cell(w, index, CELL_READ, arg)))
 
 
-@on("STORE_DEREF")
+@handlers.on("STORE_DEREF")
 def _store_deref(w: Walk, index: int, arg: int) -> None:
     name = _cell(w, index, CELL_WRITE, arg)
     if w.pop() is FRESH:
         w.facts.containers.add(name)
 
 
-@on("DELETE_DEREF")
+@handlers.on("DELETE_DEREF")
 def _delete_deref(w: Walk, index: int, arg: int) -> None:
     _cell(w, index, CELL_WRITE, arg)
 
 
-@on("LOAD_FAST LOAD_FAST_CHECK")
+@handlers.on("LOAD_FAST LOAD_FAST_CHECK")
 def _load_fast(w: Walk, index: int, arg: int) -> None:
     tag = w.local_tags[arg]
+    # The compiler's name for the iterator that a comprehension is called with.
     if arg == 0 and w.slots[0] == ".0":
-        tag = QUIET if w.body.quiet_argument else ITERATOR
+        tag = QUIET if w.body.quiet_argument else ARGUMENT_ITERATOR
     w.stack.append(tag)
 
 
-@on("LOAD_FAST_LOAD_FAST")
+@handlers.on("LOAD_FAST_LOAD_FAST")
 def _load_two(w: Walk, index: int, arg: int) -> None:
+    # 3.13 joins two loads or stores where both slots fit into four bits.
     _load_fast(w, index, arg >> 4)
     _load_fast(w, index, arg & 15)
 
 
-@on("STORE_FAST")
+@handlers.on("STORE_FAST")
 def _store_fast(w: Walk, index: int, arg: int) -> None:
-    if w.pop() is FRESH:
+    value = w.pop()
+    if value is FRESH:
         w.local_containers.add(arg)
+    elif value[0] == FUNCTION:
+        w.local_functions.add(arg)
+    # A function's own import.
+    w.local_tags[arg] = value if value[0] == LIBRARY else (LOCAL, arg)
 
 
-@on("STORE_FAST_LOAD_FAST")
+@handlers.on("STORE_FAST_LOAD_FAST")
 def _store_load(w: Walk, index: int, arg: int) -> None:
     _store_fast(w, index, arg >> 4)
     _load_fast(w, index, arg & 15)
 
 
-@on("STORE_FAST_STORE_FAST")
+@handlers.on("STORE_FAST_STORE_FAST")
 def _store_two(w: Walk, index: int, arg: int) -> None:
     _store_fast(w, index, arg >> 4)
     _store_fast(w, index, arg & 15)

@@ -2,7 +2,7 @@
 """From planned probes to bytes: what `splice` puts between the instructions."""
 
 from unsnarl.probes.python.rewriter import opcodes
-from unsnarl.probes.python.rewriter.kinds import CONTAINER_AND_KEY, ITSELF
+from unsnarl.probes.python.rewriter.kinds import CONTAINER_AND_KEY, ITSELF, split_pair
 
 
 def _instruction(number: int, arg: int) -> bytes:
@@ -16,11 +16,11 @@ _DELETE = bytes((opcodes.DELETE_SUBSCR, 0))
 _COPIES = [_instruction(opcodes.COPY, depth) for depth in range(8)]
 _COPY_CONTAINER = _COPIES[2]
 # What follows the site on the stack: site[key] = container.
-_STORE = (
-    _COPIES[3]
-    + bytes((opcodes.STORE_SUBSCR, 0))
-    + bytes(2 * (opcodes.SIZES[opcodes.STORE_SUBSCR] - 1))
+# The inline cache has to be there: the interpreter skips, and overwrites, that many units.
+_STORE_PAIR = bytes((opcodes.STORE_SUBSCR, 0)) + bytes(
+    2 * (opcodes.SIZES[opcodes.STORE_SUBSCR] - 1)
 )
+_STORE = _COPIES[3] + _STORE_PAIR
 # What follows the site on the stack: del site[operand].
 _TAILS = [_COPIES[depth + 1] + _DELETE for depth in range(7)]
 
@@ -30,6 +30,10 @@ def probe_code(const: int, operand: int) -> bytes:
     site = _instruction(opcodes.LOAD_CONST, const)
     if operand == CONTAINER_AND_KEY:
         return _COPY_CONTAINER + site + _STORE
+    if depths := split_pair(operand):
+        container, key = depths
+        copies = [_instruction(opcodes.COPY, depth) for depth in (container, key + 2)]
+        return copies[0] + site + copies[1] + _STORE_PAIR
     if ITSELF <= operand < len(_TAILS):
         return site + _TAILS[operand]
     if operand > 0:

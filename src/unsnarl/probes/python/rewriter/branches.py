@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes that tell which way a branch goes: only where runs are recorded with their branches.
+"""Probes that report which way a branch goes: only where runs are recorded with their branches.
 
 They stand before conditional jumps and are shown what these ask. A truth that is not yet a bool is
 made one first, so that an object's own `__bool__` runs once, as it always does. `not` asks the same
 of a value without jumping, and what it says is as much a part of the path (reproduce/clap). Loops
-over an iterator are no branches: what they go over is told by other means.
+over an iterator are no branches: what they go over is recorded by other means.
 """
 
 from collections.abc import Iterator
@@ -25,6 +25,7 @@ _TRUTHS = _jumps("TRUE", "FALSE") | {opcodes.op("UNARY_NOT")}
 _KEPT = frozenset(map(opcodes.op, ("JUMP_IF_TRUE_OR_POP", "JUMP_IF_FALSE_OR_POP"))) - {-1}
 # From 3.13 on an instruction of its own makes a bool of every truth.
 _MADE = opcodes.VERSION >= (3, 13)
+# `not not x`: before 3.13 no instruction makes a bool of a value and leaves it there.
 TO_BOOL = bytes((opcodes.op("UNARY_NOT"), 0)) * 2
 
 

@@ -27,16 +27,18 @@ def mark(walk: Walk, probes: list[Probe]) -> list[Probe]:
     always = _settled(walk, probes, heads, without, strict=True)
     if not heads:
         return always
-    round_again = _settled(walk, probes, heads, without, strict=False)
+    after_a_round = _settled(walk, probes, heads, without, strict=False)
     return [
         one._replace(flags=one.flags | LOOP) if one.flags != other.flags else one
-        for one, other in zip(always, round_again, strict=True)
+        for one, other in zip(always, after_a_round, strict=True)
     ]
 
 
 def _settled(
     walk: Walk, probes: list[Probe], heads: set[int], without: set[int], *, strict: bool
 ) -> list[Probe]:
+    # A jump back is seen after the sites that it leads to, so one sweep is not enough. Targets are
+    # only ever added to `without`, so this ends.
     while True:
         sweep = _Sweep(walk, heads, without, strict=strict)
         marked = sweep.run(probes)
@@ -72,6 +74,8 @@ class _Sweep:
                 if state and probe.kind not in SILENT:
                     probe = probe._replace(flags=probe.flags | BREAKER)
                 marked.append(probe)
+                # One breaker serves one site: the accesses that follow have no switch before them
+                # (docs/adr/0009, `head`).
                 state = state and probe.kind in SILENT
                 probe = next(pending, None)
             if _FLOW[number]:

@@ -16,8 +16,8 @@ _STORES = (opcodes.STORE_DEREF, opcodes.DELETE_DEREF)
 def slot_names(body: Body) -> list[str]:
     """Names of the frame's slots: locals, cells that are no locals, free variables."""
     code = body.code
-    known = set(code.co_varnames)
-    cells = [name for name in code.co_cellvars if name not in known]
+    variables = set(code.co_varnames)
+    cells = [name for name in code.co_cellvars if name not in variables]
     return [*code.co_varnames, *cells, *code.co_freevars]
 
 
@@ -39,6 +39,7 @@ def _collect_stores(body: Body) -> None:
         _collect_stores(child)
         below |= child.stored_free
     below -= set(body.code.co_cellvars)
+    # A cheap first look: a cache entry may pass for a store here, in _stores() it does not.
     if body.code.co_freevars and any(store in body.raw[::2] for store in _STORES):
         free = set(body.code.co_freevars)
         below |= {name for name, _ in _stores(body) if name in free}
@@ -67,13 +68,13 @@ def _rebound_cells(body: Body) -> set[str]:
         stored_below |= child.stored_free
     owned = set(body.code.co_cellvars)
     rebound = owned & stored_below
-    places: dict[str, list[int]] = {}
+    stored_at: dict[str, list[int]] = {}
     for name, index in _stores(body):
-        places.setdefault(name, []).append(index)
+        stored_at.setdefault(name, []).append(index)
     arguments = set(body.code.co_varnames[: argument_count(body.code)])
     captures, loops = _captures_and_loops(body)
-    for name in owned & places.keys() - rebound:
-        stores = places[name]
+    for name in owned & stored_at.keys() - rebound:
+        stores = stored_at[name]
         captured = captures.get(name)
         if len(stores) + (name in arguments) > 1 or (
             captured is not None and _after(stores[0], captured, loops)

@@ -1,17 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes for containers as a whole, and what else instructions tell about values."""
+"""Probes for containers as a whole, and what else instructions say about values."""
 
 from unsnarl.probes.python.rewriter import opcodes
 from unsnarl.probes.python.rewriter.calls import created
-from unsnarl.probes.python.rewriter.kinds import ITER, SHAPE_READ, SHAPE_WRITE
+from unsnarl.probes.python.rewriter.kinds import (
+    ARGUMENT,
+    ITER,
+    ITSELF,
+    SHAPE_READ,
+    SHAPE_WRITE,
+    YIELD,
+)
 from unsnarl.probes.python.rewriter.tags import (
+    ARGUMENT_ITERATOR,
     BUILD_CLASS,
     CONST,
     DEFINITION,
+    EXIT,
     FRESH,
     FUNCTION,
     IMMUTABLE,
     ITERATOR,
+    LIBRARY,
     LOCAL,
     NAMED,
     NULL,
@@ -22,37 +32,40 @@ from unsnarl.probes.python.rewriter.tags import (
     UNKNOWN,
     Tag,
 )
-from unsnarl.probes.python.rewriter.walk import Walk, on
+from unsnarl.probes.python.rewriter.walk import Handlers, Walk
 
-_IN_PLACE = 13  # first of BINARY_OP's arguments that stand for += and its kin
-_CONTAINER_OPERATORS = frozenset({0, 1, 7, 10, 12})  # + & | - ^
+handlers = Handlers()
+# Numbers of the NB_* operators (opcode.h), the same from 3.11 to 3.13.
+_CO_GENERATOR = 0x20
+_AUGMENTED = 13  # first of BINARY_OP's arguments that stand for += and its kin
+_CONTAINER_OPERATORS = frozenset({0, 1, 5, 7, 10, 12})  # + & * | - ^
 
 
 # ---- membership, iteration, unpacking, operators, truth
 
 
-@on("CONTAINS_OP")
+@handlers.on("CONTAINS_OP")
 def _contains(w: Walk, index: int, arg: int) -> None:
     w.read_shape(index, "in", 1, w.pop())
     w.pop()
     w.stack.append(SCALAR)
 
 
-@on("GET_ITER")
+@handlers.on("GET_ITER")
 def _get_iter(w: Walk, index: int, arg: int) -> None:
     source = w.pop()
     if SETTLED[source[0]]:
         w.stack.append(QUIET)
         return
-    if source is not ITERATOR:
+    if source[0] != ITERATOR[0]:
         w.read_shape(index, "iter", 1, source)
     w.stack.append(ITERATOR)
 
 
-@on("FOR_ITER")
+@handlers.on("FOR_ITER")
 def _for_iter(w: Walk, index: int, arg: int) -> None:
     if w.peek(1) is not QUIET:
-        w.probe(index, ITER, "for", 1)
+        w.probe(index, ITER, "for", 1, ARGUMENT if w.peek(1) is ARGUMENT_ITERATOR else 0)
     w.stack.append(UNKNOWN)
 
 
@@ -65,28 +78,31 @@ def _unpack(w: Walk, index: int, left: int) -> None:
     w.stack.extend([UNKNOWN] * left)
 
 
-@on("UNPACK_SEQUENCE")
+@handlers.on("UNPACK_SEQUENCE")
 def _unpack_sequence(w: Walk, index: int, arg: int) -> None:
     _unpack(w, index, arg)
 
 
-@on("UNPACK_EX")
+@handlers.on("UNPACK_EX")
 def _unpack_ex(w: Walk, index: int, arg: int) -> None:
+    # Low byte: names before the star; the rest: those after it.
     _unpack(w, index, (arg & 0xFF) + (arg >> 8) + 1)
 
 
-@on("LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE")
+@handlers.on("LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE")
 def _extend(w: Walk, index: int, arg: int) -> None:
     source = w.pop()
     if NAMED[source[0]]:
         w.read_shape(index, "*", 1, source)
 
 
-@on("BINARY_OP")
+@handlers.on("BINARY_OP")
 def _binary_op(w: Walk, index: int, arg: int) -> None:
     right, left = w.pop(), w.pop()
     result = SCALAR
-    if arg >= _IN_PLACE:
+    if arg >= _AUGMENTED:
+        # A new container on the right shows that the left side is one, too, which is changed
+        # itself; numbers, the usual case, need no probe.
         if right is FRESH and not PRIVATE[left[0]]:
             w.probe(index, SHAPE_WRITE, "+=", 2)
             w.saw_container(left)
@@ -103,20 +119,31 @@ def _combine(w: Walk, index: int, left: Tag, right: Tag) -> Tag:
         w.read_shape(index, "+", 2, left)
     elif left is FRESH and NAMED[right[0]]:
         w.read_shape(index, "+", 1, right)
+    else:
+        _maybe_operands(w, index, "+", left, right)
     return FRESH if FRESH in (left, right) else SCALAR
 
 
-@on("COMPARE_OP")
+def _maybe_operands(w: Walk, index: int, name: str, left: Tag, right: Tag) -> None:
+    """Numbers, the usual case, need no probe."""
+    for depth, operand in ((2, left), (1, right)):
+        if NAMED[operand[0]]:
+            w.maybe_shape(index, SHAPE_READ, name, depth, operand)
+
+
+@handlers.on("COMPARE_OP")
 def _compare(w: Walk, index: int, arg: int) -> None:
     right, left = w.pop(), w.pop()
     if right is FRESH and NAMED[left[0]]:
         w.read_shape(index, "==", 2, left)
     elif left is FRESH and NAMED[right[0]]:
         w.read_shape(index, "==", 1, right)
+    else:
+        _maybe_operands(w, index, "==", left, right)
     w.stack.append(SCALAR)
 
 
-@on(
+@handlers.on(
     "POP_JUMP_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_FORWARD_IF_TRUE POP_JUMP_FORWARD_IF_FALSE"
     " POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_BACKWARD_IF_FALSE"
     " JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP"
@@ -127,94 +154,122 @@ def _truth(w: Walk, index: int, arg: int) -> None:
         w.maybe_shape(index, SHAPE_READ, "bool", 1, value)
 
 
-@on("UNARY_NOT TO_BOOL")
+@handlers.on("UNARY_NOT TO_BOOL")
 def _to_bool(w: Walk, index: int, arg: int) -> None:
     _truth(w, index, arg)
     w.stack.append(SCALAR)
 
 
-@on("UNARY_NEGATIVE UNARY_POSITIVE UNARY_INVERT FORMAT_SIMPLE CONVERT_VALUE")
+@handlers.on("UNARY_NEGATIVE UNARY_POSITIVE UNARY_INVERT")
 def _unary(w: Walk, index: int, arg: int) -> None:
     w.pop()
     w.stack.append(SCALAR)
 
 
-@on("IS_OP FORMAT_WITH_SPEC")
+def _render(w: Walk, index: int, value: Tag, depth: int) -> None:
+    if NAMED[value[0]]:
+        w.maybe_shape(index, SHAPE_READ, "format", depth, value)
+    w.stack.append(SCALAR)
+
+
+@handlers.on("FORMAT_SIMPLE CONVERT_VALUE")
+def _format_simple(w: Walk, index: int, arg: int) -> None:
+    _render(w, index, w.pop(), 1)
+
+
+@handlers.on("IS_OP FORMAT_WITH_SPEC")
 def _binary(w: Walk, index: int, arg: int) -> None:
     w.pop_many(2)
     w.stack.append(SCALAR)
 
 
-@on("FORMAT_VALUE")
+@handlers.on("FORMAT_VALUE")
 def _format(w: Walk, index: int, arg: int) -> None:
-    w.pop_many(2 if arg & 4 else 1)
-    w.stack.append(SCALAR)
+    # FVS_HAVE_SPEC: a format specification lies on top.
+    values = w.pop_many(2 if arg & 4 else 1)
+    _render(w, index, values[0], len(values))
 
 
 # ---- new values
 
 
-@on("BUILD_LIST BUILD_SET")
+@handlers.on("BUILD_LIST BUILD_SET")
 def _build(w: Walk, index: int, arg: int) -> None:
     w.pop_many(arg)
     w.stack.append(FRESH)
     created(w, index)
 
 
-@on("BUILD_MAP")
+@handlers.on("BUILD_MAP")
 def _build_map(w: Walk, index: int, arg: int) -> None:
     _build(w, index, 2 * arg)
 
 
-@on("BUILD_CONST_KEY_MAP")
+@handlers.on("BUILD_CONST_KEY_MAP")
 def _build_const_key_map(w: Walk, index: int, arg: int) -> None:
     _build(w, index, arg + 1)
 
 
-@on("BUILD_TUPLE BUILD_STRING")
+@handlers.on("BUILD_TUPLE BUILD_STRING")
 def _build_immutable(w: Walk, index: int, arg: int) -> None:
     w.pop_many(arg)
     w.stack.append(SCALAR)
 
 
-@on("LOAD_CONST")
+@handlers.on("LOAD_CONST")
 def _load_const(w: Walk, index: int, arg: int) -> None:
     w.stack.append((CONST, arg))
 
 
-@on("MAKE_FUNCTION")
+@handlers.on("MAKE_FUNCTION")
 def _make_function(w: Walk, index: int, arg: int) -> None:
     code = w.pop()
+    # Defaults, annotations and closure: from 3.13 on each has a SET_FUNCTION_ATTRIBUTE.
     if opcodes.VERSION < (3, 13):
         w.pop_many((arg & 15).bit_count())
     w.stack.append((FUNCTION, code[1] if code[0] == CONST else None))
 
 
-@on("SET_FUNCTION_ATTRIBUTE")
+@handlers.on("SET_FUNCTION_ATTRIBUTE")
 def _set_function_attribute(w: Walk, index: int, arg: int) -> None:
     function = w.pop()
     w.pop()
     w.stack.append(function)
 
 
-@on("LOAD_BUILD_CLASS")
+@handlers.on("LOAD_BUILD_CLASS")
 def _load_build_class(w: Walk, index: int, arg: int) -> None:
     w.stack.append(BUILD_CLASS)
 
 
-@on("IMPORT_NAME")
+@handlers.on("IMPORT_NAME")
 def _import_name(w: Walk, index: int, arg: int) -> None:
     w.epoch += 1
-    w.pop_many(2)
-    w.stack.append(DEFINITION)
+    level, wanted = w.pop_many(2)
+    consts, module = w.body.code.co_consts, w.names[arg]
+    absolute = level[0] == CONST and consts[level[1]] == 0
+    if not absolute or not w.facts.info.is_library(module):
+        w.stack.append(DEFINITION)
+        return
+    has_names = wanted[0] == CONST and consts[wanted[1]] is not None
+    # `import a.b` binds a; `from a.b import c` and `import a.b as c` ask a.b for more.
+    whole = has_names or (index + 1 < len(w.ops) and w.ops[index + 1] == opcodes.IMPORT_FROM)
+    w.stack.append((LIBRARY, module if whole else module.partition(".")[0]))
 
 
-@on("IMPORT_FROM")
+@handlers.on("IMPORT_FROM")
 def _import_from(w: Walk, index: int, arg: int) -> None:
-    w.stack.append(DEFINITION)
+    kind, module = w.peek(1)
+    w.stack.append((LIBRARY, f"{module}.{w.names[arg]}") if kind == LIBRARY else DEFINITION)
 
 
-@on("YIELD_VALUE SEND")
+@handlers.on("YIELD_VALUE")
+def _yield(w: Walk, index: int, arg: int) -> None:
+    _leave_generator(w, index)
+    _suspend(w, index, arg)
+
+
+@handlers.on("SEND")
 def _suspend(w: Walk, index: int, arg: int) -> None:
     w.epoch += 1
     w.suspensions += 1
@@ -222,27 +277,48 @@ def _suspend(w: Walk, index: int, arg: int) -> None:
     w.stack.append(UNKNOWN)
 
 
-@on("BEFORE_WITH BEFORE_ASYNC_WITH")
+@handlers.on("RETURN_VALUE")
+def _return(w: Walk, index: int, arg: int) -> None:
+    _leave_generator(w, index)
+    w.pop()
+
+
+@handlers.on("RETURN_CONST")
+def _return_const(w: Walk, index: int, arg: int) -> None:
+    _leave_generator(w, index)
+
+
+def _leave_generator(w: Walk, index: int) -> None:
+    code = w.body.code
+    # A generator expression is nearly always consumed where it stands. Between SEND and its
+    # YIELD_VALUE nothing may stand: gen.throw() counts on it (genobject.c).
+    if not code.co_flags & _CO_GENERATOR or code.co_name == "<genexpr>":
+        return
+    if w.ops[index - 1] != opcodes.SEND:
+        w.probe(index, YIELD, "yield", ITSELF)
+
+
+@handlers.on("BEFORE_WITH BEFORE_ASYNC_WITH")
 def _enter(w: Walk, index: int, arg: int) -> None:
     w.epoch += 1
     w.pop()
-    w.stack += (UNKNOWN, UNKNOWN)
+    w.stack += (EXIT, UNKNOWN)
 
 
 # ---- the stack itself
 
 
-@on("PUSH_NULL")
+@handlers.on("PUSH_NULL")
 def _push_null(w: Walk, index: int, arg: int) -> None:
     w.stack.append(NULL)
 
 
-@on("COPY")
+@handlers.on("COPY")
 def _copy(w: Walk, index: int, arg: int) -> None:
     w.stack.append(w.peek(arg))
 
 
-@on("SWAP")
+@handlers.on("SWAP")
 def _swap(w: Walk, index: int, arg: int) -> None:
     stack = w.stack
     if len(stack) < arg:
@@ -250,6 +326,6 @@ def _swap(w: Walk, index: int, arg: int) -> None:
     stack[-1], stack[-arg] = stack[-arg], stack[-1]
 
 
-@on("RAISE_VARARGS")
+@handlers.on("RAISE_VARARGS")
 def _raise(w: Walk, index: int, arg: int) -> None:
     w.pop_many(arg)

@@ -12,6 +12,8 @@ def read_exception_table(table: bytes) -> list[tuple[int, int, int]]:
     """(start, end, handler) of each entry, in code units."""
     numbers: list[int] = []
     value = 0
+    # Big-endian groups of six bits; bit 6: more follow. (Bit 7 marks the start of an entry; see
+    # Objects/exception_handling_notes.txt in CPython.)
     for byte in table:
         value = value << 6 | byte & 63
         if not byte & 64:

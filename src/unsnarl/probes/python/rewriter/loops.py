@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Probes that tell when a loop goes back: only where runs are recorded at such a level.
+"""Probes that report when a loop goes back: only where runs are recorded at such a level.
 
 They stand before the jumps back of loops (ReCBuLC V.B), which is exact and costs what any probe
 does; the interpreter's trace hook would come by at every line. Up to 3.11 such a jump may ask
-something first: then the probe is shown the same, and tells only if it will be taken.
+something first: then the probe is shown the same, and reports only if it will be taken.
 """
 
 from collections.abc import Iterator

@@ -20,8 +20,9 @@ class ModuleInfo:
     is_main: bool = False
     # Is the module of this dotted name code that gets no probes?
     is_library: Callable[[str], bool] = lambda _: True
-    branches: bool = False  # are they to be told?
+    branches: bool = False  # are they to be reported?
     loops: bool = False
+    among_threads: bool = False  # do threads run while it is imported?
 
 
 class Body:
@@ -31,6 +32,7 @@ class Body:
 
     def __init__(self, code: CodeType) -> None:
         self.code = code
+        # co_code has specialised instructions in their plain form again.
         self.raw = code.co_code
         self.children = {
             index: Body(const)
@@ -64,6 +66,7 @@ class Facts:
     imported: dict[str, str] = field(default_factory=dict)  # name -> "module.attribute"
     methods: set[str] = field(default_factory=set)
     containers: set[str] = field(default_factory=set)  # names seen to hold containers
+    decorated: set[str] = field(default_factory=set)  # functions and methods: perhaps cached
 
     def library_name(self, name: str) -> str | None:
         """The dotted name of a global imported from code without probes, if it is one."""
@@ -100,7 +103,14 @@ def survey(body: Body, info: ModuleInfo) -> Facts:
     _read_top_level(body, facts)
     facts.rebound |= stored_in_functions
     facts.shared = frozenset(stored_in_functions)
+    if info.among_threads:
+        facts.shared |= _defined(facts)
     return facts
+
+
+def _defined(facts: Facts) -> set[str]:
+    """What the top level defines: others may ask for it before the import is done."""
+    return facts.rebound - facts.modules.keys() - facts.imported.keys()
 
 
 def _stored_globals(body: Body) -> set[str]:

@@ -15,7 +15,28 @@ CONTAINER_METHODS = _words(
     " isdisjoint symmetric_difference most_common elements total"
 )
 # Their first argument is a key (or, for a list's pop, an index).
-KEYED_METHODS = frozenset({"get", "pop", "setdefault"})
+KEYED_METHODS = _words(
+    "get pop setdefault __getitem__ __setitem__ __delitem__ __contains__"
+    # The first argument of these is a statement or the name of an attribute.
+    " execute executemany executescript __setattr__ __delattr__ __getattribute__"
+)
+# Those that change the container; the others only read.
+CHANGING_METHODS = _words(
+    "append appendleft extend extendleft insert pop popleft popitem remove clear sort reverse"
+    " update setdefault add discard rotate difference_update intersection_update"
+    " symmetric_difference_update move_to_end subtract __setitem__ __delitem__ __iadd__ __ior__"
+)
+# Methods of files, cursors, generators and other objects of C code or of the standard library.
+# They are watched even where a class of the module has a method of the same name.
+OBJECT_METHODS = _words(
+    "read readline readlines readinto write writelines truncate seek flush close getvalue"
+    " send throw __next__ execute executemany executescript fetchone fetchmany fetchall commit"
+    " rollback cursor run random randint randrange choice seed getstate setstate cache_clear"
+    " cache_info cache_parameters addHandler removeHandler setLevel put put_nowait get_nowait"
+)
+ATTRIBUTE_METHODS = {"__setattr__": True, "__delattr__": True, "__getattribute__": False}
+# Builtin functions whose second argument names an attribute of the first: do they write it?
+ATTRIBUTE_FUNCTIONS = {"getattr": False, "hasattr": False, "setattr": True, "delattr": True}
 # They read the containers given as arguments.
 ARGUMENT_READERS = _words(
     "extend extendleft update join union intersection difference symmetric_difference issubset"
@@ -26,7 +47,7 @@ ARGUMENT_READERS = _words(
 # Builtin functions that read the structure of their arguments.
 READING_BUILTINS = _words(
     "len sorted sum min max any all list tuple set frozenset dict iter next enumerate zip map"
-    " filter reversed str repr bytearray"
+    " filter reversed str repr bytearray bytes"
 )
 # Only their first argument can be a container, or only a single one is looked into.
 FIRST_ONLY = frozenset({"sum", "iter", "next", "enumerate", "reversed", "sorted"})
@@ -55,10 +76,47 @@ MUTATORS = _words(
 )
 # Library functions and modules that only read what they are given.
 READER_FUNCTIONS = _words(
-    "json.dumps json.dump heapq.nlargest heapq.nsmallest heapq.merge bisect.bisect"
+    "json.dumps json.dump pickle.dumps pickle.dump marshal.dumps marshal.dump"
+    " functools.reduce dataclasses.asdict dataclasses.astuple"
+    " heapq.nlargest heapq.nsmallest heapq.merge bisect.bisect"
     " bisect.bisect_left bisect.bisect_right random.choice random.choices random.sample"
 )
 READER_MODULES = _words("copy itertools math statistics operator pprint collections")
+
+# State that belongs to a module: where it is, functions that change it, functions that read it.
+_STATE = (
+    (
+        "random._inst",
+        "random",
+        "random randint randrange choice choices sample shuffle uniform gauss seed setstate"
+        " triangular betavariate expovariate gammavariate lognormvariate normalvariate"
+        " paretovariate vonmisesvariate weibullvariate getrandbits randbytes",
+        "getstate",
+    ),
+    (
+        "warnings",
+        "warnings",
+        "simplefilter filterwarnings resetwarnings catch_warnings",
+        "warn warn_explicit",
+    ),
+    (
+        "logging.root",
+        "logging",
+        "basicConfig disable addLevelName captureWarnings setLoggerClass shutdown",
+        "debug info warning error critical exception log",
+    ),
+    ("os.environ", "os", "putenv unsetenv", "getenv getenvb"),
+    ("os", "os", "chdir fchdir umask", "getcwd getcwdb"),
+    ("signal", "signal", "signal set_wakeup_fd", "getsignal"),
+    ("socket", "socket", "setdefaulttimeout", "getdefaulttimeout"),
+)
+# Dotted name of a function -> path of the state, and whether it is changed.
+STATE_FUNCTIONS = {
+    f"{module}.{name}": (path, changed)
+    for path, module, *both in _STATE
+    for changed, names in zip((True, False), both, strict=True)
+    for name in names.split()
+}
 # Calls into these are seen by the sync patches, or touch nothing of the caller's.
 QUIET_MODULES = _words(
     "threading _thread time os sys logging typing typing_extensions functools dataclasses abc enum"

@@ -16,6 +16,7 @@ _MAP = opcode.opmap
 def op(name: str) -> int:
     """The number of an instruction of this version, or -1."""
     number = _MAP.get(name, -1)
+    # From 3.12 on the map also has the compiler's pseudo-instructions, which no code contains.
     return number if number < 256 else -1
 
 
@@ -25,6 +26,7 @@ def _all(names: str) -> frozenset[int]:
 
 def _cache_counts() -> list[int]:
     counts: Iterable[int] | dict[str, int] = opcode._inline_cache_entries  # type: ignore[attr-defined]
+    # 3.13 has made a dictionary by name of what was a list by number.
     if not isinstance(counts, dict):
         return list(counts)
     return [counts.get(opcode.opname[number], 0) for number in range(256)]
@@ -49,8 +51,8 @@ KW_NAMES = op("KW_NAMES")
 PRECALL = op("PRECALL")
 CALL = op("CALL")
 RESUME = op("RESUME")
+SEND = op("SEND")
 END_FOR = op("END_FOR")
-GET_ITER = op("GET_ITER")
 # 3.13 loads a cell object, for a closure, with the instruction for locals.
 LOAD_CLOSURE = op("LOAD_CLOSURE") if VERSION < (3, 13) else op("LOAD_FAST")
 
@@ -122,6 +124,7 @@ def _fill_effects() -> None:
     for names, (taken, left) in _EFFECTS.items():
         for number in _all(names):
             POPS[number], PUSHES[number] = taken, left
+    # 3.12 drops iterator and value at once; in 3.13 a POP_TOP follows. 3.11 has no END_FOR.
     if VERSION == (3, 12):
         POPS[END_FOR] = 2
     elif VERSION > (3, 12):

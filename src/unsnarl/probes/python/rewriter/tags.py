@@ -34,6 +34,10 @@ ITERATOR: Tag = (_ITERATOR, None)
 NULL: Tag = (_NULL, None)
 BUILD_CLASS: Tag = (_BUILD_CLASS, None)
 DEFINITION: Tag = (_DEFINITION, None)
+DECORATED: Tag = (_DEFINITION, "decorated")
+# The iterator that a comprehension is called with; its frame has it twice.
+ARGUMENT_ITERATOR: Tag = (_ITERATOR, ".0")
+EXIT: Tag = (_UNKNOWN, "exit")  # of a with statement
 
 # Kinds of values that cannot be a container which another thread could reach.
 _PRIVATE = frozenset(
@@ -51,12 +55,22 @@ DEFINED = [kind in {FUNCTION, _DEFINITION, LIBRARY} for kind in range(16)]
 class Lookup:
     """A method look-up whose call has not been seen yet."""
 
-    __slots__ = ("epoch", "index", "name", "settled", "suspensions", "unit", "watched")
+    __slots__ = (
+        "epoch",
+        "index",
+        "name",
+        "of_class",
+        "settled",
+        "suspensions",
+        "unit",
+        "watched",
+    )
 
     def __init__(self, index: int, unit: int, name: str, watched: bool) -> None:
         self.index = index
         self.unit = unit
         self.name = name
         self.watched = watched  # False: only its arguments matter
+        self.of_class = False  # of a builtin class: `list.append(x, 1)`
         self.settled = False
         self.epoch = self.suspensions = 0  # the walk's, at the look-up

@@ -6,13 +6,20 @@ with UNKNOWN for ever, so code that is reached in ways this pass does not follow
 that CPython moved to the end) is still planned, only with less knowledge.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from unsnarl.probes.python.rewriter import opcodes
 from unsnarl.probes.python.rewriter.closures import slot_names
-from unsnarl.probes.python.rewriter.kinds import ITER, METHOD, SHAPE_READ, Probe
+from unsnarl.probes.python.rewriter.kinds import (
+    ARGUMENT,
+    ITER,
+    METHOD,
+    SHAPE_READ,
+    Probe,
+)
 from unsnarl.probes.python.rewriter.module import Body, Facts
 from unsnarl.probes.python.rewriter.tags import (
+    ARGUMENT_ITERATOR,
     GLOBAL,
     HEAP,
     ITERATOR,
@@ -24,7 +31,6 @@ from unsnarl.probes.python.rewriter.tags import (
 )
 
 Handler = Callable[["Walk", int, int], None]
-HANDLERS: list[Handler | None] = [None] * 256
 _FLOW = [bool(opcodes.JUMPS[n]) or n in opcodes.TERMINAL for n in range(256)]
 _FOR_ITER = opcodes.op("FOR_ITER")
 _SEND = opcodes.op("SEND")
@@ -32,16 +38,19 @@ _OR_POP = (opcodes.op("JUMP_IF_FALSE_OR_POP"), opcodes.op("JUMP_IF_TRUE_OR_POP")
 _OLD_LOOPS = opcodes.VERSION < (3, 12)
 
 
-def on(names: str) -> Callable[[Handler], Handler]:
-    """Register a handler for instructions; those this version lacks are passed over."""
+class Handlers(dict[int, Handler]):
+    """Handlers of instructions, by opcode. Each module of handlers has one (handlers.py)."""
 
-    def register(handler: Handler) -> Handler:
-        for name in names.split():
-            if (number := opcodes.op(name)) >= 0:
-                HANDLERS[number] = handler
-        return handler
+    def on(self, names: str) -> Callable[[Handler], Handler]:
+        """Add a handler for instructions; those this version lacks are passed over."""
 
-    return register
+        def add(handler: Handler) -> Handler:
+            for name in names.split():
+                if (number := opcodes.op(name)) >= 0:
+                    self[number] = handler
+            return handler
+
+        return add
 
 
 class Walk:
@@ -51,11 +60,13 @@ class Walk:
         "args",
         "body",
         "calls",
+        "decorated",
         "epoch",
         "facts",
         "firsts",
         "is_top",
         "local_containers",
+        "local_functions",
         "local_tags",
         "lookups",
         "maybe",
@@ -83,17 +94,20 @@ class Walk:
         self.probes: list[Probe] = []
         # Probes that are only worth having if the value turns out to be a container elsewhere.
         self.maybe: list[tuple[Probe, Tag]] = []
+        # Probes that are only worth having if a function of that name is decorated somewhere.
+        self.decorated: list[tuple[Probe, str]] = []
         self.local_containers: set[int] = set()
+        self.local_functions: set[int] = set()
         self.lookups: list[Lookup] = []
         self.epoch = 0  # counts everything that other threads could see
         self.suspensions = 0  # counts yields and awaits
         self.calls: set[int] = set()  # calls of the module's top level
         self.stores: list[tuple[str, int, Tag]] = []  # stores of names there
 
-    def run(self) -> None:
-        """Walk through all instructions."""
+    def run(self, handlers: Sequence[Handler | None]) -> None:
+        """Walk through all instructions; those without a handler only move the stack."""
         stack, saved, ops, args, firsts = self.stack, self.saved, self.ops, self.args, self.firsts
-        handlers, pops, pushes, flow = HANDLERS, opcodes.POPS, opcodes.PUSHES, _FLOW
+        pops, pushes, flow = opcodes.POPS, opcodes.PUSHES, _FLOW
         live = True
         for index, number in enumerate(ops):
             if firsts[index] in saved:
@@ -124,15 +138,17 @@ class Walk:
         state = tuple(self.stack)
         if number in _OR_POP:
             state = (*state, UNKNOWN)
+        # 3.11 drops the iterator when it jumps; later versions leave that to END_FOR at the target.
         elif _OLD_LOOPS and number == _FOR_ITER:
             state = state[:-2]
         elif _OLD_LOOPS and number == _SEND:
             state = state[:-1]
-        known = self.saved.get(target)
-        self.saved[target] = state if known is None else _meet(known, state)
+        earlier = self.saved.get(target)
+        self.saved[target] = state if earlier is None else _meet(earlier, state)
 
     def _settle_lookups(self) -> None:
         for lookup in self.lookups:
+            # No call was matched: the look-up has to do.
             if lookup.watched and not lookup.settled:
                 self.probes.append(Probe(lookup.index, METHOD, lookup.unit, lookup.name, 1))
 
@@ -163,8 +179,9 @@ class Walk:
             return
         self.epoch += 1
         unit = self.units[index] if unit < 0 else unit
-        kind = ITER if tag is ITERATOR else SHAPE_READ
-        self.probes.append(Probe(index, kind, unit, name, operand))
+        kind = ITER if tag[0] == ITERATOR[0] else SHAPE_READ
+        flags = ARGUMENT if tag is ARGUMENT_ITERATOR else 0
+        self.probes.append(Probe(index, kind, unit, name, operand, flags))
         self.saw_container(tag)
 
     def maybe_shape(self, index: int, kind: int, name: str, operand: int, tag: Tag) -> None:

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A shown patch is written into the files and hunted: `no wrong patch` is checked, not believed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from evaluation.draws import environment
+from unsnarl.model.report import Patch, Report, numbered
+
+RUNS = 1000
+
+
+class Patched(NamedTuple):
+    """The kind of a patch, and how many runs failed when it was applied."""
+
+    patch: str = ""
+    patched_fail: int = 0
+    patched_runs: int = 0
+
+
+def apply_and_hunt(
+    folder: Path, number: int, command: Sequence[str], options: Sequence[str]
+) -> Patched:
+    """Apply the patch of a finding in a folder that was hunted, and hunt what is there then."""
+    answer = folder / "patch.json"
+    _unsnarl(folder, "fix", "--apply", f"--json={answer}", str(number))
+    patch = _shown(answer, number)
+    if patch is None or not patch.works:
+        return Patched()
+    after = folder / "patched.json"
+    wanted = str(RUNS)
+    limits = ("--no-confirm", "--fail", wanted, "--pass", wanted, "--max-runs", wanted)
+    _unsnarl(folder, "hunt", f"--json={after}", *limits, *options, "--", *command)
+    if not after.exists():
+        return Patched(patch.kind)
+    runs = msgspec.json.decode(after.read_bytes(), type=Report).runs
+    return Patched(patch.kind, runs.fail + runs.hang, runs.total)
+
+
+def _shown(answer: Path, number: int) -> Patch | None:
+    if not answer.exists():
+        return None
+    report = msgspec.json.decode(answer.read_bytes(), type=Report)
+    return next((one.finding.patch for one in numbered(report) if one.number == number), None)
+
+
+def _unsnarl(folder: Path, *arguments: str) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "unsnarl", *arguments],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Objects of C types: nothing inside them is visible, so all of an object is one cell. A cursor
+ * also touches what is in its database.
+ */
+#include "binding/binding.h"
+
+#define OBJECT_SALT   0x0B7EC7C0FFEE0001ull
+#define DATABASE_SALT 0xDA7ABA5E00000000ull
+
+uint64_t uns_object_cell(const PyObject *object) {
+    uint64_t salt = OBJECT_SALT ^ (uint64_t)*uns_generation_of(object) << 40;
+    return uns_cell_key((uintptr_t)object ^ salt, uns_home(object));
+}
+
+/* ---- an address may be used again: the cell of a dead object must have no future */
+
+#define MOST_TYPES 256
+static struct {
+    PyTypeObject *type;
+    destructor original;
+} watched[MOST_TYPES];
+static unsigned watched_types;
+static destructor of_plain_classes;
+
+static destructor original_of(const PyTypeObject *type) {
+    for (; type; type = type->tp_base)
+        for (unsigned i = 0; i < watched_types; i++)
+            if (watched[i].type == type)
+                return watched[i].original;
+    return NULL;
+}
+
+static void forget_and_dealloc(PyObject *object) {
+    destructor original = original_of(Py_TYPE(object));
+    uns_created(object);
+    original(object);
+}
+
+int uns_is_plain_class(PyTypeObject *type) {
+    if (!of_plain_classes) {
+        PyObject *sample = PyObject_CallFunction((PyObject *)&PyType_Type, "s(){}", "Sample");
+        if (!sample) {
+            PyErr_Clear();
+            return 0;
+        }
+        of_plain_classes = ((PyTypeObject *)sample)->tp_dealloc;
+        Py_DECREF(sample);
+    }
+    return type->tp_dealloc == of_plain_classes;
+}
+
+/* Classes of Python find their base's destructor by comparing theirs, and those of containers and
+ * of trees look at their own before they go deep: these stay as they are. */
+void uns_forget_when_dead(PyTypeObject *type) {
+    while (type && uns_is_plain_class(type))
+        type = type->tp_base;
+    if (!type || !type->tp_dealloc || type == &PyBaseObject_Type || uns_is_container(type) ||
+        strstr(type->tp_name, "Element") || type->tp_dealloc == forget_and_dealloc ||
+        watched_types == MOST_TYPES)
+        return;
+    watched[watched_types].type = (PyTypeObject *)Py_NewRef(type);
+    watched[watched_types++].original = type->tp_dealloc;
+    type->tp_dealloc = forget_and_dealloc;
+}
+
+/* ---- databases: connections to one file share what is in it */
+
+#define DATABASES 1024
+static struct {
+    const PyObject *connection;
+    uint64_t hash;
+} databases[DATABASES];
+static __thread uint64_t opening;
+
+static unsigned database_slot(const PyObject *connection) {
+    return (unsigned)(uns_mix((uintptr_t)connection) & (DATABASES - 1));
+}
+
+static uint64_t hash_of_path(PyObject *path) {
+    PyObject *text = PyOS_FSPath(path);
+    int is_file = text && PyUnicode_Check(text) && PyUnicode_GET_LENGTH(text) &&
+                  PyUnicode_CompareWithASCIIString(text, ":memory:") != 0;
+    uint64_t hash = is_file ? uns_mix((uint64_t)PyObject_Hash(text)) : 0;
+    Py_XDECREF(text);
+    PyErr_Clear();
+    return hash;
+}
+
+static int hear_of_connections(const char *event, PyObject *args, void *unused) {
+    if (event[0] != 's' || strncmp(event, "sqlite3.connect", 15) != 0 || !PyTuple_Check(args) ||
+        !PyTuple_GET_SIZE(args))
+        return 0;
+    PyObject *subject = PyTuple_GET_ITEM(args, 0);
+    if (event[15] == '\0') {
+        opening = hash_of_path(subject);
+    } else {
+        databases[database_slot(subject)].connection = subject;
+        databases[database_slot(subject)].hash = opening;
+    }
+    return 0;
+}
+
+/* Called when sqlite3 is imported: who opens what is heard by an audit hook. */
+PyObject *uns_watch_databases(PyObject *module, PyObject *unused) {
+    static int watching;
+    if (!watching && PySys_AddAuditHook(hear_of_connections, NULL) < 0)
+        return NULL;
+    watching = 1;
+    Py_RETURN_NONE;
+}
+
+static uint64_t database_cell(const PyObject *connection) {
+    unsigned slot = database_slot(connection);
+    if (databases[slot].connection != connection || !databases[slot].hash)
+        return uns_object_cell(connection);
+    return uns_cell_key(databases[slot].hash ^ DATABASE_SALT, databases[slot].hash >> 24);
+}
+
+static int first_connection(PyObject *referent, void *found) {
+    if (!uns_named(Py_TYPE(referent), "sqlite3.Connection"))
+        return 0;
+    *(PyObject **)found = referent;
+    return 1;
+}
+
+static PyObject *connection_of(PyObject *cursor) {
+    PyObject *found = NULL;
+    traverseproc traverse = Py_TYPE(cursor)->tp_traverse;
+    if (traverse)
+        traverse(cursor, first_connection, &found);
+    return found;
+}
+
+static int only_reads(PyObject *statement) {
+    static const char *const readers[] = {"select", "explain", "values", NULL};
+    Py_ssize_t length;
+    const char *text =
+        PyUnicode_Check(statement) ? PyUnicode_AsUTF8AndSize(statement, &length) : NULL;
+    if (!text) {
+        PyErr_Clear();
+        return 0;
+    }
+    while (Py_ISSPACE(*text) || *text == '(')
+        text++;
+    for (const char *const *word = readers; *word; word++)
+        if (PyOS_strnicmp(text, *word, (Py_ssize_t)strlen(*word)) == 0)
+            return 1;
+    return 0;
+}
+
+static void touch_database(Site *site, PyObject *object, PyObject *argument, uint32_t op,
+                           int is_cursor) {
+    PyObject *connection = is_cursor ? connection_of(object) : object;
+    int reads = argument ? only_reads(argument) : is_cursor || op == UNS_READ;
+    if (is_cursor)
+        uns_deliver(site, object, Py_None, uns_object_cell(object), op, 0);
+    if (connection)
+        uns_deliver(site, connection, Py_None, database_cell(connection), reads ? UNS_READ : op,
+                    is_cursor);
+}
+
+/* `argument`: the first one of the call, if it is known. */
+void uns_touch_object(Site *site, PyObject *object, int write, uint32_t op, PyObject *argument) {
+    int is_cursor = uns_named(Py_TYPE(object), "sqlite3.Cursor");
+    if (is_cursor || uns_named(Py_TYPE(object), "sqlite3.Connection"))
+        touch_database(site, object, argument, write ? op : UNS_READ, is_cursor);
+    else
+        uns_deliver(site, object, Py_None, uns_object_cell(object), write ? op : UNS_READ, 0);
+}
+
+/* ---- what belongs to a module, and its functions read or change */
+
+static PyObject *resolve(PyObject *path) {
+    PyObject *dot = PyUnicode_FromString(".");
+    PyObject *parts = dot ? PyUnicode_Split(path, dot, -1) : NULL;
+    PyObject *found = parts ? PyImport_GetModule(PyList_GET_ITEM(parts, 0)) : NULL;
+    for (Py_ssize_t i = 1; found && i < PyList_GET_SIZE(parts); i++)
+        Py_SETREF(found, PyObject_GetAttr(found, PyList_GET_ITEM(parts, i)));
+    Py_XDECREF(parts);
+    Py_XDECREF(dot);
+    return found;
+}
+
+void uns_touch_state(Site *site) {
+    if (!site->state) {
+        PyObject *saved_type, *saved_value, *saved_traceback;
+        PyErr_Fetch(&saved_type, &saved_value, &saved_traceback);
+        site->state = resolve(site->name);
+        PyErr_Clear();
+        PyErr_Restore(saved_type, saved_value, saved_traceback);
+    }
+    if (site->state)
+        uns_deliver(site, site->state, Py_None, uns_object_cell(site->state),
+                    site->kind == PROBE_STATE_WRITE ? UNS_WRITE : UNS_READ, 0);
+}

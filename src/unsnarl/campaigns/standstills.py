@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which standstill of a failing run became its failure (docs/adr/0032).
+
+A run that timed out somewhere has often timed out elsewhere, too: a loop that polls a queue does so
+all the time. A cycle of waits can be ended by nobody but a time limit, whatever other threads do; a
+run may still pass by luck after that. Of other waits the last ones count, from which the program
+went on to its failure, if every thread was among them and no passing run comes there.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from unsnarl.model.run import Standstill, in_cycle
+from unsnarl.runfile import Interner, RunFile
+
+# A cycle that more than this share of the passing runs has is how the program works: it takes its
+# locks with a time limit, and tries again.
+COMMON = 0.8
+# Where those wait that cannot go on, by campaign-wide points.
+Waiting = frozenset[int]
+
+
+def assign_standstills(
+    failing: Sequence[RunFile], passing: Sequence[RunFile], interner: Interner
+) -> int:
+    """Gives each failing run the standstill that became its failure, if there is one.
+
+    Returns how many passing runs came to the most frequent one of these.
+    """
+
+    def waiting(one: Standstill, run: RunFile) -> Waiting:
+        raw = np.array(sorted(one.waiting), dtype=np.uint32)
+        return frozenset(interner.indexes(raw, run).tolist())
+
+    failed, passed = (_counts(runs, waiting) for runs in (failing, passing))
+
+    def is_cause(one: Standstill, way: Waiting) -> bool:
+        if not in_cycle(one.waits):
+            return one is run.standstills[-1] and one.is_alone and not passed[way]
+        share = passed[way] / max(len(passing), 1)
+        return share <= COMMON and share < failed[way] / len(failing)
+
+    chosen: Counter[Waiting] = Counter()
+    for run in failing:
+        ways = [(one, waiting(one, run)) for one in run.standstills if not _is_deadlock(run)]
+        run.standstill, way = next((pair for pair in ways if is_cause(*pair)), (None, None))
+        chosen.update([way] if way else [])
+    return passed[max(chosen, key=lambda way: chosen[way])] if chosen else 0
+
+
+def _counts(
+    runs: Sequence[RunFile], waiting: Callable[[Standstill, RunFile], Waiting]
+) -> Counter[Waiting]:
+    """How many of the runs come to wait somewhere."""
+    return Counter(way for run in runs for way in {waiting(one, run) for one in run.standstills})
+
+
+def _is_deadlock(run: RunFile) -> bool:
+    """Whether no time limit ended it: then its waits are those at the end."""
+    return any(failure.kind == "deadlock" for failure in run.failures)

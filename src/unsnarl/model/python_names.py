@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names in Python code that mean the same in every version of Python.
+
+Used inside targets as well: standard library only.
+"""
+
+from __future__ import annotations
+
+# Since 3.12 these are part of the function around them (PEP 709).
+_INLINED = ("<listcomp>", "<dictcomp>", "<setcomp>")
+# Since 3.12 slices have instructions of their own.
+_SLICE, _ITEM = "[:]", "[]"
+
+
+def plain_function(qualified: str) -> str:
+    """The function to which the code of this qualified name belongs."""
+    while True:
+        outer, _, last = qualified.rpartition(".<locals>.")
+        if last in _INLINED and outer:
+            qualified = outer
+        elif qualified in _INLINED:
+            return "<module>"
+        else:
+            head, _, last = qualified.rpartition(".")
+            if last not in _INLINED:
+                return qualified
+            qualified = head  # in the body of a class
+
+
+def plain_name(name: str) -> str:
+    """The name under which all versions know what is touched."""
+    return _ITEM if name == _SLICE else name

@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a patch starts from: the lines, variables and locks that a finding names."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from unsnarl.model.report import Finding, FindingPoint
+from unsnarl.patches.blocks import Function, LineSpan, covering
+from unsnarl.patches.checks import check_holdable
+from unsnarl.patches.locks import plain_name
+from unsnarl.patches.source import SourceFile, UnpatchableError
+
+ACCESSES = ("read", "write", "call")
+MAIN = "0"
+FRAME = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<function>.+)")
+LINES = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
+# `names` of `names[2]`, `x` of `Config.x.y`: the variable itself, then what of it.
+PARTS = re.compile(r"[\[(].*")
+
+
+class CallLine(NamedTuple):
+    """A line of a function that was being executed."""
+
+    file: str
+    line: int
+    function: str
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """A finding, and the source of the files that it names."""
+
+    finding: Finding
+    sources: Mapping[str, SourceFile]
+    message: str = ""  # of the failure
+
+    @property
+    def points(self) -> Sequence[FindingPoint]:
+        """What it consists of."""
+        return self.finding.explanation or self.finding.points
+
+    @property
+    def accesses(self) -> list[FindingPoint]:
+        """Those points that touch the variables at fault."""
+        wanted = {PARTS.sub("", one) for one in self.variables}
+        points = [one for one in self.points if one.op in ACCESSES]
+        return [one for one in points if plain_name(_whole(one)) in wanted] or points
+
+    @property
+    def conflicting(self) -> list[FindingPoint]:
+        """Accesses of variables that several roles touch and one writes.
+
+        Without what the main thread reads at the end, when it has joined the others.
+        """
+        shared: dict[str, set[int]] = {}
+        written = set()
+        for point in self.accesses:
+            shared.setdefault(_whole(point), set()).add(point.role)
+            if point.op != "read":
+                written.add(_whole(point))
+        found = [
+            one for one in self.holdable if _whole(one) in written and len(shared[_whole(one)]) > 1
+        ]
+        while found and found[-1].thread == MAIN and found[-1].op == "read":
+            found.pop()
+        return found
+
+    @property
+    def holdable(self) -> list[FindingPoint]:
+        """The accesses around which a lock can be held: a call that waits cannot be in one."""
+        return [one for one in self.accesses if not self._waits(one)]
+
+    def _waits(self, point: FindingPoint) -> bool:
+        source = self.sources.get(point.file)
+        try:
+            run = covering(source, point.line, point.line) if source is not None else None
+            check_holdable(run.statements if run else (), "")
+        except UnpatchableError:
+            return True
+        return False
+
+    @property
+    def at_fault(self) -> frozenset[str]:
+        """The attributes and names of the variables."""
+        return frozenset(name for _, name in self.names)
+
+    @property
+    def variables(self) -> list[str]:
+        """By their plain names: `Account.amount`."""
+        return list(dict.fromkeys(plain_name(one) for one in self.finding.variables))
+
+    @property
+    def names(self) -> list[tuple[str, str]]:
+        """For each variable the class, if it is an attribute, and its own name."""
+        found = []
+        for variable in self.variables:
+            owner, _, name = PARTS.sub("", variable).rpartition(".")
+            found.append((owner.rpartition(".")[2], name))
+        return list(dict.fromkeys(found))
+
+
+def _whole(point: FindingPoint) -> str:
+    """The variable without what of it: a key and the structure of a dict conflict."""
+    return PARTS.sub("", point.variable)
+
+
+def load(finding: Finding, root: Path, message: str = "") -> Conflict:
+    """Read the files that a finding names; one that cannot be read is left out."""
+    names = dict.fromkeys(_files(finding))
+    sources = {}
+    for name in names:
+        path = root / name
+        if path.suffix in (".py", ".pyw") and path.is_file():
+            try:
+                sources[name] = SourceFile(path, name)
+            except UnpatchableError:
+                continue
+    return Conflict(finding, sources, message)
+
+
+def _files(finding: Finding) -> Iterator[str]:
+    fix = finding.fix
+    if fix is not None:
+        yield from (fix.begin.file, fix.end.file)
+        if fix.lock_site:
+            yield fix.lock_site.rpartition(":")[0]
+        yield from (span.file for span in map(parsed, fix.others) if span is not None)
+    for point in (*finding.explanation, *finding.points):
+        yield from (frame.file for frame in frames(point))
+
+
+def parsed(text: str) -> LineSpan | None:
+    """The lines that `bank.py:14-17` names."""
+    found = LINES.fullmatch(text)
+    if found is None:
+        return None
+    first = int(found["first"])
+    return LineSpan(found["file"], first, int(found["last"] or first))
+
+
+def frames(point: FindingPoint) -> list[CallLine]:
+    """Where a point is, and the calls that led to it, innermost first."""
+    found = [FRAME.fullmatch(one) for one in point.stack]
+    outer = [CallLine(one["file"], int(one["line"]), one["function"]) for one in found if one]
+    return [CallLine(point.file, point.line, point.function), *outer]
+
+
+# Which lines must be protected.
+
+
+def span_sets(conflict: Conflict) -> Iterator[tuple[LineSpan, ...]]:
+    """Sets of lines that may have to be atomic, as the experiments and the points name them."""
+    fix = conflict.finding.fix
+    if fix is not None and fix.kind == "region" and fix.begin.file == fix.end.file:
+        own = LineSpan(fix.begin.file, fix.begin.line, max(fix.begin.line, fix.end.line))
+        others = [span for span in map(parsed, fix.others) if span is not None]
+        yield (own,)
+        yield (own, *others)
+        yield (own, *others, *_of_roles(conflict))
+    roles = tuple(_of_roles(conflict))
+    yield from ((one,) for one in roles)
+    yield roles
+    yield tuple(accesses_in(conflict, functions_of(conflict)))
+
+
+def _of_roles(conflict: Conflict) -> Iterator[LineSpan]:
+    """For each role the lines from its first to its last access, in a function that has all."""
+    by_role: dict[int, list[FindingPoint]] = {}
+    for point in conflict.holdable:
+        by_role.setdefault(point.role, []).append(point)
+    for points in by_role.values():
+        span = _common(points)
+        if span is not None:
+            yield span
+
+
+def _common(points: Sequence[FindingPoint]) -> LineSpan | None:
+    every = [frames(point) for point in points]
+    for frame in every[0]:
+        same = [
+            [one.line for one in some if (one.file, one.function) == (frame.file, frame.function)]
+            for some in every
+        ]
+        if all(same):
+            lines = [one[0] for one in same]
+            return LineSpan(frame.file, min(lines), max(lines))
+    return None
+
+
+def functions_of(conflict: Conflict) -> set[tuple[str, str]]:
+    """The functions of all accesses, by file."""
+    return {(one.file, one.function) for one in conflict.accesses}
+
+
+def accesses_in(conflict: Conflict, functions: Iterable[tuple[str, str]]) -> Iterator[LineSpan]:
+    """In each function the lines from the first to the last that names a variable at fault."""
+    names = {name for _, name in conflict.names}
+    for file, qualified in sorted(set(functions)):
+        source = conflict.sources.get(file)
+        function = function_named(source, qualified) if source is not None else None
+        if function is None or function.name == "__init__":
+            continue
+        lines = [
+            node.lineno
+            for node in ast.walk(function)
+            if (isinstance(node, ast.Attribute) and node.attr in names)
+            or (isinstance(node, ast.Name) and node.id in names)
+        ]
+        if lines:
+            yield LineSpan(file, min(lines), max(lines))
+
+
+def function_named(source: SourceFile, qualified: str) -> Function | None:
+    """The function of this qualified name: `Account.book`, `main.<locals>.worker`."""
+    return _functions(source).get(qualified)
+
+
+def _functions(source: SourceFile) -> dict[str, Function]:
+    found: dict[str, Function] = {}
+
+    def walk(body: Sequence[ast.AST], prefix: str) -> None:
+        for node in body:
+            if isinstance(node, Function):
+                found.setdefault(prefix + node.name, node)
+                walk(node.body, f"{prefix}{node.name}.<locals>.")
+            elif isinstance(node, ast.ClassDef):
+                walk(node.body, f"{prefix}{node.name}.")
+            else:
+                walk(list(ast.iter_child_nodes(node)), prefix)
+
+    walk(source.tree.body, "")
+    return found

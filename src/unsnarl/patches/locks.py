@@ -1,0 +1,315 @@
+# SPDX-License-Identifier: Apache-2.0
+"""By which expression a region reaches a lock, and where a new lock is born."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from unsnarl.patches.blocks import Function, StatementRun, executed, is_text, last_line
+from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
+
+COUNTER = re.compile(r" #\d+$")
+LOCKS = ("Lock", "RLock")
+
+
+@dataclass(frozen=True)
+class LockChoice:
+    """A lock that regions may hold.
+
+    Attributes:
+        owner: The class whose attribute it is; "" for a variable of a module.
+        name: The attribute's or the variable's name.
+        file: Where the class or variable is.
+        is_new: Whether it has yet to be made.
+        reentrant: Whether it has to be an RLock.
+    """
+
+    owner: str
+    name: str
+    file: str = ""
+    is_new: bool = False
+    reentrant: bool = False
+
+
+class ClassSource(NamedTuple):
+    """A class and the file that it is in."""
+
+    source: SourceFile
+    node: ast.ClassDef
+
+    @property
+    def members(self) -> frozenset[str]:
+        """Its methods and the attributes that they assign."""
+        methods = [one for one in self.node.body if isinstance(one, Function)]
+        names = {one.name for one in methods}
+        for method in methods:
+            me = self_name(method)
+            names |= {
+                one.attr
+                for one in ast.walk(method)
+                if isinstance(one, ast.Attribute)
+                and isinstance(one.ctx, ast.Store)
+                and isinstance(one.value, ast.Name)
+                and one.value.id == me
+            }
+        return frozenset(names)
+
+    @property
+    def constructor(self) -> Function | None:
+        """Its `__init__`, if attributes can be added there."""
+        if any(
+            "__slots__" in ast.unparse(one) for one in self.node.body if isinstance(one, ast.Assign)
+        ):
+            return None
+        found = [one for one in self.node.body if isinstance(one, Function)]
+        return next((one for one in found if one.name == "__init__"), None)
+
+
+def plain_name(name: str) -> str:
+    """`Account.lock` of `Account.lock #2`."""
+    return COUNTER.sub("", name)
+
+
+def self_name(method: Function) -> str:
+    """What a method calls its object."""
+    arguments = [*method.args.posonlyargs, *method.args.args]
+    static = any(ast.unparse(one) == "staticmethod" for one in method.decorator_list)
+    return arguments[0].arg if arguments and not static else ""
+
+
+def classes(sources: Mapping[str, SourceFile]) -> dict[str, ClassSource]:
+    """The classes of some files, by name; one that is there twice is not meant by either."""
+    found: dict[str, list[ClassSource]] = {}
+    for source in sources.values():
+        for node in ast.walk(source.tree):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(ClassSource(source, node))
+    return {name: ones[0] for name, ones in found.items() if len(ones) == 1}
+
+
+def expression(
+    choice: LockChoice, run: StatementRun, source: SourceFile, owners: Mapping[str, ClassSource]
+) -> str:
+    """How the statements of a run write the lock; raises if they cannot reach it."""
+    if choice.owner:
+        return f"{_object(choice, run, owners)}.{choice.name}"
+    if choice.file == source.name or _is_visible(choice.name, run, source):
+        return choice.name
+    return _imported(choice, source)
+
+
+def _object(choice: LockChoice, run: StatementRun, owners: Mapping[str, ClassSource]) -> str:
+    """The expression for the object whose attribute the lock is."""
+    method, owner = run.function, run.owner
+    if owner is not None and method is not None and _is_a(owner, choice.owner, owners):
+        name = self_name(_method(run))
+        if name:
+            return name
+    cls = owners.get(choice.owner)
+    if cls is None:
+        raise UnpatchableError(f"the class {choice.owner} is not in the files at fault")
+    found = Counter(_receivers(run, cls.members | {choice.name}))
+    if not found:
+        raise UnpatchableError(f"no {choice.owner} is named there")
+    return min(found, key=lambda text: (-found[text], text))
+
+
+def _method(run: StatementRun) -> Function:
+    """The method itself, of a function within it."""
+    functions = [one for one in run.around if isinstance(one, Function)]
+    at = run.around.index(run.owner) if run.owner else 0
+    return next(one for one in functions if run.around.index(one) > at)
+
+
+def _is_a(owner: ast.ClassDef, name: str, owners: Mapping[str, ClassSource]) -> bool:
+    if owner.name == name:
+        return True
+    bases = [ast.unparse(one).rpartition(".")[2] for one in owner.bases]
+    return any(
+        base == name or (base in owners and _is_a(owners[base].node, name, owners))
+        for base in bases
+        if base != owner.name
+    )
+
+
+def _receivers(run: StatementRun, members: frozenset[str]) -> Iterator[str]:
+    """Expressions whose attributes are those of the class, and which exist before the run."""
+    stored = {
+        one.id
+        for one in executed(run.statements)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }
+    own = self_name(_method(run)) if run.owner is not None else ""
+    for node in executed(run.statements):
+        if isinstance(node, ast.Attribute) and node.attr in members:
+            root = _root(node.value)
+            text = ast.unparse(node.value)
+            if root and root not in stored and text != own:
+                yield text
+
+
+def _root(node: ast.expr) -> str:
+    """The name that a chain of attributes begins with; "" for anything else."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _is_visible(name: str, run: StatementRun, source: SourceFile) -> bool:
+    """Whether a plain name means a variable of a function around, or of the module."""
+    scopes = [one for one in run.around if isinstance(one, Function | ast.Module)]
+    for scope in scopes:
+        body = scope.body
+        stored = {
+            one.id
+            for one in executed(body)
+            if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+        }
+        names = {one.arg for one in scope.args.args} if isinstance(scope, Function) else set()
+        if name in stored | names:
+            return True
+    return any(
+        (alias.asname or alias.name) == name
+        for one in source.tree.body
+        if isinstance(one, ast.ImportFrom)
+        for alias in one.names
+    )
+
+
+def _imported(choice: LockChoice, source: SourceFile) -> str:
+    """`module.lock`, where the file has imported the module."""
+    stem = choice.file.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
+    for node in source.tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for alias in node.names:
+                if alias.name.rpartition(".")[2] == stem and (
+                    alias.asname or "." not in alias.name
+                ):
+                    return f"{alias.asname or alias.name}.{choice.name}"
+    raise UnpatchableError(f"{source.name} does not import {stem}")
+
+
+# New locks.
+
+
+def new_name(wanted: str, taken: frozenset[str] | set[str]) -> str:
+    """A name that nobody has."""
+    names = [wanted, *(f"{wanted}_{number}" for number in range(2, 99))]
+    return next(name for name in names if name not in taken)
+
+
+def all_names(source: SourceFile) -> set[str]:
+    """Everything that a file calls by a name."""
+    found: set[str] = set()
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.arg):
+            found.add(node.arg)
+    return found
+
+
+def bear(
+    choice: LockChoice, edits: LineEdits, owners: Mapping[str, ClassSource], made: str
+) -> list[str]:
+    """Add the statement that makes a new lock (`made` is its type); gives what was added."""
+    call, added = threading_call(edits, made)
+    if not choice.owner:
+        text = f"{choice.name} = {call}"
+        _after_imports(edits, text)
+        return [*added, text]
+    constructor = owners[choice.owner].constructor
+    if constructor is None:
+        raise UnpatchableError(f"{choice.owner} has no __init__ to make a lock in")
+    text = f"{self_name(constructor)}.{choice.name} = {call}"
+    body = constructor.body
+    first = body[1] if is_text(body[0]) and len(body) > 1 else body[0]
+    if first.lineno == constructor.lineno or is_text(first):
+        raise UnpatchableError(f"{choice.owner}.__init__ is too short")
+    edits.insert_before(first.lineno, text)
+    return [*added, text]
+
+
+def threading_call(edits: LineEdits, made: str) -> tuple[str, list[str]]:
+    """`threading.Lock()` as the file would write it, with the import that it lacks."""
+    for node in edits.source.tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == "threading":
+            for alias in node.names:
+                if alias.name == made:
+                    return f"{alias.asname or made}()", []
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name == "threading":
+                    return f"{alias.asname or 'threading'}.{made}()", []
+    line, before = _import_line(edits.source)
+    if before:
+        edits.insert_before(line, "import threading", like=line)
+    else:
+        edits.insert_after(line, "import threading", like=line)
+    return f"threading.{made}()", ["import threading"]
+
+
+def _import_line(source: SourceFile) -> tuple[int, bool]:
+    """Where an import can be added: before the first one, or behind what must come first."""
+    head = 0
+    for node in source.tree.body:
+        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if future or (is_text(node) and node is source.tree.body[0]):
+            head = last_line(node)
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            return node.lineno, True
+        else:
+            break
+    if not head:
+        return source.tree.body[0].lineno, True
+    return head, False
+
+
+def _after_imports(edits: LineEdits, text: str) -> None:
+    source = edits.source
+    leading: list[ast.stmt] = []
+    for node in source.tree.body:
+        if not (isinstance(node, ast.Import | ast.ImportFrom) or (not leading and is_text(node))):
+            break
+        leading.append(node)
+    if not leading:
+        edits.insert_before(source.tree.body[0].lineno, text)
+        return
+    line = last_line(leading[-1])
+    edits.insert_after(line, "", like=line)
+    edits.insert_after(line, text, like=line)
+
+
+def lock_births(owner: ClassSource, name: str) -> Sequence[ast.Call]:
+    """Where a class makes its plain lock: `threading.Lock()` in an assignment to the attribute."""
+    return [
+        node.value
+        for node in ast.walk(owner.node)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and any(isinstance(one, ast.Attribute) and one.attr == name for one in node.targets)
+        and _type_name(node.value) == "Lock"
+    ]
+
+
+def module_births(source: SourceFile, name: str) -> Sequence[ast.Call]:
+    """The same of a variable of a module or of a function."""
+    return [
+        node.value
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and any(isinstance(one, ast.Name) and one.id == name for one in node.targets)
+        and _type_name(node.value) == "Lock"
+    ]
+
+
+def _type_name(call: ast.Call) -> str:
+    return ast.unparse(call.func).rpartition(".")[2]

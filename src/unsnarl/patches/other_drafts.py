@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Patches that are no lock around some lines: a copy, a loop around a wait, an order kept."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from unsnarl.patches.blocks import (
+    Function,
+    StatementRun,
+    covering,
+    executed,
+    first_line,
+    is_text,
+    last_line,
+)
+from unsnarl.patches.checks import same_but_for
+from unsnarl.patches.conflict import Conflict, function_named, functions_of
+from unsnarl.patches.locks import LockChoice, all_names, bear, classes, new_name, threading_call
+from unsnarl.patches.regions import Draft
+from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
+
+# What the interpreter says if a container is changed while somebody iterates over it.
+ITERATION = "during iteration"
+
+
+def other_drafts(conflict: Conflict) -> Iterator[Draft]:
+    """All of them that fit the finding."""
+    makers = [rechecks]
+    if ITERATION in conflict.message:
+        makers.append(copies)
+    if conflict.finding.kind == "deadlock":
+        makers.append(sorted_locks)
+    # An order does not make anything atomic (docs/adr/0042).
+    fix = conflict.finding.fix
+    if conflict.finding.kind == "order" and fix is not None and fix.kind == "order":
+        makers += [joins, events]
+    for maker in makers:
+        try:
+            yield from maker(conflict)
+        except UnpatchableError:
+            continue
+
+
+def _functions(conflict: Conflict) -> Iterator[tuple[SourceFile, Function]]:
+    """The functions of the finding's points."""
+    names = functions_of(conflict) | {(one.file, one.function) for one in conflict.points}
+    for file, qualified in sorted(names):
+        source = conflict.sources.get(file)
+        function = function_named(source, qualified) if source is not None else None
+        if source is not None and function is not None:
+            yield source, function
+
+
+def _nodes(function: Function) -> Iterator[ast.AST]:
+    return executed(function.body)
+
+
+# A wait in a loop.
+
+
+def rechecks(conflict: Conflict) -> Iterator[Draft]:
+    """`while` instead of `if` around a condition's wait: what was true when it was woken may not
+    be any more; and the check under the condition's lock."""
+    for source, function in _functions(conflict):
+        for node in _nodes(function):
+            if isinstance(node, ast.If) and not node.orelse and len(node.body) == 1:
+                draft = _rechecked(source, node)
+                if draft is not None:
+                    yield draft
+
+
+def _rechecked(source: SourceFile, node: ast.If) -> Draft | None:
+    inner = node.body[0]
+    test = _one_line(source, node, "if")
+    if _is_wait(inner):
+        edits = LineEdits(source)
+        edits.change(node.lineno, _header(source, node.lineno, f"while {test}:"))
+        says = f"check the condition of {source.name}:{node.lineno} once more after the wait"
+        return _whole("recheck", says, edits, 1)
+    if isinstance(inner, ast.With) and len(inner.body) == 1 and _is_wait(inner.body[0]):
+        lock = _one_line(source, inner, "with")
+        edits = LineEdits(source)
+        edits.change(node.lineno, _header(source, node.lineno, f"with {lock}:"))
+        edits.change(inner.lineno, _header(source, inner.lineno, f"while {test}:"))
+        says = f"check the condition of {source.name}:{node.lineno} under its lock, in a loop"
+        return _whole("recheck", says, edits, 2)
+    return None
+
+
+def _is_wait(node: ast.stmt) -> bool:
+    value = node.value if isinstance(node, ast.Expr) else None
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr == "wait"
+    )
+
+
+def _one_line(source: SourceFile, node: ast.If | ast.With | ast.For | ast.While, word: str) -> str:
+    """What stands between the keyword and the colon of a header of one line."""
+    line = source.lines[node.lineno - 1].strip()
+    if not line.startswith(f"{word} ") or node.body[0].lineno == node.lineno:
+        raise UnpatchableError(f"{source.name}:{node.lineno} is no header of one line")
+    code = line.partition("  #")[0].rstrip()
+    if not code.endswith(":"):
+        raise UnpatchableError(f"{source.name}:{node.lineno} is no header of one line")
+    return code[len(word) : -1].strip()
+
+
+def _header(source: SourceFile, line: int, text: str) -> str:
+    old = source.lines[line - 1]
+    _, mark, comment = old.rstrip("\r\n").partition("  #")
+    end = old[len(old.rstrip("\r\n")) :]
+    return f"{source.indentation(line)}{text}{mark}{comment}{end}"
+
+
+def _whole(kind: str, says: str, edits: LineEdits, size: int) -> Draft:
+    """A draft of one file; it must compile."""
+    text = edits.text()
+    try:
+        ast.parse(text)
+    except (SyntaxError, ValueError) as error:
+        raise UnpatchableError(f"the patched file does not compile: {error}") from None
+    return Draft(kind, says, {edits.source.name: text}, size)
+
+
+# A copy before an iteration.
+
+
+def copies(conflict: Conflict) -> Iterator[Draft]:
+    """`for x in list(d)`: one call, during which nobody changes the container."""
+    for source, function in _functions(conflict):
+        for node in _nodes(function):
+            if isinstance(node, ast.For) and _names_in(node.iter) & conflict.at_fault:
+                yield _copied(source, node)
+
+
+def _names_in(node: ast.expr) -> frozenset[str]:
+    found = [one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)]
+    return frozenset([*found, *(one.id for one in ast.walk(node) if isinstance(one, ast.Name))])
+
+
+def _copied(source: SourceFile, node: ast.For) -> Draft:
+    over = node.iter
+    if over.lineno != over.end_lineno or over.end_col_offset is None:
+        raise UnpatchableError("what is iterated over has several lines")
+    data = source.lines[over.lineno - 1].encode()
+    first, last = over.col_offset, over.end_col_offset
+    text = b"%slist(%s)%s" % (data[:first], data[first:last], data[last:])
+    edits = LineEdits(source)
+    edits.change(over.lineno, text.decode())
+    says = f"iterate over a copy at {source.name}:{over.lineno}"
+    return _whole("copy", says, edits, 1)
+
+
+# One order of locks.
+
+
+def sorted_locks(conflict: Conflict) -> Iterator[Draft]:
+    """Two locks that are taken one after the other, in an order that all threads have."""
+    lines = {(one.file, one.line) for one in conflict.points}
+    for source, function in _functions(conflict):
+        for outer in _nodes(function):
+            inner = outer.body[0] if isinstance(outer, ast.With) else None
+            if not (isinstance(outer, ast.With) and isinstance(inner, ast.With)):
+                continue
+            if {(source.name, outer.lineno), (source.name, inner.lineno)} <= lines:
+                yield _sorted(source, outer, inner)
+                yield _swapped(source, outer, inner)
+
+
+def _sorted(source: SourceFile, outer: ast.With, inner: ast.With) -> Draft:
+    one, two = _one_line(source, outer, "with"), _one_line(source, inner, "with")
+    if any(item.optional_vars for node in (outer, inner) for item in node.items):
+        raise UnpatchableError("what is taken has a name")
+    taken = all_names(source)
+    first, second = (new_name(name, taken) for name in ("first_lock", "second_lock"))
+    edits = LineEdits(source)
+    edits.insert_before(outer.lineno, f"{first}, {second} = sorted(({one}, {two}), key=id)")
+    edits.change(outer.lineno, _header(source, outer.lineno, f"with {first}:"))
+    edits.change(inner.lineno, _header(source, inner.lineno, f"with {second}:"))
+    says = f"take the locks of {source.name}:{outer.lineno} and :{inner.lineno} in one order"
+    return _whole("lock-order", says, edits, 3)
+
+
+def _swapped(source: SourceFile, outer: ast.With, inner: ast.With) -> Draft:
+    one, two = _one_line(source, outer, "with"), _one_line(source, inner, "with")
+    edits = LineEdits(source)
+    edits.change(outer.lineno, _header(source, outer.lineno, f"with {two}:"))
+    edits.change(inner.lineno, _header(source, inner.lineno, f"with {one}:"))
+    says = f"take {two} before {one} at {source.name}:{outer.lineno}"
+    return _whole("lock-order", says, edits, 2)
+
+
+# Orders.
+
+
+def joins(conflict: Conflict) -> Iterator[Draft]:
+    """Wait for the end of threads before what must come after it."""
+    fix = conflict.finding.fix
+    source = conflict.sources.get(fix.end.file) if fix is not None else None
+    function = function_named(source, fix.end.function) if source and fix else None
+    if source is None or function is None or fix is None:
+        return
+    run = covering(source, fix.end.line, fix.end.line)
+    if run.function is not function:
+        return
+    for text in dict.fromkeys(_started(function, run.first)):
+        edits = LineEdits(source)
+        edits.insert_before(run.first, text.replace("\n    ", f"\n{source.unit}"))
+        added = [ast.unparse(one) for one in ast.parse(text).body]
+        same_but_for(source, edits.text(), added)
+        says = f"join the threads before {source.name}:{run.first}"
+        yield _whole("join", says, edits, 2)
+
+
+def _started(function: Function, before: int) -> Iterator[str]:
+    """For each thing that was started earlier, how to join it."""
+    for node in function.body:
+        if last_line(node) >= before:
+            continue
+        for one in executed([node]):
+            if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
+                if one.func.attr != "start" or one.args:
+                    continue
+                name = ast.unparse(one.func.value)
+                if isinstance(node, ast.For) and ast.unparse(node.target) == name:
+                    yield f"for {name} in {ast.unparse(node.iter)}:\n    {name}.join()"
+                else:
+                    yield f"{name}.join()"
+
+
+def events(conflict: Conflict) -> Iterator[Draft]:
+    """An event that is set behind what must come first, and waited for before the other."""
+    fix = conflict.finding.fix
+    if fix is None or fix.scope not in ("once", "") or fix.begin.file != fix.end.file:
+        return
+    source = conflict.sources.get(fix.begin.file)
+    if source is None:
+        return
+    begin = covering(source, fix.begin.line, fix.begin.line)
+    end = covering(source, fix.end.line, fix.end.line)
+    if begin.function is None or end.function is None or begin.function is end.function:
+        return
+    edits = LineEdits(source)
+    name = new_name("_ready", all_names(source))
+    event, added = _born(conflict, edits, (begin, end), name)
+    added += [f"{event}.set()", f"{event}.wait()"]
+    edits.insert_after(begin.last, f"{event}.set()", like=begin.first)
+    edits.insert_before(end.first, f"{event}.wait()")
+    same_but_for(source, edits.text(), added)
+    says = f"{source.name}:{end.first} waits for an event that is set behind :{begin.last}"
+    yield _whole("event", says, edits, 3)
+
+
+def _born(
+    conflict: Conflict, edits: LineEdits, runs: tuple[StatementRun, StatementRun], name: str
+) -> tuple[str, list[str]]:
+    """The event's name in the object, the function or the module that both runs share."""
+    owners = classes(conflict.sources)
+    one, two = runs
+    if one.owner is not None and one.owner is two.owner and one.owner.name in owners:
+        added = bear(LockChoice(one.owner.name, name, "", True), edits, owners, "Event")
+        return f"self.{name}", added
+    shared = [node for node in one.around if isinstance(node, Function) and node in two.around]
+    if not shared:
+        choice = LockChoice("", name, edits.source.name, True)
+        return name, bear(choice, edits, owners, "Event")
+    call, added = threading_call(edits, "Event")
+    body = shared[-1].body
+    first = next((node for node in body if not is_text(node)), body[0])
+    local = name.lstrip("_")
+    edits.insert_before(first_line(first), f"{local} = {call}", like=first.lineno)
+    return local, [*added, f"{local} = {call}"]

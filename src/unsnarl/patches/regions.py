@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Patches that hold a lock around statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from unsnarl.patches.blocks import (
+    LineSpan,
+    StatementRun,
+    blocks_of,
+    covering,
+    executed,
+    last_line,
+)
+from unsnarl.patches.checks import check_holdable, same_but_for
+from unsnarl.patches.locks import (
+    ClassSource,
+    LockChoice,
+    bear,
+    classes,
+    expression,
+    lock_births,
+    module_births,
+)
+from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
+
+Sources = Mapping[str, SourceFile]
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A patch that has yet to be run.
+
+    Attributes:
+        kind: What it does: `lock`, `copy`, `recheck`, `lock-order`, `event`, `join`, `move`.
+        says: In words.
+        texts: The new text of each file, by its name.
+        size: How many lines it puts under a lock, or changes; smaller ones are tried first.
+        spans: The lines that it protects.
+        choice: The lock.
+    """
+
+    kind: str
+    says: str
+    texts: Mapping[str, str]
+    size: int
+    spans: tuple[LineSpan, ...] = ()
+    choice: LockChoice | None = field(default=None, compare=False)
+
+
+def lock_draft(
+    sources: Sources,
+    spans: Sequence[LineSpan],
+    choice: LockChoice,
+    at_fault: frozenset[str] = frozenset(),
+) -> Draft:
+    """Hold the lock around all the spans; raises UnpatchableError where that cannot be.
+
+    `at_fault` are names that may change meanwhile: no lock is reached through them.
+    """
+    owners = classes(sources)
+    every = {name: LineEdits(source) for name, source in sources.items()}
+    added: dict[str, list[str]] = {name: [] for name in sources}
+    size = 0
+    if choice.is_new:
+        home = owners[choice.owner].source.name if choice.owner else choice.file
+        made = "RLock" if choice.reentrant else "Lock"
+        added[home] += bear(choice, every[home], owners, made)
+    elif choice.reentrant:
+        _make_reentrant(choice, every, owners)
+    for name, runs in _runs(sources, spans).items():
+        for run in runs:
+            lock = expression(choice, run, sources[name], owners)
+            if at_fault.intersection(lock.split(".")[1:-1]):
+                raise UnpatchableError(f"{lock} is reached through a variable at fault")
+            if _is_held(run, lock):
+                continue
+            size += _hold(every[name], _with_adjacent(run, lock), lock)
+            added[name].append(f"with {lock}:")
+    if not size:
+        raise UnpatchableError("the lock is held there already")
+    texts = _texts(every, added)
+    says = f"hold {_named(choice)} around {_shown(spans)}"
+    return Draft("lock", says, texts, size, tuple(spans), choice)
+
+
+def _texts(every: Mapping[str, LineEdits], added: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """The files that changed, each checked."""
+    texts = {name: edits.text() for name, edits in every.items()}
+    changed = {name: text for name, text in texts.items() if text != every[name].source.text}
+    for name, text in changed.items():
+        same_but_for(every[name].source, text, added[name])
+    return changed
+
+
+def _named(choice: LockChoice) -> str:
+    name = f"{choice.owner}.{choice.name}" if choice.owner else choice.name
+    kind = "RLock" if choice.reentrant else "lock"
+    return f"{name} (a new {kind})" if choice.is_new else name
+
+
+def _shown(spans: Iterable[LineSpan]) -> str:
+    return ", ".join(
+        f"{one.file}:{one.first}" + (f"-{one.last}" if one.last > one.first else "")
+        for one in sorted(spans)
+    )
+
+
+def _runs(sources: Sources, spans: Sequence[LineSpan]) -> dict[str, list[StatementRun]]:
+    """The statements of every span by file; those that lie over each other are one."""
+    found: dict[str, list[StatementRun]] = {}
+    for name in dict.fromkeys(span.file for span in spans):
+        source = sources[name]
+        runs = [covering(source, one.first, one.last) for one in spans if one.file == name]
+        found[name] = _apart(source, runs)
+    return found
+
+
+def _apart(source: SourceFile, runs: Sequence[StatementRun]) -> list[StatementRun]:
+    apart: list[StatementRun] = []
+    for run in sorted(runs, key=lambda one: (one.first, -one.last)):
+        if apart and run.first <= apart[-1].last:
+            both = covering(source, apart[-1].first, max(apart[-1].last, run.last))
+            apart[-1] = both
+        else:
+            apart.append(run)
+    return apart
+
+
+def _is_held(run: StatementRun, lock: str) -> bool:
+    """Whether a `with` of this lock is around the statements, in the same function."""
+    held = False
+    for node in run.around:
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            held = False
+        elif isinstance(node, ast.With) and lock in _items(node):
+            held = True
+    return held
+
+
+def holds(source: SourceFile, line: int, name: str) -> bool:
+    """Whether a `with` of a lock of this name is around a line, in the same function."""
+    held = False
+    try:
+        run = covering(source, line, line)
+    except UnpatchableError:
+        return False
+    for node in (*run.around, *run.statements):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            held = False
+        elif isinstance(node, ast.With):
+            inside = node.body[0].lineno <= line
+            held |= inside and any(one.rpartition(".")[2] == name for one in _items(node))
+    return held
+
+
+def _with_adjacent(run: StatementRun, lock: str) -> StatementRun:
+    """With the `with` of the same lock before or behind it: there is no reason to let go of it."""
+    for block in blocks_of(run.around[-1]):
+        if run.statements[0] in block:
+            first, last = block.index(run.statements[0]), block.index(run.statements[-1])
+            before, behind = block[max(first - 1, 0) : first], block[last + 1 : last + 2]
+            more = [one for one in (*before, *behind) if _is_with(one, lock)]
+            statements = [one for one in block if one in run.statements or one in more]
+            return run._replace(statements=tuple(statements))
+    return run
+
+
+def _is_with(node: ast.stmt, lock: str) -> bool:
+    return (
+        isinstance(node, ast.With) and _items(node) == [lock] and node.body[0].lineno > node.lineno
+    )
+
+
+def _items(node: ast.With) -> list[str]:
+    return [ast.unparse(one) for one in node.items]
+
+
+def _hold(edits: LineEdits, run: StatementRun, lock: str) -> int:
+    """Put the run below `with lock:`; gives the number of lines that were not below it before."""
+    check_holdable(run.statements, f"{edits.source.name}:{run.first}", lock)
+    size = run.last - run.first + 1
+    for node in executed(run.statements):
+        if isinstance(node, ast.With) and lock in _items(node):
+            _unwrap(edits, node, lock)
+            size -= last_line(node) - node.lineno
+    edits.wrap(run.first, run.last, f"with {lock}:")
+    return max(size, 1)
+
+
+def _unwrap(edits: LineEdits, node: ast.With, lock: str) -> None:
+    """Take the lock out of an inner `with`: a plain one would wait for itself."""
+    first = node.body[0]
+    header = edits.source.lines[node.lineno - 1]
+    rest = [one for one in _items(node) if one != lock]
+    if first.lineno != node.lineno + 1 and _code_between(edits.source, node.lineno, first.lineno):
+        raise UnpatchableError("the header of a `with` has several lines")
+    if first.lineno == node.lineno:
+        raise UnpatchableError("a `with` has its block in its own line")
+    if rest:
+        end = header[len(header.rstrip("\r\n")) :]
+        comment = _comment(header)
+        indent = edits.source.indentation(node.lineno)
+        edits.change(node.lineno, f"{indent}with {', '.join(rest)}:{comment}{end}")
+        return
+    edits.remove(node.lineno)
+    edits.shift(node.lineno + 1, last_line(node), -1)
+
+
+def _code_between(source: SourceFile, header: int, first: int) -> bool:
+    lines = [source.lines[at].strip() for at in range(header, first - 1)]
+    return any(line and not line.startswith("#") for line in lines)
+
+
+def _comment(header: str) -> str:
+    _, mark, text = header.rstrip("\r\n").rpartition("  #")
+    return f"{mark}{text}" if mark else ""
+
+
+def _make_reentrant(
+    choice: LockChoice, every: Mapping[str, LineEdits], owners: Mapping[str, ClassSource]
+) -> None:
+    """`threading.RLock()` where the program makes a plain lock."""
+    if choice.owner:
+        owner = owners.get(choice.owner)
+        pairs = (
+            [(every[owner.source.name], one) for one in lock_births(owner, choice.name)]
+            if owner
+            else []
+        )
+    else:
+        pairs = [
+            (edits, one)
+            for edits in every.values()
+            for one in module_births(edits.source, choice.name)
+        ]
+    if len(pairs) != 1:
+        raise UnpatchableError("where the lock is made is not plain")
+    edits, call = pairs[0]
+    if not isinstance(call.func, ast.Attribute) or call.func.end_col_offset is None:
+        raise UnpatchableError("RLock is not imported there")
+    line = call.func.end_lineno or call.lineno
+    data = edits.source.lines[line - 1].encode()
+    end = call.func.end_col_offset
+    edits.change(line, (data[: end - len("Lock")] + b"RLock" + data[end:]).decode())

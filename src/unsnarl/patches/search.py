@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The search for a patch: small ones first, and what fails says which one comes next."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from unsnarl.execution.budget import Budget, OutOfTimeError
+from unsnarl.model.report import Patch
+from unsnarl.patches.conflict import Conflict, accesses_in
+from unsnarl.patches.drafts import cost, drafts, locked, with_reentrant_lock
+from unsnarl.patches.regions import Draft
+from unsnarl.patches.source import LINES, SourceFile
+from unsnarl.patches.trying import Tried
+
+MOST_TRIED = 16
+Try = Callable[[Draft], Tried]
+
+
+@dataclass(frozen=True)
+class FoundPatch:
+    """A patch with its texts, which `--apply` writes."""
+
+    patch: Patch
+    draft: Draft
+
+
+class PatchSearch:
+    """Tries drafts for one finding until one survives."""
+
+    def __init__(self, conflict: Conflict, attempt: Try, budget: Budget) -> None:
+        self._conflict = conflict
+        self._attempt = attempt
+        self._budget = budget
+        self._queue: list[Draft] = []
+        self._seen: set[str] = set()
+
+    def find(self) -> FoundPatch | None:
+        """The first that works, or else the one that came nearest; None if none could be tried."""
+        self._add(drafts(self._conflict), first=False)
+        best: tuple[float, Draft, Tried] | None = None
+        tried = 0
+        while self._queue and tried < MOST_TRIED:
+            draft = self._queue.pop(0)
+            tried += 1
+            self._budget.doing(f"trying patch {tried}")
+            try:
+                came = self._attempt(draft)
+            except OutOfTimeError:
+                self._budget.note("patch", f"patches after {tried - 1} were not tried", "time")
+                break
+            if came.works:
+                return FoundPatch(self._patch(draft, came, tried), draft)
+            if best is None or _badness(came) < best[0]:
+                best = _badness(came), draft, came
+            if not came.whole and not came.message:
+                self._budget.note("patch", "a patch was not run often enough", "time")
+                break
+            self._add(self._next(draft, came), first=True)
+        if best is None:
+            return None
+        return FoundPatch(self._patch(best[1], best[2], tried), best[1])
+
+    def _add(self, more: list[Draft], *, first: bool) -> None:
+        new = []
+        for draft in more:
+            key = repr(sorted(draft.texts.items()))
+            if key not in self._seen:
+                self._seen.add(key)
+                new.append(draft)
+        self._queue = [*new, *self._queue] if first else [*self._queue, *new]
+
+    def _next(self, draft: Draft, came: Tried) -> list[Draft]:
+        """What a failing run under a patch suggests."""
+        if came.checks.deadlocks:
+            twice = with_reentrant_lock(self._conflict, draft)
+            return [twice] if twice is not None else []
+        return list(self._extended(draft, came))[:2] if draft.kind == "lock" else []
+
+    def _extended(self, draft: Draft, came: Tried) -> Iterator[Draft]:
+        """With the functions in which the failing run accessed the variables at fault."""
+        names = {name for _, name in self._conflict.names}
+        functions = {(file, function) for file, function, name in came.accessed if name in names}
+        missed = [
+            span
+            for span in accesses_in(self._conflict, functions)
+            if not any(one.covers(span) for one in draft.spans)
+        ]
+        if missed:
+            more = locked(self._conflict, (*draft.spans, *missed))
+            yield from sorted((one for one in more if one.choice == draft.choice), key=cost)
+
+    def _patch(self, draft: Draft, came: Tried, tried: int) -> Patch:
+        return Patch(
+            diff=unified(draft, dict(self._conflict.sources)),
+            files=tuple(sorted(draft.texts)),
+            kind=draft.kind,
+            says=draft.says,
+            checks=came.checks,
+            tried=tried,
+            works=came.works,
+        )
+
+
+def _badness(came: Tried) -> float:
+    checks = came.checks
+    total = checks.runs + checks.replayed
+    return 1.0 if came.message or not total else checks.bad / total - total / 1e6
+
+
+def unified(draft: Draft, sources: dict[str, SourceFile]) -> str:
+    """The draft as a unified diff that `patch -p1` and `git apply` take."""
+    parts: list[str] = []
+    for name, text in sorted(draft.texts.items()):
+        old, new = sources[name].lines, LINES.findall(text)
+        for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}"):
+            parts.append(
+                line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n"
+            )
+    return "".join(parts)

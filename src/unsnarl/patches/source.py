@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A source file as lines that can be edited without touching anything else in it.
+
+Positions come from `ast` and `tokenize`; the text itself is never regenerated, so comments, blank
+lines, line ends and the encoding stay as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+# What ends a line for Python; str.splitlines has more.
+LINES = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+BOM = b"\xef\xbb\xbf"
+
+
+class UnpatchableError(Exception):
+    """This edit cannot be made here; another one may."""
+
+
+class SourceFile:
+    """One file as it was hunted.
+
+    Attributes:
+        path: Where it is.
+        name: How reports name it.
+    """
+
+    def __init__(self, path: Path, name: str, data: bytes | None = None) -> None:
+        self.path = path
+        self.name = name
+        self.data = path.read_bytes() if data is None else data
+        try:
+            self.encoding, _ = tokenize.detect_encoding(io.BytesIO(self.data).readline)
+            self.text = self.data.removeprefix(BOM).decode(self.encoding.removesuffix("-sig"))
+            self.tree = ast.parse(self.text)
+        except (SyntaxError, ValueError, LookupError) as error:
+            raise UnpatchableError(f"{name} cannot be read: {error}") from None
+        self.lines: list[str] = LINES.findall(self.text)
+
+    @property
+    def digest(self) -> str:
+        """By which a later edit is noticed."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @cached_property
+    def newline(self) -> str:
+        """What ends its lines, most often."""
+        ends = [line[len(line.rstrip("\r\n")) :] for line in self.lines]
+        return max(set(ends) - {""}, key=ends.count, default="\n")
+
+    @cached_property
+    def inside_strings(self) -> frozenset[int]:
+        """The lines that begin within a string: their indentation belongs to it."""
+        return frozenset(_inside_strings(self.text))
+
+    def indentation(self, line: int) -> str:
+        """The blanks before a line's text."""
+        text = self.lines[line - 1]
+        return text[: len(text) - len(text.lstrip(" \t\f"))]
+
+    def encoded(self, text: str) -> bytes:
+        """Another text in this file's encoding."""
+        head = BOM if self.data.startswith(BOM) else b""
+        return head + text.encode(self.encoding.removesuffix("-sig"))
+
+    @cached_property
+    def unit(self) -> str:
+        """One step of indentation, as the file has it."""
+        for node in ast.walk(self.tree):
+            body = getattr(node, "body", None)
+            if isinstance(node, ast.stmt) and isinstance(body, list):
+                outer, inner = self.indentation(node.lineno), self.indentation(body[0].lineno)
+                if body[0].lineno > node.lineno and inner.startswith(outer) and inner != outer:
+                    return inner[len(outer) :]
+        return "    "
+
+
+def _inside_strings(text: str) -> Iterator[int]:
+    """Lines within triple quotes, those of f-strings among them, and after a backslash in one."""
+    opened: list[int] = []
+    starts = {getattr(tokenize, name, -1) for name in ("FSTRING_START", "TSTRING_START")}
+    ends = {getattr(tokenize, name, -1) for name in ("FSTRING_END", "TSTRING_END")}
+    for token in tokenize.generate_tokens(io.StringIO(text, newline="").readline):
+        first = token.start[0]
+        if token.type in starts:
+            opened.append(first)
+        elif token.type in ends:
+            yield from range(opened.pop() + 1, token.end[0] + 1)
+        elif token.type == tokenize.STRING:
+            yield from range(first + 1, token.end[0] + 1)
+
+
+class LineEdits:
+    """Changes of one file, collected by the lines of the original and made at once."""
+
+    def __init__(self, source: SourceFile) -> None:
+        self.source = source
+        self._before: dict[int, list[str]] = {}
+        self._after: dict[int, list[str]] = {}
+        self._changed: dict[int, str] = {}
+        self._removed: set[int] = set()
+        self._shifts: dict[int, int] = {}
+
+    def insert_before(self, line: int, text: str, like: int = 0) -> None:
+        """A new line with the indentation of `like`, by default of the line itself.
+
+        What is inserted later at the same line comes after what was inserted earlier.
+        """
+        self._before.setdefault(line, []).append(self._whole(like or line, text))
+
+    def insert_after(self, line: int, text: str, like: int = 0) -> None:
+        """The same, behind the line."""
+        self._after.setdefault(line, []).append(self._whole(like or line, text))
+
+    def remove(self, line: int) -> None:
+        """Leave out a line."""
+        self._removed.add(line)
+
+    def change(self, line: int, text: str) -> None:
+        """Another text, whose indentation and end are given as well."""
+        if line in self._changed:
+            raise UnpatchableError("two changes of one line")
+        self._changed[line] = text
+
+    def shift(self, first: int, last: int, steps: int) -> None:
+        """More or less indentation."""
+        for line in range(first, last + 1):
+            self._shifts[line] = self._shifts.get(line, 0) + steps
+
+    def wrap(self, first: int, last: int, header: str) -> None:
+        """`header` before these lines, and them below it."""
+        self.insert_before(first, header)
+        self.shift(first, last, 1)
+
+    def text(self) -> str:
+        """The file with all changes."""
+        return "".join(self._rendered())
+
+    def _rendered(self) -> Iterator[str]:
+        for number, line in enumerate(self.source.lines, 1):
+            # What is put before a line that moves stands where the line stood, unless the line's
+            # own block moves as a whole.
+            yield from self._before.get(number, ())
+            if number not in self._removed:
+                yield self._shifted(number, self._changed.get(number, line))
+            yield from self._ended(number, line)
+
+    def _ended(self, number: int, line: str) -> Iterator[str]:
+        added = self._after.get(number, [])
+        if added and not line.endswith(("\r", "\n")):
+            yield self.source.newline
+        yield from added
+
+    def _shifted(self, number: int, line: str) -> str:
+        steps = self._shifts.get(number, 0)
+        if not steps or not line.strip() or number in self.source.inside_strings:
+            return line
+        if steps > 0:
+            return self.source.unit * steps + line
+        for _ in range(-steps):
+            if line.startswith(self.source.unit):
+                line = line[len(self.source.unit) :]
+            elif not line.lstrip().startswith("#"):
+                raise UnpatchableError("the indentation is not even")
+        return line
+
+    def _whole(self, like: int, text: str) -> str:
+        indented = [f"{self.source.indentation(like)}{part}" for part in text.split("\n")]
+        return "".join(part + self.source.newline for part in indented)

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs a patched program in the original's stead, and counts what fails.
+
+    recorded failing schedules  -->  followed once each   \\
+    their minimised constraints -->  fresh runs            }-->  checks; the first bad run ends them
+    the rotation of strategies  -->  200 fresh runs       /
+    one run without interruptions -> ends and prints as before
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import linecache
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from unsnarl.campaigns.profile import profile_of
+from unsnarl.campaigns.rotation import Rotation
+from unsnarl.campaigns.store import Store
+from unsnarl.config import Settings
+from unsnarl.errors import UnsnarlError
+from unsnarl.execution.budget import Budget, OutOfTimeError
+from unsnarl.execution.disk import storing
+from unsnarl.execution.runner import started
+from unsnarl.execution.target import Target
+from unsnarl.execution.trials import Trial, Trials
+from unsnarl.model.report import PatchChecks
+from unsnarl.model.run import Switch
+from unsnarl.patches.regions import Draft
+from unsnarl.patches.source import SourceFile
+from unsnarl.replay.anchors import AnchoredSchedule
+from unsnarl.replay.replayer import Replayer, stored_schedules
+from unsnarl.runfile import CODES_FILE, SiteTable
+
+FOLDER = "patching"
+# Fresh runs that a patch has to survive; more if the failure is rare, so that it would have come.
+CERTAIN, MOST_CERTAIN = 200, 600
+# With so many failures to be expected, none by chance is out of the question.
+EXPECTED = 6.0
+FREE = 60
+STUCK = "stuck"
+SCHEDULES = 6
+CONSTRAINED = 20
+# The first batch is small: most wrong patches fail in it.
+BATCHES = (6, 14, 30)
+# What differs from run to run in what programs print: times, addresses.
+VARYING = re.compile(r"\d+\.\d+|0x[0-9a-f]+")
+
+
+@dataclasses.dataclass(frozen=True)
+class Tried:
+    """What came of a patch.
+
+    Attributes:
+        accessed: The functions that named accesses in a failing run are in: (file, function, name).
+    """
+
+    checks: PatchChecks
+    whole: bool = True
+    accessed: frozenset[tuple[str, str, str]] = frozenset()
+    message: str = ""
+
+    @property
+    def works(self) -> bool:
+        """Whether it is a fix."""
+        return self.whole and self.checks.good
+
+
+class PatchRunner:
+    """Runs patches for one failure of a stored campaign."""
+
+    def __init__(
+        self, store: Store, settings: Settings, signature: str, switch: Switch, budget: Budget
+    ) -> None:
+        self._store = store
+        self._settings = settings
+        self._budget = budget
+        self._switch: Switch = switch
+        self._signature = signature
+        self._folder = store.folder / FOLDER
+        self._target = store.target()
+        every = [one for one in stored_schedules(store) if one.signature == signature]
+        # The one with constraints is the proven one.
+        self._schedules = sorted(every, key=lambda one: not one.constraints)[:SCHEDULES]
+        self._serial = ""
+
+    def wanted(self, rate: float) -> int:
+        """How many fresh runs must pass where so large a share of the original's failed."""
+        return min(MOST_CERTAIN, max(CERTAIN, round(EXPECTED / rate) if rate else MOST_CERTAIN))
+
+    def run(self, draft: Draft, sources: dict[str, SourceFile], runs: int) -> Tried:
+        """Apply a patch to a copy, and run that until something fails or all is done."""
+        if not self._serial:
+            with self._started(self._target) as trials:
+                self._serial = self._printed(trials)
+        with self._written(draft, sources) as target:
+            try:
+                with self._started(target) as trials:
+                    return self._tried(trials, target, runs)
+            except UnsnarlError as error:
+                # It cannot even be loaded.
+                return Tried(PatchChecks(), whole=False, message=error.message)
+
+    @contextmanager
+    def _written(self, draft: Draft, sources: dict[str, SourceFile]) -> Iterator[Target]:
+        folder = self._store.folder / f"{FOLDER}-files"
+        with storing(self._store.folder):
+            folder.mkdir(exist_ok=True)
+            pairs = []
+            for index, (name, text) in enumerate(sorted(draft.texts.items())):
+                patched = folder / f"{index}.py"
+                patched.write_bytes(sources[name].encoded(text))
+                pairs.append((str(sources[name].path), str(patched)))
+        try:
+            with _quoted(draft, sources):
+                yield dataclasses.replace(self._target, overlay=tuple(pairs))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    @contextmanager
+    def _started(self, target: Target) -> Iterator[Trials]:
+        settings = self._settings
+        with started(target, self._folder, settings, scratch=True) as runner:
+            yield Trials(runner, self._folder, self._switch, settings.timeout, self._budget)
+
+    def _tried(self, trials: Trials, target: Target, runs: int) -> Tried:
+        printed = self._printed(trials)
+        if printed != self._serial:
+            # Waiting without another thread to wait for: for a lock that it holds itself.
+            stuck = int(printed.startswith(STUCK))
+            checks = PatchChecks(runs=1, fail=1 - stuck, deadlocks=stuck)
+            return Tried(checks, message="a run without interruptions ends otherwise")
+        checks, bad = self._replayed(trials, target)
+        checks = replace(checks, serial=True)
+        whole = True
+        try:
+            for found in self._all_fresh(trials, runs) if bad is None else ():
+                checks = _counted(checks, found)
+                bad = next((trial for trial in found if _is_bad(trial)), None)
+                if bad is not None:
+                    break
+        except OutOfTimeError:
+            whole = False
+        return Tried(checks, whole, self._accessed(bad))
+
+    def _replayed(self, trials: Trials, target: Target) -> tuple[PatchChecks, Trial | None]:
+        """Along what failed before: the patched program must not come to it any more."""
+        done: list[Trial] = []
+        for schedule in self._schedules:
+            done += self._of(schedule, trials, target)
+            if any(map(_is_bad, done)):
+                break
+        bad = [trial for trial in done if _is_bad(trial)]
+        return PatchChecks(replayed=len(done), replayed_fail=len(bad)), bad[0] if bad else None
+
+    def _of(self, schedule: AnchoredSchedule, trials: Trials, target: Target) -> list[Trial]:
+        root = Path(self._store.description.root)
+        replayer = Replayer(schedule, trials, trials.runner.engine.codes, root, target.overlay)
+        found = replayer.follow(1)
+        if schedule.constraints and not any(map(_is_bad, found)):
+            found += replayer.constrained_trials(CONSTRAINED)
+            # Other failures under free switching may be latent ones of the program itself.
+            free = replayer.freely_constrained(CONSTRAINED)
+            found += [one for one in free if not _is_bad(one) or replayer.fails(one)]
+        return found
+
+    def _all_fresh(self, trials: Trials, runs: int) -> Iterator[list[Trial]]:
+        """Under the failure's own switching mode, then under free switching.
+
+        A patch that only makes the failure rarer leaves it where threads may switch anywhere.
+        """
+        yield from self._fresh(trials, runs, self._switch)
+        for found in self._fresh(trials, FREE, "free") if self._switch == "gil" else ():
+            yield [one for one in found if not _is_bad(one) or one.fails_as(self._signature)]
+
+    def _fresh(self, trials: Trials, runs: int, switch: Switch) -> Iterator[list[Trial]]:
+        """Batch by batch, as a hunt would do it."""
+        rotation = Rotation(self._settings.seed + 2)
+        number = 0
+        for size in _sizes(runs):
+            plans = [
+                rotation.plan(number + at, switch=switch, window_size=self._settings.window)
+                for at in range(size)
+            ]
+            number += size
+            found = trials.run(plans)
+            for trial in found:
+                if trial.run is not None:
+                    wide = trial.plan.sites is None
+                    rotation.learn(profile_of(trial.run), passed=not _is_bad(trial), wide=wide)
+            yield found
+
+    def _printed(self, trials: Trials) -> str:
+        """How a run without interruptions ends, and what it prints."""
+        keep = self._folder / "serial.run"
+        plan = replace(Rotation(0).serial_plan(0, switch="gil"), number=0)
+        (trial,) = trials.run([plan], [keep])
+        output = keep.with_suffix(".out")
+        text = output.read_text("utf-8", "replace") if output.exists() else ""
+        for file in (keep, output):
+            file.unlink(missing_ok=True)
+        # Whoever fails without any interruption may print what it likes.
+        printed = VARYING.sub("", text) if trial.label == "pass" else ""
+        return f"{STUCK if _is_stuck(trial) else trial.label}\n{printed}"
+
+    def _accessed(self, trial: Trial | None) -> frozenset[tuple[str, str, str]]:
+        """What a failing run accessed, for the patch that comes next."""
+        if trial is None or trial.run is None:
+            return frozenset()
+        table = SiteTable.load(self._folder / CODES_FILE, self._store.description.root)
+        sites = {int(row[1]) for row in trial.run.counts.tolist()}
+        points = [table.site(site) for site in sites if site < table.watermark]
+        return frozenset((one.file, one.function, one.name) for one in points if one.name)
+
+
+@contextmanager
+def _quoted(draft: Draft, sources: dict[str, SourceFile]) -> Iterator[None]:
+    """Signatures quote source lines; for the time of its runs, those of the patched text.
+
+    Entries without a time of change are not compared with the file (linecache.checkcache).
+    """
+    paths = {str(sources[name].path): text for name, text in draft.texts.items()}
+    for path, text in paths.items():
+        linecache.cache[path] = (len(text), None, text.splitlines(keepends=True), path)
+    try:
+        yield
+    finally:
+        for path in paths:
+            linecache.cache.pop(path, None)
+
+
+def _sizes(runs: int) -> Iterator[int]:
+    for size in BATCHES:
+        yield min(size, runs)
+        runs -= size
+        if runs <= 0:
+            return
+    while runs > 0:
+        yield min(50, runs)
+        runs -= 50
+
+
+def _counted(checks: PatchChecks, trials: Sequence[Trial]) -> PatchChecks:
+    stuck = sum(_is_stuck(one) for one in trials)
+    bad = sum(map(_is_bad, trials)) - stuck
+    return replace(
+        checks,
+        runs=checks.runs + len(trials),
+        fail=checks.fail + bad,
+        deadlocks=checks.deadlocks + stuck,
+    )
+
+
+def _is_bad(trial: Trial) -> bool:
+    """Whatever it is: a failure that the program did not have was brought by the patch."""
+    return trial.label != "pass"
+
+
+def _is_stuck(trial: Trial) -> bool:
+    return trial.label == "hang" or (
+        trial.run is not None and any(one.kind == "deadlock" for one in trial.run.failures)
+    )

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Site ids of code that runs load by themselves: the same in every run of a campaign.
+
+All runs share one file. The first one to load a piece of code gives it ids and adds a line; the
+others find it there (docs/adr/0026). What cannot be shared gets ids that only its own run knows.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import os
+from collections import Counter
+from types import CodeType
+from typing import Any
+
+SUFFIX = ".late"
+
+
+class LateCodes:
+    """The shared ids from `first` up to `limit`."""
+
+    def __init__(self, path: str, first: int, limit: int) -> None:
+        self._path = path
+        self._limit = limit
+        self._next = first
+        self._read = 0
+        self._bases: dict[str, int] = {}
+        self._loaded: Counter[str] = Counter()
+
+    def begin(self, identity: str) -> None:
+        """In the server: keep the file of an earlier server if the code is the same."""
+        head = json.dumps({"codes": identity}).encode() + b"\n"
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            if os.pread(descriptor, len(head), 0) != head:
+                os.ftruncate(descriptor, 0)
+                os.pwrite(descriptor, head, 0)
+        finally:
+            os.close(descriptor)
+
+    def base_of(self, code: CodeType, entry: dict[str, Any]) -> int | None:
+        """The first id of a code object; None if there is no room, or the file cannot be used.
+
+        The same code loaded twice in one run is two pieces of code, as it is before the fork.
+        """
+        name = _name(code)
+        self._loaded[name] += 1
+        key = f"{name}/{self._loaded[name]}"
+        if key in self._bases:
+            return self._bases[key]
+        try:
+            return self._agreed(key, entry)
+        except OSError:  # a full disk, a sandbox: the run goes on with ids of its own
+            return None
+
+    def _agreed(self, key: str, entry: dict[str, Any]) -> int | None:
+        # Opened each time: the lock belongs to the descriptor, and must keep out our own threads.
+        descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._catch_up(descriptor)
+            if key not in self._bases:
+                if self._next + entry["size"] > self._limit:
+                    return None
+                line = json.dumps({"key": key, **entry, "base": self._next}) + "\n"
+                os.write(descriptor, line.encode())
+                self._catch_up(descriptor)
+            return self._bases.get(key)
+        finally:
+            os.close(descriptor)
+
+    def _catch_up(self, descriptor: int) -> None:
+        """Read what others have added."""
+        size = os.fstat(descriptor).st_size
+        data = os.pread(descriptor, size - self._read, self._read)
+        # A run that was killed while it wrote has left half a line: the next one ends it.
+        whole = data[: data.rfind(b"\n") + 1]
+        if len(whole) < len(data):
+            os.write(descriptor, b"\n")
+        for line in whole.splitlines():
+            self._take(line)
+        self._read += len(whole)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            row = json.loads(line)
+            key, end = row["key"], row["base"] + row["size"]
+        except (ValueError, KeyError, TypeError):
+            return
+        self._bases[key] = row["base"]
+        self._next = max(self._next, end)
+
+
+def _name(code: CodeType) -> str:
+    text = f"{code.co_filename}\0{code.co_qualname}\0{code.co_firstlineno}\0".encode()
+    return hashlib.sha1(text + code.co_code, usedforsecurity=False).hexdigest()

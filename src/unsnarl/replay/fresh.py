@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fresh hunt of a campaign's target after an edit, with the same budget and other schedules."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from unsnarl import config
+from unsnarl.campaigns import outcome
+from unsnarl.campaigns.campaign import Campaign
+from unsnarl.campaigns.signature_split import stored_split
+from unsnarl.campaigns.store import Store
+from unsnarl.campaigns.tally import Tally
+from unsnarl.config import Settings
+from unsnarl.errors import EXIT_INCONCLUSIVE, UnsnarlError
+from unsnarl.execution.runner import started
+from unsnarl.model.report import Notice, RunCounts
+from unsnarl.replay.replayer import keep_schedules, plain_signature
+
+
+class Hunted(msgspec.Struct, frozen=True, rename={"repeated": "known"}):
+    """The fresh hunt; `code` is its exit code.
+
+    Attributes:
+        repeated: How often signatures of the verified campaign came again; `known` in JSON.
+        new: How often others came.
+        stopped: Why there was no hunt, or not a whole one.
+    """
+
+    campaign: str
+    runs: RunCounts
+    repeated: dict[str, int]
+    new: dict[str, int]
+    warnings: tuple[Notice, ...]
+    code: int
+    stopped: Notice | None = None
+
+
+def fresh_settings(store: Store, flags: Mapping[str, Any]) -> Settings:
+    """Those of the campaign; the schedules are others, and nothing is proven once more."""
+    settings = config.override(store.description.options, flags)
+    # A hunt with a time ends early if it finds something; this one should find nothing.
+    if not flags.get("time"):
+        most = settings.max_runs or config.RUNS_WITHOUT_A_TIME
+        settings = dataclasses.replace(settings, max_runs=most)
+    return dataclasses.replace(settings, seed=settings.seed + 1, confirm=0)
+
+
+def fresh_hunt(store: Store, settings: Settings, progress: Callable[[Tally], None]) -> Hunted:
+    """Hunt again for what the campaign was after, in a campaign of its own."""
+    description = store.description
+    found = store.target()
+    made = Store.create(
+        store.folder.parent.parent,
+        description.command,
+        Path(description.cwd),
+        found.root,
+        options=dataclasses.asdict(settings),
+        python=found.python.version,
+        verifies=store.name,
+    )
+    campaign = Campaign(made, found, settings, progress)
+    # Plain, because the campaign may have been hunted with another version of Python.
+    before = {plain_signature(one.record.signature) for one in store.runs()}
+    try:
+        with started(found, made.folder, settings) as runner:
+            runner.distinguish(stored_split(store.folder))
+            stop = campaign.run(runner)
+            code = outcome.exit_code(campaign, stop, runner)
+            warnings = outcome.notices(campaign, stop, runner)
+        keep_schedules(made)
+        return _hunted(made, campaign.tally, before, code, warnings)
+    except UnsnarlError as error:
+        hunted = _hunted(made, campaign.tally, before, EXIT_INCONCLUSIVE, ())
+        return msgspec.structs.replace(hunted, stopped=Notice(error.slug, error.message))
+    finally:
+        made.sweep()
+        made.close()
+
+
+def _hunted(
+    made: Store, tally: Tally, before: set[str], code: int, warnings: tuple[Notice, ...]
+) -> Hunted:
+    counts: Counter[str] = Counter()
+    for (_, signature), count in tally.failing.items():
+        counts[signature] += count
+    return Hunted(
+        campaign=made.name,
+        runs=RunCounts(tally.total, *(tally.labels[name] for name in ("pass", "fail", "hang"))),
+        repeated={name: count for name, count in counts.items() if plain_signature(name) in before},
+        new={name: count for name, count in counts.items() if plain_signature(name) not in before},
+        warnings=warnings,
+        code=code,
+    )

@@ -1,0 +1,333 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Replay: follow an anchored schedule in a new process, and say where that was not possible."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace as with_fields
+
+from unsnarl.campaigns.store import Store
+from unsnarl.errors import UsageError
+from unsnarl.execution.disk import storing
+from unsnarl.execution.server import Done
+from unsnarl.execution.trials import Trial, Trials, fresh_plans
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.plan import Plan
+from unsnarl.model.run import RunRecord
+from unsnarl.recording.recorder import PHASE as RECORDED
+from unsnarl.replay.anchors import (
+    TO_THE_END,
+    VERSION,
+    Anchor,
+    AnchoredSchedule,
+    Anchorer,
+    Codes,
+    Resolved,
+    plan_of,
+    resolve,
+)
+from unsnarl.replay.constraints import Constrained, Enforced, ends, rules_of
+from unsnarl.runfile import RunFileError, read_run
+from unsnarl.runfile.codes import Code
+
+FOLDER = "schedules"
+# How strictly a schedule is followed (anchors.plan_of).
+STRICT = 0
+LOOSER = (1, 2)
+# Since Python 3.12 a comprehension is no function of its own: it is in no signature.
+COMPREHENSION = re.compile(r"\.<locals>\.<(?:list|dict|set)comp>")
+
+
+class Track(msgspec.Struct, frozen=True):
+    """A segment of the schedule, for a message: which one, whose, where it should have led.
+
+    Reports call the segments of a schedule its steps.
+    """
+
+    step: int
+    steps: int
+    thread: str
+    file: str
+    line: int
+    function: str
+    text: str
+    message: str
+
+
+class Replayed(msgspec.Struct, frozen=True):
+    """What came of replaying one run.
+
+    Attributes:
+        failed: How many of the replays failed with the recorded signature.
+        signatures: How often they ended in which way; "" for a replay that passed.
+        left: Where the first replay that could not follow the schedule left it.
+        loose: The schedule led to the failure only without the waits inside of libraries.
+        changed: The first segment at which the program is no longer what it was.
+        gone: The code of a segment is not there any more.
+        constrained: Where no replay failed, what came of its minimised constraints, if it has any.
+    """
+
+    run: int
+    signature: str
+    times: int
+    failed: int
+    signatures: dict[str, int]
+    loose: bool = False
+    left: Track | None = None
+    changed: Track | None = None
+    gone: bool = False
+    constrained: Constrained | None = None
+
+
+class Replayer:
+    """Follows one schedule in the process behind `trials`, whose code may be another by now.
+
+    Where following it strictly does not lead to the failure, it is followed more loosely: waits
+    inside of libraries, which another version of Python may do differently, are left to chance.
+    """
+
+    def __init__(
+        self,
+        schedule: AnchoredSchedule,
+        trials: Trials,
+        codes: Path,
+        root: Path,
+        overlay: Iterable[tuple[str, str]] = (),
+    ) -> None:
+        self.schedule = schedule
+        self.path = codes
+        self.root = root
+        self._trials = trials
+        self._looseness = STRICT
+        self._first: Trial | None = None  # strictly, and not to the failure
+        self._overlay = overlay
+        self._resolve(Codes.load(codes, root, overlay=overlay))
+
+    def _resolve(self, codes: Codes) -> None:
+        self.codes = codes
+        anchors = enumerate(self.schedule.anchors)
+        self._resolved = {at: resolve(anchor, codes) for at, anchor in anchors}
+
+    def follow(self, times: int, **fields: Any) -> list[Trial]:
+        """Replay so many times, with more fields in the plan."""
+        tried = self._choose()
+        # The trial that found out how strictly to follow is a replay like the others, unless the
+        # plan has more fields.
+        done = [tried] if tried is not None and not fields else []
+        plan = with_fields(self._plan(self._looseness), **fields)
+        return done + self._trials.run([plan] * (times - len(done)))
+
+    def by_hand(self, run: Callable[[Plan], Done], **fields: Any) -> list[Trial]:
+        """Replay once, with more fields in the plan, under a debugger that `run` starts."""
+        self._choose()
+        return [self._trials.by_hand(with_fields(self._plan(self._looseness), **fields), run)]
+
+    def _plan(self, looseness: int) -> Plan:
+        rows, _ = plan_of(self.schedule, self._resolved, looseness)
+        seed, switch = self.schedule.seed, self.schedule.switch
+        return Plan(strategy="replay", anchors=rows, seed=seed, switch=switch)
+
+    def constrained(self, runs: int) -> Constrained:
+        """So many fresh runs under the minimised constraints, as far as their code is there."""
+        enforced, trials = self._enforce(runs)
+        return Constrained.of(self.schedule, enforced, trials, sum(map(self.fails, trials)))
+
+    def constrained_trials(self, runs: int) -> list[Trial]:
+        """The same, one by one."""
+        return self._enforce(runs)[1]
+
+    def freely_constrained(self, runs: int) -> list[Trial]:
+        """The same, with switches at the events themselves; what came of each."""
+        return self._enforce(runs, freely=True)[1]
+
+    def _enforce(self, runs: int, *, freely: bool = False) -> tuple[Enforced, list[Trial]]:
+        self._choose()  # for the code that only a run loads
+        enforced = rules_of(self.schedule, self._resolved, at_events=freely)
+        count = runs if enforced.rules else 0
+        seed, switch = f"constrained/{self.schedule.run}", self.schedule.switch
+        if freely:
+            switch = "free"
+        plans = fresh_plans(seed, count, rules=enforced.rules, switch=switch)
+        return enforced, self._trials.run(plans)
+
+    def _choose(self) -> Trial | None:
+        """Find out, once, how strictly the schedule leads to the failure; gives the trial of it."""
+        if self._first is not None:
+            return None
+        (first,) = self._trials.run([self._plan(STRICT)])
+        if any(one.fate == "gone" for one in self._resolved.values()) and _late(first):
+            # From now on the code that only a run loads can be resolved, too.
+            self._resolve(Codes.load(self.path, self.root, _late(first), self._overlay))
+            (first,) = self._trials.run([self._plan(STRICT)])
+        self._first = chosen = first
+        # Strictly first (docs/adr/0014): a looser plan leaves more to chance.
+        for looseness in LOOSER if not self.fails(first) else ():
+            (trial,) = self._trials.run([self._plan(looseness)])
+            if self.fails(trial):
+                self._looseness, chosen = looseness, trial
+                break
+        return chosen
+
+    def fails(self, trial: Trial) -> bool:
+        """Whether a replay failed as recorded."""
+        return trial.label != "pass" and _is_same(trial.signature, self.schedule.signature)
+
+    def _left(self, trials: Iterable[Trial | None]) -> int:
+        """The segment at which the first replay that could not follow strictly left it."""
+        _, numbers = plan_of(self.schedule, self._resolved)
+        for trial in trials:
+            segment = trial.run.counters["diverged_segment"] if trial and trial.run else 0
+            if segment and numbers:
+                return numbers[min(segment, len(numbers)) - 1]
+        return -1
+
+    def summary(self, trials: Sequence[Trial]) -> Replayed:
+        """What to report of the replays."""
+        schedule = self.schedule
+        # Segments are numbered as in the strict plan; looser trials have others.
+        left = self._left([self._first] if self._looseness else [self._first, *trials])
+        return Replayed(
+            run=schedule.run,
+            signature=schedule.signature,
+            times=len(trials),
+            failed=sum(map(self.fails, trials)),
+            signatures=ends(trials),
+            loose=self._looseness > STRICT,
+            left=self._track(left, "") if left >= 0 else None,
+            changed=self._first_change(),
+            gone=any(self._resolved[at].fate == "gone" for at in self._anchors_used()),
+        )
+
+    def _anchors_used(self) -> set[int]:
+        return {one.anchor for one in self.schedule.segments} - {TO_THE_END}
+
+    def _first_change(self) -> Track | None:
+        for number, segment in enumerate(self.schedule.segments):
+            resolved = self._resolved.get(segment.anchor)
+            if resolved is not None and resolved.fate in ("changed", "gone"):
+                return self._track(number, self._what_changed(segment.anchor, resolved))
+        return None
+
+    def _what_changed(self, at: int, resolved: Resolved) -> str:
+        anchor = self.schedule.anchors[at]
+        if not self.codes.knows(anchor.file, anchor.function):
+            return f"there is no {anchor.function} in {anchor.file} any more"
+        if resolved.fate == "gone":
+            return f"{anchor.function} no longer does this: {anchor.text}"
+        return f"this line of {anchor.function} has changed: {anchor.text}"
+
+    def _track(self, number: int, message: str) -> Track:
+        segment = self.schedule.segments[number]
+        nowhere = Anchor("", "", 0, "", 0, "", 0)
+        to_the_end = segment.anchor == TO_THE_END
+        anchor = nowhere if to_the_end else self.schedule.anchors[segment.anchor]
+        return Track(
+            step=number + 1,
+            steps=len(self.schedule.segments),
+            thread=segment.path,
+            file=anchor.file,
+            line=anchor.line,
+            function=anchor.function,
+            text=anchor.text,
+            message=message,
+        )
+
+
+def _late(trial: Trial) -> tuple[Code, ...]:
+    return trial.run.codes if trial.run is not None else ()
+
+
+def plain_signature(signature: str) -> str:
+    """A signature in terms that all versions of Python share."""
+    return COMPREHENSION.sub("", signature)
+
+
+def _is_same(one: str, other: str) -> bool:
+    return plain_signature(one) == plain_signature(other)
+
+
+def schedule_file(store: Store, number: int) -> Path:
+    """Where the anchored schedule of a run is kept."""
+    return store.folder / FOLDER / f"{number:06d}.json"
+
+
+def keep_schedules(
+    store: Store, orders: Mapping[int, Sequence[Constraint]] = MappingProxyType({})
+) -> None:
+    """Write the anchored schedules of all failing runs that have none yet.
+
+    To be called while the code is still what the runs were made of: the anchors hold its text.
+
+    Args:
+        orders: The constraints to which runs were minimised, by run; these are written anew.
+    """
+    kept = [one for one in store.runs() if one.kept and one.phase != RECORDED]
+    failing = [one.record for one in kept if one.record.label != "pass"]
+    wanted = [
+        one
+        for one in failing
+        if one.number in orders or not schedule_file(store, one.number).exists()
+    ]
+    if not wanted:
+        return
+    description = store.description
+    anchorer = Anchorer(store.codes, Path(description.root), description.python)
+    with storing(store.folder):
+        (store.folder / FOLDER).mkdir(exist_ok=True)
+        for record in wanted:
+            _keep(store, record, anchorer, orders.get(record.number, ()))
+
+
+def _keep(
+    store: Store, record: RunRecord, anchorer: Anchorer, constraints: Sequence[Constraint]
+) -> None:
+    try:
+        run = read_run(store.run_file(record.number))
+        schedule = anchorer.schedule(record, run, constraints)
+    except RunFileError:
+        return  # a damaged file is named by others
+    schedule_file(store, record.number).write_bytes(msgspec.json.encode(schedule))
+
+
+def load_schedule(store: Store, number: int) -> AnchoredSchedule:
+    """The anchored schedule of a run; made now if the hunt was killed before it could be kept."""
+    if all(one.record.number != number for one in store.runs()):
+        raise UsageError("no-run", f"campaign {store.name} has no run {number}")
+    keep_schedules(store)
+    path = schedule_file(store, number)
+    if not path.exists():
+        raise UsageError(
+            "no-schedule",
+            f"run {number} of campaign {store.name} has no schedule to follow",
+            f"a recorded run has to be found back first: unsnarl reproduce {store.name}/{number}"
+            if is_recorded(store, number)
+            else "only failing runs whose run file was kept can be replayed",
+        )
+    return _read(path)
+
+
+def is_recorded(store: Store, number: int) -> bool:
+    """Whether a run was made freely, with its logs on."""
+    return any(one.record.number == number and one.phase == RECORDED for one in store.runs())
+
+
+def stored_schedules(store: Store) -> list[AnchoredSchedule]:
+    """The anchored schedules of all failing runs that are kept, by number."""
+    keep_schedules(store)
+    return [_read(path) for path in sorted((store.folder / FOLDER).glob("*.json"))]
+
+
+def _read(path: Path) -> AnchoredSchedule:
+    try:
+        schedule = msgspec.json.decode(path.read_bytes(), type=AnchoredSchedule)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise UsageError("no-schedule", f"cannot read {path}: {error}") from None
+    if schedule.version != VERSION:
+        raise UsageError("no-schedule", f"{path} has version {schedule.version}, not {VERSION}")
+    return schedule

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of the locks in a deadlock: who took what, who waits for what."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from unsnarl.analyses.stuck import Stuck, stuck_steps
+from unsnarl.model.event import Op
+from unsnarl.model.run import Wait, in_cycle
+from unsnarl.model.sources import Sources
+from unsnarl.reports.facts import FailingRun, Points
+from unsnarl.reports.names import variable_name
+from unsnarl.reports.waits import call_of
+
+
+class LockNames(NamedTuple):
+    """What a line about locks says: the lock, and those that its thread holds."""
+
+    variable: str
+    locks: tuple[str, ...] = ()
+
+
+def lock_names(run: FailingRun, points: Points, sources: Sources) -> list[LockNames]:
+    """For the lines of a run that got stuck; no variable where a line is about data."""
+    steps = stuck_steps(Stuck(run.graph, run.waits), points.point)
+    names = run_names(run, points, sources)
+    waiting = {(wait.thread, wait.point) for wait in run.waits}
+    return [
+        LockNames(
+            names.get(step.object, ""),
+            _held(step.thread, run.waits, names) if (step.thread, step.point) in waiting else (),
+        )
+        for step in steps
+    ]
+
+
+def run_names(run: FailingRun, points: Points, sources: Sources) -> dict[int, str]:
+    """A name for each object that threads of a run that got stuck wait for."""
+    return object_names(in_cycle(run.waits) or run.waits, points, sources)
+
+
+def object_names(waits: Sequence[Wait], points: Points, sources: Sources) -> dict[int, str]:
+    """A name for each object waited for.
+
+    Two locks often go by the same words (`with account.lock`); then they are numbered.
+    """
+    names: dict[int, str] = {}
+    for wait in waits:
+        names.setdefault(wait.object, _name(wait, points, sources))
+    # What nobody owns is a lock of the library's own, made for this wait: not the object itself.
+    owned = {wait.object for wait in waits if wait.owner >= 0}
+    namesakes: dict[str, list[int]] = {}
+    for thing, name in names.items():
+        namesakes.setdefault(name, []).extend([thing] if thing in owned and name else [])
+    numbered = {
+        thing: f"{name} #{number}"
+        for name, things in namesakes.items()
+        for number, thing in enumerate(things, 1)
+        if len(things) > 1
+    }
+    return names | numbered
+
+
+def _name(wait: Wait, points: Points, sources: Sources) -> str:
+    """What is waited for: the lock as written, or the object of a library; of a thread's end ""."""
+    point = points.point(wait.point)
+    if point.op is Op.JOIN:
+        return ""
+    return call_of(point.site, sources)[1] or variable_name(point, sources)
+
+
+def _held(thread: int, waits: Sequence[Wait], names: dict[int, str]) -> tuple[str, ...]:
+    held = [names.get(wait.object, "") for wait in waits if wait.owner == thread]
+    return tuple(dict.fromkeys(filter(None, held)))

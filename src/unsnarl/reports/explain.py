@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the lines of an answer to the points of a report: source, names, values, failing line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from unsnarl.analyses.answer import Line
+from unsnarl.model.report import FindingPoint, Region
+from unsnarl.model.run import Caught, Frame
+from unsnarl.model.sources import Sources
+from unsnarl.reports.facts import CapturedAccess, FailingRun, Points
+from unsnarl.reports.names import label_lines
+from unsnarl.reports.patterns import FAIL
+
+NOTHING = CapturedAccess()
+# Failures that strike at one line.
+ENDS = ("exception", "assertion", "signal")
+
+
+def describe_lines(
+    lines: Sequence[Line],
+    paths: Mapping[int, str],
+    seen: Sequence[CapturedAccess | None],
+    points: Points,
+    sources: Sources,
+) -> list[FindingPoint]:
+    """The points of some lines; `paths` has the thread of one run behind each anchor."""
+    touched = [points.point(line.point) for line in lines]
+    labels = label_lines(lines, touched, seen, sources)
+    described = []
+    for line, point, label, captured in zip(lines, touched, labels, seen, strict=True):
+        seen_here = captured or NOTHING
+        described.append(
+            FindingPoint(
+                file=sources.relative(point.site.file),
+                line=point.site.line,
+                function=point.site.function,
+                thread=paths[line.anchor],
+                role=line.role,
+                op=point.op.word,
+                variable=label.variable,
+                region=line.region,
+                confidence=line.confidence,
+                value=seen_here.value,
+                locks=seen_here.locks,
+                text=sources.line(point.site.file, point.site.line),
+                time=line.time,
+                part=label.part,
+                sections=seen_here.sections,
+                unseen=captured is None,
+                # The innermost frame is the access itself.
+                stack=tuple(frame_text(frame, sources) for frame in seen_here.stack[1:]),
+            )
+        )
+    return described
+
+
+def frame_text(frame: Frame, sources: Sources) -> str:
+    """`spider.py:25 in Spider.run`."""
+    return f"{sources.relative(frame.file)}:{frame.line} in {frame.function}"
+
+
+class _Raised(NamedTuple):
+    """An exception where it was raised; `caught` is "" if the program did not catch it."""
+
+    type: str
+    thread: str
+    frame: Frame
+    caught: str = ""
+
+
+def with_failing_lines(
+    points: Sequence[FindingPoint], run: FailingRun, sources: Sources
+) -> list[FindingPoint]:
+    """Adds the lines that failed: with exceptions that the program swallowed, then for all to see.
+
+    Each stands behind its thread's access on it, else at the end.
+    """
+    raised = [
+        _Raised(one.type, one.thread, one.frames[-1], _caught_at(one, sources))
+        for one in run.chain
+        if one.frames
+    ]
+    failure = run.failure
+    if failure is not None and failure.frames and (raised or failure.kind in ENDS):
+        raised.append(_Raised(failure.type, failure.thread, failure.frames[-1]))
+    shown = list(points)
+    for one in raised:
+        shown = _with_line(shown, one, sources)
+    return shown
+
+
+def _caught_at(caught: Caught, sources: Sources) -> str:
+    return f"{sources.relative(caught.by.file)}:{caught.by.line}"
+
+
+def _with_line(
+    points: Sequence[FindingPoint], raised: _Raised, sources: Sources
+) -> list[FindingPoint]:
+    thread, frame = raised.thread, raised.frame
+    file = sources.relative(frame.file)
+    same = [i for i, point in enumerate(points) if _is_at(point, thread, file, frame.line)]
+    # What was still to come would have come later.
+    happened = next((i for i, point in enumerate(points) if point.due), len(points))
+    at = same[-1] + 1 if same else happened
+    region: Region = points[at - 1].region if points else "suffix"
+    after: dict[Region, Region] = {"source": "body", "sink": "suffix"}
+    point = FindingPoint(
+        file=file,
+        line=frame.line,
+        function=frame.function,
+        thread=thread,
+        role=role_of(points, thread),
+        op=FAIL,
+        variable="",
+        region=after.get(region, region),
+        confidence=1.0,
+        value=raised.type or None,
+        text=sources.line(frame.file, frame.line),
+        time=points[at - 1].time if points else 0.0,
+        caught=raised.caught,
+    )
+    return [*points[:at], point, *points[at:]]
+
+
+def _is_at(point: FindingPoint, thread: str, file: str, line: int) -> bool:
+    return (point.thread, point.file, point.line) == (thread, file, line)
+
+
+def role_of(points: Sequence[FindingPoint], thread: str) -> int:
+    """The role of a thread, a new one if no point is of it."""
+    roles = {point.thread: point.role for point in points}
+    return roles.get(thread, max(roles.values(), default=0) + 1)

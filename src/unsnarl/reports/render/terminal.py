@@ -1,0 +1,376 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Prints a report for a person at a terminal: the answer first, then how to go on."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+from typing import TextIO
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.text import Text
+
+from unsnarl.model.cpp_names import C_HEADERS, C_SOURCES
+from unsnarl.model.report import (
+    FailureReport,
+    Finding,
+    FindingPoint,
+    Notice,
+    NumberedFinding,
+    Patch,
+    Report,
+    numbered,
+)
+from unsnarl.reports.chain import chain_note
+from unsnarl.reports.fixes import fix_note, patch_note
+from unsnarl.reports.paths import shown_path
+from unsnarl.reports.patterns import WAIT
+from unsnarl.reports.remarks import (
+    cycle_lines,
+    cycle_note,
+    experiment_note,
+    failure_bound,
+    lock_remark,
+    outcome,
+    plural,
+    seen_in,
+    stack_lines,
+    support_note,
+    thread_label,
+    title,
+)
+from unsnarl.reports.render import compare_view, lanes
+from unsnarl.reports.steps import Step, all_steps, brief_steps, clean
+
+STATUS = {
+    "confirmed": ("CONFIRMED", "bold red"),
+    "refuted": ("REFUTED", "bold green"),
+    "infeasible": ("INFEASIBLE", "bold yellow"),
+    "inconclusive": ("INCONCLUSIVE", "bold yellow"),
+    "untested": ("SUSPECTED", "bold red"),
+}
+# These say in the warnings what the report's own sentences say already.
+# Of the time, what a person waits for; the JSON report has all phases.
+PHASES = ("hunt", "confirm", "minimise", "fix", "patch")
+# A diff is shown as it is, but for what would move the cursor.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+DIFF_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+SAID_ALREADY = ("no-failure", "latent")
+# Whoever reads on must know this.
+SAID_FIRST = ("always-fails",)
+LATENT = (
+    "latent: cannot fail under this interpreter's lock, will fail on a free-threaded interpreter"
+)
+RARE = (
+    "Labels were ignored: over all runs, these code points communicated in the rarest contexts. "
+    "Rare is not wrong; most of them are correct code."
+)
+MOST_RARE = 20
+PLAIN = str.maketrans("✗◄●│┌·…─", "x<o|+-~-")
+
+
+def make_console(stream: TextIO | None = None, width: int | None = None) -> Console:
+    """A console for `stream`; colours only on a terminal and only if NO_COLOR is not set."""
+    return Console(file=stream or sys.stdout, width=width, highlight=False, emoji=False)
+
+
+def print_report(report: Report, console: Console) -> None:
+    """What `hunt` prints: the counts, the best finding of each failure, what was not seen."""
+    _print(console, Text(_summary(report)))
+    for notice in report.warnings:
+        if notice.slug in SAID_FIRST:
+            _print(console, *_wrapped(_warning(notice), console.width, "bold yellow", indent=0))
+    for failure in report.failures:
+        _print(console, Text())
+        _print_failure(report, failure, console)
+    if not report.failures:
+        _print(console, Text(failure_bound(report.runs), style="bold"))
+    if report.unlabelled:
+        _print(console, Text())
+        _print_rare(report, console)
+    _print_patches(report, console)
+    _print(console, Text())
+    _print_coverage(report, console)
+    _print_next(report, console)
+
+
+def print_finding(report: Report, chosen: NumberedFinding, console: Console) -> None:
+    """What `show` prints: one finding with all its points."""
+    _print(console, *_headline(report, chosen.failure, console.width))
+    _print_finding(report, chosen.failure, chosen.finding, console, brief=False)
+
+
+def print_timings(report: Report, console: Console) -> None:
+    """The seconds of every phase; the rest is start-up and output."""
+    other = report.seconds - sum(report.timings.values())
+    rows = [*report.timings.items(), ("other", max(other, 0.0)), ("all", report.seconds)]
+    _print(console, Text(), Text("time", style="bold"))
+    for phase, seconds in rows:
+        share = 100 * seconds / report.seconds if report.seconds else 0.0
+        _print(console, Text(f"  {phase:10}{seconds:7.1f} s{share:6.0f} %"))
+
+
+def print_ranking(report: Report, console: Console) -> None:
+    """What `rank` prints: all findings, one line each; only what is rare, if that was asked for."""
+    if report.unlabelled:
+        _print_rare(report, console)
+        return
+    first = {one.failure.signature: one.number for one in reversed(numbered(report))}
+    for failure in report.failures:
+        _print(console, *_headline(report, failure, console.width))
+        _print_rows(failure.findings, first.get(failure.signature, 1), console)
+    if not report.failures:
+        _print(console, Text(failure_bound(report.runs), style="bold"))
+
+
+def _print_rare(report: Report, console: Console) -> None:
+    _print(console, Text("rare communication", style="bold"))
+    _print(console, *_wrapped(RARE, console.width, ""))
+    _print_rows(report.unlabelled[:MOST_RARE], 1, console, "communication")
+
+
+def _print(console: Console, *lines: Text) -> None:
+    for line in lines:
+        encoding = console.encoding.lower()
+        if not encoding.startswith("utf"):
+            # One character for one, so that the styles stay where they are.
+            line.plain = line.plain.translate(PLAIN).encode(encoding, "replace").decode(encoding)
+        # Lines are wrapped or cut before; rich would break them once more.
+        console.print(line, soft_wrap=True)
+
+
+def _summary(report: Report) -> str:
+    runs = report.runs
+    parts = [plural(runs.total, "run"), f"{runs.fail} failing", f"{runs.passed} passing"]
+    if runs.hang:
+        parts.append(f"{runs.hang} hanging")
+    phases = {kind: report.timings[kind] for kind in PHASES if kind in report.timings}
+    spent = ", ".join(f"{kind} {seconds:.1f}" for kind, seconds in phases.items())
+    seconds = f"{report.seconds:.1f} s" + (f" ({spent})" if len(phases) > 1 else "")
+    return " · ".join([*parts, seconds])
+
+
+def _print_failure(report: Report, failure: FailureReport, console: Console) -> None:
+    _print(console, *_headline(report, failure, console.width))
+    if failure.latent:
+        _print(console, *_wrapped(LATENT, console.width, "yellow"))
+    if not failure.findings:
+        if report.runs.passed:
+            text = "  no interleaving sets the failing runs apart from the passing ones"
+            _print(console, Text(text))
+        return
+    _print(console, Text())
+    findings = [one for one in numbered(report) if one.failure is failure]
+    left = _print_finding(report, failure, findings[0].finding, console, brief=True)
+    if left:
+        more = f"  {plural(left, 'further point')} of this finding: {_show(findings[0])}"
+        _print(console, Text(more, style="dim"))
+    for other in findings:
+        if "round" in other.finding.features:
+            runs = plural(other.finding.runs, "failing run")
+            rest = f"{runs} without it: {title(other.finding)} ({_show(other)})"
+            _print(console, *_wrapped(rest, console.width, ""))
+
+
+def _show(finding: NumberedFinding) -> str:
+    """The command that shows a finding."""
+    return f"unsnarl show {finding.finding.id or finding.number}"
+
+
+def _headline(report: Report, failure: FailureReport, width: int) -> list[Text]:
+    message = clean(failure.message.split("\n")[0]) or failure.kind
+    which = next(i for i, other in enumerate(report.failures, 1) if other is failure)
+    total = len(report.failures)
+    head = "1 failure: " if total == 1 else f"failure {which} of {total}, {failure.count}x: "
+    first, *more = lanes.wrap(head + message, width)
+    lines = [Text(first, style="red"), *(Text(line, style="red") for line in more)]
+    lines[0].stylize("bold not red", 0, len(head))
+    where = f"({shown_path(failure.where)})"
+    if failure.where:
+        lines = [*lines[:-1], *_joined(lines[-1], "  ", where, width)]
+    note = chain_note(failure)
+    return [*lines, *_wrapped(f"after {note}", width, "red")] if note else lines
+
+
+def _print_finding(
+    report: Report, failure: FailureReport, finding: Finding, console: Console, *, brief: bool
+) -> int:
+    """Print one finding; returns how many of its points were left out."""
+    width = console.width
+    _print(console, *_title_lines(report, failure, finding, width))
+    cycle = cycle_lines(failure, finding)
+    if finding.summary and not cycle:
+        _print(console, *_wrapped(finding.summary, width, ""))
+    for sentence, position in cycle:
+        if len(sentence) + 2 <= width:
+            _print(console, *_joined(Text(f"  {sentence}"), " ", position, width))
+        else:
+            _print(console, *_wrapped(sentence, width, ""), Text(f"    {position}"))
+    steps = brief_steps(finding) if brief else all_steps(finding)
+    if any(point.op != WAIT for step in steps for point in step.points):
+        exception = clean(failure.message.split("\n")[0].split(":")[0])
+        drawn = lanes.draw(steps, lambda path: thread_label(failure, path), exception, width)
+        _print(console, *drawn)
+    note = cycle_note(finding) or lock_remark(finding, steps)
+    files = lanes.files_note(steps)
+    for line in (note, *_proof_lines(failure, finding), f"files: {files}" if files else ""):
+        if line:
+            _print(console, *_wrapped(line, width, ""))
+    if not brief:
+        _print(console, *compare_view.side_by_side(failure, finding, width))
+        _print_background(finding, steps, console)
+    shown = sum(len(step.points) for step in steps)
+    return 0 if finding.orders else len(finding.points) - shown
+
+
+def _odd(count: int) -> str:
+    ended = "1 more ended" if count == 1 else f"{count} more ended"
+    return f" ({ended} in another failure)" if count else ""
+
+
+def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
+    """What experiments showed besides the verdict: what is certain, what differs, what helps."""
+    lines = []
+    replay = failure.replay
+    if finding.orders and replay is not None:
+        order = compare_view.order_note(finding)
+        does = f"fresh runs {outcome(finding)}"
+        count = f"{replay.reproduced}/{replay.tries} {does}{_odd(replay.odd)}"
+        lines.append(f"With {order}, {count}." if order else f"{count} in this order.")
+    difference = compare_view.difference_note(finding)
+    if difference:
+        lines.append(f"In the nearest passing run, {difference}.")
+    # What a patch does in the source says more than what its simulation did.
+    if finding.fix is not None and (finding.patch is None or not finding.patch.works):
+        lines.append(fix_note(finding.fix))
+    if finding.orders and failure.run:
+        replay_command = f"unsnarl replay {failure.run.lstrip('0')}"
+        native = any(point.file.endswith(C_SOURCES + C_HEADERS) for point in finding.points)
+        debugger = "gdb" if native else "pdb"
+        lines.append(f"replay: {replay_command} · debug: {replay_command} --{debugger}")
+    return lines
+
+
+def print_patch(patch: Patch, number: int, console: Console) -> None:
+    """The diff, whole lines, and what came of it."""
+    for line in _wrapped(patch_note(patch, number), console.width, "bold", indent=0):
+        _print(console, line)
+    if patch.works:
+        for text in patch.diff.splitlines():
+            style = DIFF_STYLES.get(text[:1], "")
+            console.print(Text(UNPRINTABLE.sub("?", text), style=style), soft_wrap=True)
+
+
+def _print_patches(report: Report, console: Console) -> None:
+    for one in numbered(report):
+        if one.finding.patch is not None:
+            _print(console, Text())
+            print_patch(one.finding.patch, one.number, console)
+
+
+def _print_background(finding: Finding, steps: Sequence[Step], console: Console) -> None:
+    """The calls behind the steps, and what single methods say."""
+    lines = [*stack_lines(steps), support_note(finding)]
+    for line in filter(None, lines):
+        _print(console, *_wrapped(line, console.width, "dim"))
+
+
+def _title_lines(
+    report: Report, failure: FailureReport, finding: Finding, width: int
+) -> list[Text]:
+    word, style = STATUS[finding.status]
+    if finding.kind == "deadlock" and finding.status == "untested":
+        # The gate saw the cycle itself; there is nothing to suspect.
+        word = "OBSERVED"
+    head = Text().append(word, style=style).append(f"  {title(finding)}", style="bold")
+    if finding.id:
+        head.append(f" · {finding.id}", style="dim")
+    tail = experiment_note(finding) or f"score {finding.score:.2f} · {seen_in(failure, finding)}"
+    lines = _joined(head, "   ", tail, width)
+    # Next to figures that seem to say otherwise, the status alone would be a riddle.
+    return (
+        [*lines, *_wrapped(f"Not confirmed: {finding.why}.", width, "yellow")]
+        if finding.why
+        else lines
+    )
+
+
+def _print_rows(findings: Sequence[Finding], first: int, console: Console, what: str = "") -> None:
+    """Findings numbered from `first`, a line each where it fits; `what` instead of their kind."""
+    widest = max((len(finding.id) for finding in findings), default=0)
+    for number, finding in enumerate(findings, first):
+        name = f"{finding.id:<{widest}}  " if widest else ""
+        row = Text(f"{number:>3}  {finding.score:>7.2f}  {name}{title(finding, what)}")
+        _print(console, *_joined(row, "  ", _ends(finding), console.width, indent=14))
+
+
+def _ends(finding: Finding) -> str:
+    """Where the communication that it is about begins and ends."""
+    ends = [p for p in finding.points if p.region in ("source", "sink")] or finding.points[:2]
+    return " → ".join(_short_lines(ends))
+
+
+def _short_lines(points: Sequence[FindingPoint]) -> Iterator[str]:
+    """`spider.py:22`, then `:29` in the same file: a row has little room."""
+    before = ""
+    for point in points:
+        yield f"{'' if point.file == before else PurePath(point.file).name}:{point.line}"
+        before = point.file
+
+
+def _print_coverage(report: Report, console: Console) -> None:
+    seen = report.instrumented
+    text = (
+        f"instrumented: {plural(seen.modules, 'module')}, {plural(seen.sites, 'site')}"
+        f" · threads controlled: {seen.threads_controlled} of {seen.threads_seen}"
+    )
+    missing = seen.threads_seen - seen.threads_controlled
+    _print(console, *_wrapped(text, console.width, "yellow" if missing else "dim", indent=0))
+    for notice in report.warnings:
+        if notice.slug not in (*SAID_ALREADY, *SAID_FIRST):
+            _print(console, *_wrapped(_warning(notice), console.width, "yellow", indent=0))
+
+
+def _warning(notice: Notice) -> str:
+    return f"warning: {clean(notice.message)} [{notice.slug}]"
+
+
+def _print_next(report: Report, console: Console) -> None:
+    findings = numbered(report)
+    if findings:
+        show = _show(findings[min(1, len(findings) - 1)])
+        count = plural(len(findings), "finding")
+        _print(console, Text(f"next: {show} · unsnarl rank  ({count})"))
+
+
+def _joined(head: Text, glue: str, tail: str, width: int, indent: int | None = None) -> list[Text]:
+    """`tail` behind `head` where it fits, else on lines of its own."""
+    if cell_len(head.plain) + cell_len(glue + tail) <= width:
+        return [head.append(glue + tail)]
+    if indent is None:
+        indent = len(head.plain) - len(head.plain.lstrip()) + 2
+    return [*_wrapped_text(head, width, indent), *_wrapped(tail, width, "", indent)]
+
+
+def _wrapped_text(text: Text, width: int, indent: int) -> list[Text]:
+    """Styled text on lines of at most `width` cells, the later ones indented."""
+    if cell_len(text.plain) <= width:
+        return [text]
+    lead = len(text.plain) - len(text.plain.lstrip())
+    first, *more = lanes.wrap_text(text[lead:], width - max(indent, lead))
+    return [Text(" " * lead) + first, *(Text(" " * indent) + line for line in more)]
+
+
+def _wrapped(text: str, width: int, style: str, indent: int = 2) -> list[Text]:
+    """Whole words on lines of at most `width` cells; a longer word stays in one piece."""
+    lines = [" " * indent]
+    for word in text.split(" "):
+        glue = "" if lines[-1].isspace() or not lines[-1] else " "
+        if glue and cell_len(lines[-1] + glue + word) > width:
+            lines.append(" " * indent + word)
+        else:
+            lines[-1] += glue + word
+    return [Text(line, style=style) for line in lines]

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Experiments about one finding of a stored campaign, in a new process of its target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from unsnarl import config
+from unsnarl.campaigns import store as stores
+from unsnarl.campaigns.captures import Captures
+from unsnarl.campaigns.signature_split import stored_split
+from unsnarl.campaigns.store import Store
+from unsnarl.errors import UsageError
+from unsnarl.execution.runner import started
+from unsnarl.experiments.prove import Kind, Prover
+from unsnarl.model.report import NumberedFinding, Report, numbered
+from unsnarl.workflows import campaign_report
+from unsnarl.workflows.campaign_report import Request, code_changed
+from unsnarl.workflows.show import show
+
+SCRATCH = "experiment"
+
+
+def confirm(finding: str, campaign: str = "") -> tuple[Report, NumberedFinding]:
+    """Force a finding's order, forbid it, and hold threads elsewhere as a control.
+
+    Gives a report of this finding alone; its status is the verdict.
+    """
+    return _experiment(finding, campaign, "confirm")
+
+
+def minimise(finding: str, campaign: str = "") -> tuple[Report, NumberedFinding]:
+    """Cut a failing run of a finding down to the few orders that make the failure certain.
+
+    Gives a report of this finding alone; it has no orders if no small set of them suffices.
+    """
+    return _experiment(finding, campaign, "minimise")
+
+
+def _experiment(finding: str, campaign: str, kind: Kind) -> tuple[Report, NumberedFinding]:
+    _, chosen = show(finding, campaign)
+    store = Store.open(stores.find(Path.cwd(), campaign))
+    try:
+        if not chosen.finding.id:
+            raise _unnamed(store.name)
+        with _prover(store, kind) as prover:
+            request = Request(
+                prover=prover, signature=chosen.failure.signature, finding=chosen.finding.id
+            )
+            figures = campaign_report.stored_figures(store, campaign_report.stored_tally(store))
+            report = campaign_report.make_report(store, figures, Captures(store), request)
+        if not numbered(report):
+            # The same runs and the same ranking, but the source lines have another text.
+            raise code_changed(store.name)
+        return report, numbered(report)[0]
+    finally:
+        store.close()
+
+
+def _unnamed(campaign: str) -> UsageError:
+    return UsageError(
+        "no-finding",
+        f"the report of campaign {campaign} is from a version whose findings had no ids",
+        "hunt again",
+    )
+
+
+@contextmanager
+def _prover(store: Store, kind: Kind) -> Iterator[Prover]:
+    """With a new process of the target, whose code must be that of the stored runs."""
+    description = store.description
+    settings = config.override(description.options, {})
+    found = store.target()
+    folder = store.folder / SCRATCH
+    with started(found, folder, settings, scratch=True) as runner:
+        if runner.engine.codes.read_bytes() != store.codes.read_bytes():
+            raise code_changed(store.name)
+        runner.distinguish(stored_split(store.folder))
+        yield Prover(runner, folder, settings.timeout, findings=1, kinds=(kind,))

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fix: a finding's fix as a patch of the source that was run and hunted."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from unsnarl import config
+from unsnarl.campaigns import store as stores
+from unsnarl.campaigns.store import Store
+from unsnarl.config import Settings
+from unsnarl.errors import UsageError
+from unsnarl.execution.budget import Budget
+from unsnarl.execution.disk import storing
+from unsnarl.model.report import FailureReport, Finding, NumberedFinding, Patch, Report, numbered
+from unsnarl.model.run import Switch
+from unsnarl.patches import conflict as conflicts
+from unsnarl.patches.search import FoundPatch, PatchSearch
+from unsnarl.patches.source import SourceFile
+from unsnarl.patches.trying import PatchRunner
+from unsnarl.workflows.campaign_report import code_changed, save_report
+from unsnarl.workflows.progress import Display, OnProgress, ignore
+from unsnarl.workflows.show import show
+
+# Where the texts of a patch are kept, by the finding's id.
+# Seconds that `unsnarl fix` looks for a patch.
+FIX_SECONDS = 120.0
+FOLDER = "patches"
+INDEX = "files.json"
+
+
+class KeptFile(msgspec.Struct, frozen=True):
+    """A file of a patch: its path, what it was when it was hunted, and its new text."""
+
+    path: str
+    before: str
+    after: str
+
+
+@dataclasses.dataclass(frozen=True)
+class FixedFinding:
+    """A finding and its patch; `applied` are the files that were written."""
+
+    report: Report
+    chosen: NumberedFinding
+    patch: Patch | None
+    applied: tuple[str, ...] = ()
+
+
+def fix(
+    finding: str = "1",
+    campaign: str = "",
+    *,
+    seconds: float = FIX_SECONDS,
+    on_progress: OnProgress = ignore,
+) -> FixedFinding:
+    """The patch of a finding: the one that its hunt made, else one that is looked for now."""
+    report, chosen = show(finding, campaign)
+    if chosen.finding.patch is not None and chosen.finding.patch.works:
+        return FixedFinding(report, chosen, chosen.finding.patch)
+    store = Store.open(stores.find(Path.cwd(), campaign))
+    try:
+        if store.target().kind == "program":
+            raise UsageError("no-patch", "patches of C and C++ programs are not made yet")
+        settings = config.override(store.description.options, {})
+        display = Display(on_progress)
+        budget = Budget(seconds, on_change=display.change)
+        found = search(store, settings, chosen.failure, chosen.finding, budget)
+        report = with_patch(report, chosen, found)
+        save_report(store, report)
+        changed = msgspec.structs.replace(chosen.finding, patch=found)
+        return FixedFinding(report, chosen._replace(finding=changed), found)
+    finally:
+        store.close()
+
+
+def with_patch(report: Report, chosen: NumberedFinding, patch: Patch | None) -> Report:
+    """The report with this patch of one of its findings."""
+
+    def changed(failure: FailureReport) -> FailureReport:
+        findings = tuple(
+            msgspec.structs.replace(one, patch=patch) if one is chosen.finding else one
+            for one in failure.findings
+        )
+        return msgspec.structs.replace(failure, findings=findings)
+
+    failures = tuple(
+        changed(failure) if failure is chosen.failure else failure for failure in report.failures
+    )
+    return msgspec.structs.replace(report, failures=failures)
+
+
+def search(
+    store: Store, settings: Settings, failure: FailureReport, finding: Finding, budget: Budget
+) -> Patch | None:
+    """Look for a patch of a finding, and keep its texts; None if nothing can be tried."""
+    conflict = conflicts.load(finding, Path(store.description.root), failure.message)
+    switch: Switch = "free" if failure.switch == "free" else "gil"
+    runner = PatchRunner(store, settings, failure.signature, switch, budget)
+    runs = runner.wanted(failure.rate)
+    sources = dict(conflict.sources)
+    tries = PatchSearch(conflict, lambda draft: runner.run(draft, sources, runs), budget)
+    found = tries.find()
+    if found is None:
+        return None
+    if found.patch.works:
+        _keep(store, finding, found, sources)
+    return found.patch
+
+
+def _keep(
+    store: Store, finding: Finding, found: FoundPatch, sources: dict[str, SourceFile]
+) -> None:
+    folder = store.folder / FOLDER / finding.id
+    kept = []
+    with storing(store.folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        for index, (name, text) in enumerate(sorted(found.draft.texts.items())):
+            source = sources[name]
+            (folder / f"{index}.py").write_bytes(source.encoded(text))
+            kept.append(KeptFile(str(source.path), source.digest, f"{index}.py"))
+        (folder / INDEX).write_bytes(msgspec.json.encode(kept))
+
+
+def apply(fixed: FixedFinding, campaign: str = "") -> FixedFinding:
+    """Write the patched files, if all of them are still what was hunted."""
+    if fixed.patch is None or not fixed.patch.works:
+        raise UsageError("no-patch", f"finding {fixed.chosen.number} has no patch to apply")
+    folder = stores.find(Path.cwd(), campaign) / FOLDER / fixed.chosen.finding.id
+    try:
+        kept = msgspec.json.decode((folder / INDEX).read_bytes(), type=list[KeptFile])
+    except (OSError, msgspec.MsgspecError):
+        raise UsageError(
+            "no-patch", f"the patch's files are not in {folder} any more", "hunt again"
+        ) from None
+    for one in kept:
+        if not _is_unchanged(one):
+            raise code_changed(fixed.report.campaign)
+    for one in kept:
+        _write(Path(one.path).resolve(), (folder / one.after).read_bytes())
+    return dataclasses.replace(fixed, applied=tuple(one.path for one in kept))
+
+
+def _write(path: Path, data: bytes) -> None:
+    """In one step, and as a file of its own: other links to the old one are not meant."""
+    new = path.with_name(f".{path.name}.patched")
+    with storing(path.parent):
+        new.write_bytes(data)
+        shutil.copymode(path, new)
+        new.replace(path)
+
+
+def _is_unchanged(kept: KeptFile) -> bool:
+    path = Path(kept.path)
+    return path.is_file() and SourceFile(path, path.name).digest == kept.before
+
+
+def patched(store: Store, settings: Settings, report: Report, budget: Budget) -> Report:
+    """The report of a hunt with patches of the first finding of each failure, if confirmed."""
+    if store.target().kind == "program":
+        return report
+    for number in [one.number for one in numbered(report) if _is_wanted(one)]:
+        chosen = numbered(report)[number - 1]
+        patch = budget.part(
+            "patch",
+            f"looking for a patch of finding {number}",
+            partial(search, store, settings, chosen.failure, chosen.finding, budget),
+            None,
+        )
+        report = with_patch(report, chosen, patch)
+    return report
+
+
+def _is_wanted(one: NumberedFinding) -> bool:
+    """A patch of what is not the cause may survive by luck; `unsnarl fix` still tries it."""
+    first = one.failure.findings[0] is one.finding
+    return first and one.finding.status == "confirmed" and one.failure.kind != "hang"

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hunt: run a target under many schedules, rank what breaks it, test it by experiment."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from unsnarl import config
+from unsnarl.campaigns import outcome
+from unsnarl.campaigns import store as stores
+from unsnarl.campaigns.campaign import Campaign, Stop
+from unsnarl.campaigns.captures import Captures
+from unsnarl.campaigns.signature_split import split_signatures, stored_split
+from unsnarl.campaigns.stdin import keep_stdin
+from unsnarl.campaigns.store import Store
+from unsnarl.config import Settings
+from unsnarl.errors import EXIT_INTERRUPTED, EXIT_TERMINATED, Terminated, UnsnarlError
+from unsnarl.execution import target
+from unsnarl.execution.budget import Budget
+from unsnarl.execution.labels import Labeller
+from unsnarl.execution.runner import Runner, started
+from unsnarl.execution.target import Target
+from unsnarl.execution.trials import TRIALS
+from unsnarl.experiments.prove import Prover
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.report import Report
+from unsnarl.replay.replayer import keep_schedules
+from unsnarl.workflows import campaign_report
+from unsnarl.workflows.campaign_report import Figures, Request, code_changed
+from unsnarl.workflows.fix import patched
+from unsnarl.workflows.progress import Display, OnProgress, ignore
+from unsnarl.workflows.unfinished import FailureFiles
+
+# Where runs are long, the time for the proof is that of so many runs, one after the other.
+PROOF_RUNS = 150
+# What looking for a patch may take, as a share of the answer's time: 15 of 25 seconds. `unsnarl
+# fix` goes on where that does not suffice.
+PATCH_SHARE = 0.6
+
+
+@dataclasses.dataclass(frozen=True)
+class HuntResult:
+    """What a hunt found.
+
+    Attributes:
+        exit_code: 1 a failure was found, 0 nothing failed, 4 inconclusive.
+        ends_with: Why the hunt is not complete (interrupted, or the report could not be stored); to
+            be raised once the report has been shown.
+    """
+
+    report: Report
+    exit_code: int
+    ends_with: UnsnarlError | None = None
+
+
+def hunt(
+    command: tuple[str, ...],
+    flags: Mapping[str, Any] | None = None,
+    *,
+    resume: str | None = None,
+    on_progress: OnProgress = ignore,
+) -> HuntResult:
+    """Hunt for failures of a command.
+
+    Args:
+        flags: Settings by the names of `config.KEYS`; they come before the environment's and those
+            of pyproject.toml.
+        resume: Go on with this stored campaign; "" for the newest one (of `command`, if given).
+        on_progress: Called after every run and with everything new that is begun.
+    """
+    if resume is not None:
+        hunter = _Hunter.resumed(command, resume, flags or {})
+    else:
+        hunter = _Hunter.fresh(command, flags or {})
+    return hunter.hunt(on_progress)
+
+
+class _Hunter:
+    """One hunt and its campaign."""
+
+    def __init__(self, target: Target, settings: Settings, store: Store, resumed: bool) -> None:
+        self.target = target
+        self.settings = settings
+        self.store = store
+        self._resumed = resumed
+        self._constraints: Mapping[int, Sequence[Constraint]] = {}
+        self._budget = Budget()
+
+    @classmethod
+    def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> _Hunter:
+        """A new campaign in the current directory."""
+        cwd = Path.cwd()
+        # Settings before the interpreter is asked: a typing error should show at once.
+        settings = config.load(config.find_root(cwd), os.environ, flags)
+        Labeller(cwd, settings.fail_if)
+        found = target.parse(command, cwd)
+        if found.kind == "program":
+            # There is no interpreter's lock: threads may be switched anywhere.
+            settings = dataclasses.replace(settings, switch="free")
+        made = Store.create(
+            cwd,
+            command,
+            cwd,
+            found.root,
+            options=dataclasses.asdict(settings),
+            python=found.python.version,
+        )
+        found = dataclasses.replace(found, stdin=keep_stdin(made.folder))
+        return cls(found, settings, made, False)
+
+    @classmethod
+    def resumed(cls, command: tuple[str, ...], name: str, flags: Mapping[str, Any]) -> _Hunter:
+        """A stored campaign; flags given now override those stored."""
+        opened = Store.open(stores.find(Path.cwd(), name, command))
+        stored = opened.description
+        settings = config.override(stored.options, flags)
+        return cls(opened.target(), settings, opened, True)
+
+    def hunt(self, on_progress: OnProgress) -> HuntResult:
+        """Collect runs, rank, store."""
+        display = Display(on_progress)
+        campaign = Campaign(self.store, self.target, self.settings, display.count)
+        self._budget = Budget(
+            self.settings.time,
+            on_change=display.change,
+            on_error=FailureFiles(self.store).write,
+        )
+        if self._resumed:
+            campaign.resume()
+        try:
+            result = self._answer(campaign)
+        except KeyboardInterrupt as signal:
+            raise self._interrupted(campaign, signal) from None
+        finally:
+            self.store.sweep()
+            # What trials left that were dropped when their time was over.
+            shutil.rmtree(self.store.folder / TRIALS, ignore_errors=True)
+        return self._stored(result, campaign)
+
+    def _answer(self, campaign: Campaign) -> HuntResult:
+        settings, budget = self.settings, self._budget
+        before = self._stored_codes()
+        with started(self.target, self.store.folder, settings) as runner:
+            self._check_codes(before)
+            runner.distinguish(stored_split(self.store.folder))
+            with budget.phase("hunt"):
+                stop = self._hunted(campaign, runner)
+            runner.distinguish(split_signatures(self.store, campaign.tally))
+            figures = Figures(
+                tally=campaign.tally,
+                modules=runner.ready.modules,
+                sites=runner.ready.probes,
+                warnings=outcome.notices(campaign, stop, runner),
+                seconds=budget.spent,
+            )
+            # Before the fork server ends: captured values and experiments are further runs of it.
+            captures = Captures(self.store, runner, settings.timeout)
+            confirm = settings.confirm
+            prover = Prover(
+                runner, self.store.folder, settings.timeout, findings=confirm, budget=budget
+            )
+            request = Request(unlabelled=settings.unlabelled, prover=prover, budget=budget)
+            with budget.within(self._proof_seconds(campaign, runner)):
+                proven = campaign_report.make_proven_report(self.store, figures, captures, request)
+            self._constraints = proven.constraints
+        report = self._patched(proven.report) if confirm else proven.report
+        report = replace(report, seconds=budget.spent, timings=budget.phases)
+        ends_with = self._interrupted(campaign, budget.signal) if budget.signal else None
+        return HuntResult(report, outcome.exit_code(campaign, stop, runner), ends_with)
+
+    def _patched(self, report: Report) -> Report:
+        """With patches of the source, for which a process of its own runs each."""
+        before = len(self._budget.unfinished)
+        with self._budget.within(PATCH_SHARE * self.settings.answer):
+            # Patches are run along what failed: its schedules must be there.
+            self._budget.part(
+                "patch", "storing schedules",
+                lambda: keep_schedules(self.store, self._constraints), None, quick=True,
+            )  # fmt: skip
+            report = patched(self.store, self.settings, report, self._budget)
+        more = tuple(self._budget.unfinished[before:])
+        return campaign_report.with_missing(report, more)
+
+    def _hunted(self, campaign: Campaign, runner: Runner) -> Stop:
+        """Why the hunt ended; an interrupt ends it like a limit, and what it found is reported."""
+        try:
+            return campaign.run(runner, proves=self.settings.confirm > 0)
+        except KeyboardInterrupt as signal:
+            if not campaign.tally.total:
+                raise
+            self._budget.interrupt(signal)
+            return "interrupted"
+
+    def _proof_seconds(self, campaign: Campaign, runner: Runner) -> float:
+        """What may follow a hunt: the rest of the answer's time, more where runs are long."""
+        usual = runner.pace.usual or 0.0
+        return max(
+            self.settings.answer - campaign.seconds_since_failure,
+            self.settings.answer / 2,
+            PROOF_RUNS * usual / self.settings.jobs,
+        )
+
+    def _stored(self, result: HuntResult, campaign: Campaign) -> HuntResult:
+        """The result must not be lost if it cannot be stored."""
+        try:
+            campaign_report.save_report(self.store, result.report)
+            keep_schedules(self.store, self._constraints)
+        except UnsnarlError as error:
+            return dataclasses.replace(result, ends_with=error)
+        except KeyboardInterrupt as signal:
+            return dataclasses.replace(result, ends_with=self._interrupted(campaign, signal))
+        finally:
+            self.store.close()
+        return result
+
+    def _stored_codes(self) -> bytes:
+        codes = self.store.codes
+        return codes.read_bytes() if self._resumed and codes.exists() else b""
+
+    def _check_codes(self, before: bytes) -> None:
+        """The runs of a campaign count sites by one list of them."""
+        codes = self.store.codes
+        if before and codes.read_bytes() != before:
+            # Starting the target has overwritten the list that the stored runs need.
+            codes.write_bytes(before)
+            raise code_changed(self.store.name)
+
+    def _interrupted(self, campaign: Campaign, signal: KeyboardInterrupt) -> UnsnarlError:
+        return UnsnarlError(
+            "interrupted",
+            f"interrupted; {campaign.tally.total} runs are stored in {self.store.folder}",
+            f"go on with: unsnarl hunt --resume {self.store.name}",
+            EXIT_TERMINATED if isinstance(signal, Terminated) else EXIT_INTERRUPTED,
+        )

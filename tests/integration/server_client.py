@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The parent's side of the fork server's socket, as plainly as can be."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+from unsnarl.runfile.reader import read_run
+
+# a plain run and the server's must decide about buffering alike
+ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+PLAN = {
+    "seed": 5,
+    "strategy": "walk",
+    "switch": "gil",
+    "timeout": 20.0,
+    "depth": 3,
+    "length": 400,
+    "sites": None,
+    "interest": None,
+    "counts": None,
+    "schedule": None,
+    "capture": None,
+    "trace": False,
+}
+
+
+class Client:
+    """The parent's side."""
+
+    def __init__(self, folder, kind, *args):
+        ours, theirs = socket.socketpair()
+        ours.settimeout(60)
+        command = [sys.executable, "-m", "unsnarl.probes.server", str(theirs.fileno())]
+        with theirs:
+            self.process = subprocess.Popen(
+                command, pass_fds=[theirs.fileno()], cwd=folder, env=ENVIRONMENT
+            )
+        self.folder = folder
+        self.socket = ours
+        self._reader = ours.makefile("rb")
+        setup = {
+            "command": {"kind": kind, "args": list(args)},
+            "root": str(folder),
+            "include": [],
+            "codes": str(folder / "codes.json"),
+            "cwd": str(folder),
+        }
+        self.send({"setup": setup})
+        try:
+            self.first = self.receive()
+        except OSError:
+            self.process.kill()
+            raise
+
+    def send(self, message):
+        self.socket.sendall(json.dumps(message).encode() + b"\n")
+
+    def receive(self):
+        line = self._reader.readline()
+        return json.loads(line) if line else None
+
+    def ask(self, number, **changes):
+        files = {"file": self.path(number, "run"), "output": self.path(number, "out")}
+        plan = {**PLAN, "number": number, **files, **changes}
+        self.send({"run": plan})
+
+    def run(self, number=1, **changes):
+        self.ask(number, **changes)
+        return self.receive()["done"]
+
+    def path(self, number, kind):
+        return str(self.folder / f"{number}.{kind}")
+
+    def output(self, number=1):
+        return Path(self.path(number, "out")).read_text()
+
+    def failures(self, number=1):
+        return read_run(self.path(number, "run")).failures
+
+    def close(self):
+        self._reader.close()
+        self.socket.close()
+        return self.process.wait(30)

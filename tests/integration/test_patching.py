@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hunt shows a patch; `fix --apply` writes it; the next hunt finds nothing."""
+
+import dataclasses
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from tests.integration.in_process import called
+
+from unsnarl.execution import target
+from unsnarl.execution.engine import Engine
+from unsnarl.model.plan import Plan
+
+STOCK = '''
+import sys
+import threading
+
+
+class Stock:
+    """How much is left."""
+
+    def __init__(self, left):
+        self.left = left
+
+    def take(self, count):
+        if self.left >= count:  # enough?
+            print("taken", file=sys.stderr)
+            self.left -= count
+
+
+'''
+MAIN = """
+def main():
+    stock = Stock(3)
+    buyers = [threading.Thread(target=stock.take, args=(2,)) for _ in range(2)]
+    for buyer in buyers:
+        buyer.start()
+    for buyer in buyers:
+        buyer.join()
+    assert stock.left >= 0, "sold what was not there"
+"""
+SCRIPT = f"{STOCK}{MAIN}\n\nmain()\n"
+TEST = f"{STOCK}{MAIN.replace('main', 'test_stock')}"
+PYTEST = (sys.executable, "-m", "pytest", "-q")
+COMMANDS = {"shop.py": (sys.executable, "shop.py"), "test_shop.py": (*PYTEST, "test_shop.py")}
+
+
+@pytest.mark.parametrize(("name", "text"), [("shop.py", SCRIPT), ("test_shop.py", TEST)])
+def test_from_the_hunt_to_a_green_hunt(tmp_path: Path, name: str, text: str) -> None:
+    file = tmp_path / name
+    file.write_text(text)
+    command = COMMANDS[name]
+    hunted = called(tmp_path, "hunt", "--seed", "1", "--json", "report.json", "--", *command)
+    assert hunted.returncode == 1, hunted.stderr
+    # What a hunt has no time for, `fix` makes.
+    shown = called(tmp_path, "fix", "-o", "a.patch", "--json", "fix.json")
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert file.read_text() == text
+    report = json.loads((tmp_path / "fix.json").read_text())
+    patch = report["failures"][0]["findings"][0]["patch"]
+    assert patch["works"]
+    assert patch["checks"]["runs"] >= 200
+    assert patch["checks"]["fail"] == patch["checks"]["deadlocks"] == 0
+    assert patch["diff"] == (tmp_path / "a.patch").read_text()
+    assert (
+        "+        with self._lock:\n+            if self.left >= count:  # enough?\n"
+        in patch["diff"]
+    )
+    applied = called(tmp_path, "fix", "--apply")
+    assert applied.returncode == 0
+    assert "self._lock = threading.Lock()" in file.read_text()
+    assert called(tmp_path, "verify", "--max-runs", "60").returncode == 0
+    assert called(tmp_path, "hunt", "--max-runs", "60", "--", *command).returncode == 0
+
+
+def test_a_patch_is_not_applied_to_other_code(tmp_path: Path) -> None:
+    file = tmp_path / "shop.py"
+    file.write_text(SCRIPT)
+    called(tmp_path, "hunt", "--seed", "1", "--", sys.executable, "shop.py")
+    assert called(tmp_path, "fix").returncode == 0
+    edited = SCRIPT.replace("enough?", "is that enough?")
+    file.write_text(edited)
+    refused = called(tmp_path, "fix", "--apply")
+    assert refused.returncode == 2
+    assert "[code-changed]" in refused.stderr
+    assert file.read_text() == edited
+
+
+HOUSE = "import sys\n\nVALUE = 1\n\n\ndef enter():\n    return VALUE\n"
+CALLER = "import threading\nimport house\n\nassert house.enter() == 2, house.enter()\n"
+
+
+@pytest.mark.parametrize("kind", ["script", "module", "pytest"])
+def test_an_overlay_runs_in_the_stead_of_a_file(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "house.py").write_text(HOUSE)
+    body = "def test_enter():\n    import house\n    assert house.enter() + OWN == 3\n"
+    (tmp_path / "test_house.py").write_text(f"OWN = 0\n\n\n{body}")
+    (tmp_path / "main.py").write_text(CALLER)
+    house, test = tmp_path / "patched" / "0.py", tmp_path / "patched" / "1.py"
+    house.parent.mkdir()
+    house.write_text(HOUSE.replace("VALUE = 1", "VALUE = 2"))
+    test.write_text(f"OWN = 1\n\n\n{body}")
+    words = {
+        "script": (sys.executable, "main.py"),
+        "module": (sys.executable, "-m", "main"),
+        "pytest": (*PYTEST, "test_house.py"),
+    }[kind]
+    found = target.parse(words, tmp_path)
+    pairs = ((str(tmp_path / "house.py"), str(house)), (str(tmp_path / "test_house.py"), str(test)))
+    assert status(found, tmp_path, ()) != 0
+    assert status(found, tmp_path, pairs) == 0
+
+
+def status(found: target.Target, folder: Path, overlay: tuple[tuple[str, str], ...]) -> int:
+    """The exit status of one run."""
+    scratch = folder / f"runs-{len(overlay)}"
+    scratch.mkdir()
+    files = {"file": str(scratch / "1.run"), "output": str(scratch / "1.out")}
+    with Engine(dataclasses.replace(found, overlay=overlay), scratch, 1) as engine:
+        engine.submit(Plan(number=1, seed=1, timeout=20.0, switch="gil", strategy="walk", **files))
+        done = []
+        while not done:
+            done = engine.wait(1.0)
+    return done[0].status

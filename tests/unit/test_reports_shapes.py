@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shapes of bugs, each on several interleavings, and what is none of them."""
+
+from typing import get_args
+
+import pytest
+from msgspec.structs import replace
+from tests.unit.test_reports_output import detailed
+
+from unsnarl.model.report import Finding, FindingPoint
+from unsnarl.reports.shapes import PRIORITY, SENTENCES, Shape, shape_and_summary
+
+
+def point(what, text, *, value=None, function="work", **more):
+    """`what` is role, operation and variable: `1 read Cache.size`."""
+    role, op, variable = what.split(" ", 2)
+    return FindingPoint(
+        "m.py", 10 + len(text), function, f"0.{role}", int(role), op, variable, "body", 1.0,
+        value=value, text=text, **more,
+    )  # fmt: skip
+
+
+NAMES = {"0.1": "reader", "0.2": "writer"}
+
+
+def shape(
+    *points, message="AssertionError", orders=(), text=lambda _file, _line: "", threads=NAMES
+):
+    about = tuple(dict.fromkeys(one.variable for one in points))
+    finding = Finding(
+        1, "joined", 1.0, {}, "atomicity", about, points, 2, explanation=points, orders=orders
+    )
+    failure = replace(detailed(finding, message=message).failures[0], threads=threads)
+    return shape_and_summary(failure, finding, text)
+
+
+LOST = [
+    (point("1 read n", "n += 1"), point("2 write n", "n += 1"), point("1 write n", "n += 1")),
+    (
+        point("1 read used", "start = self.used"),
+        point("2 write used", "self.used = start + 1"),
+        point("1 write used", "self.used = start + 2"),
+    ),
+    (point("1 write a", "a = 1"), point("2 write a", "a = 2"), point("1 read a", "use(a)")),
+]
+CHECKED = [
+    (
+        point("1 read cache", "if key in self.cache:"),
+        point("2 write cache", "del self.cache[key]"),
+        point("1 read cache", "return self.cache[key]"),
+    ),
+    (
+        point("1 call future", "if future.cancelled():"),
+        point("2 call future", "future.cancel()"),
+        point("1 call future", "future.set_result(1)"),
+    ),
+    (
+        point("1 read valid", "if not self.valid:"),
+        point("2 write valid", "self.valid = False"),
+        point("2 write end", "self.end = None"),
+        point("1 read end", "self.end.write(packet)"),
+    ),
+]
+STALE = [
+    (
+        point("1 read items", "n = len(self.items)"),
+        point("2 write items", "self.items.append(x)"),
+        point("1 read items", "return self.items[:n]"),
+    ),
+    (point("1 read n", "a.append(n)"), point("2 write n", "n = 3"), point("1 read n", "f(n)")),
+    (
+        point("1 write d", "self.d.move_to_end(key)"),
+        point("2 write d", "self.d.popitem()"),
+        point("1 read d[key]", "return self.d[key]"),
+    ),
+]
+UNFINISHED = [
+    (
+        point("1 write kind", "self.kind = CLOSED", value="2"),
+        point("2 read kind", "if self.kind == CLOSED:"),
+        point("1 write kind", "self.kind = OPEN"),
+    ),
+    (
+        point("1 write items", "item = self.items.pop(0)"),
+        point("2 write items", "item = self.items.pop(0)"),
+        point("1 write items", "self.items.append(item)"),
+    ),
+    (
+        point("1 call out", "out.write(a)"),
+        point("2 call out", "out.write(b)"),
+        point("1 call out", "out.write(c)"),
+    ),
+]
+OUT_OF_STEP = [
+    (
+        point("1 write text", "self.text = text"),
+        point("2 read text", "text = self.text", value="'a'"),
+        point("2 read length", "n = self.length", value="3"),
+        point("1 write length", "self.length = len(text)"),
+    ),
+    (
+        point("1 write keys", "self.keys.append(k)"),
+        point("2 write keys", "self.keys.append(k)"),
+        point("2 write values", "self.values.append(v)"),
+        point("1 write values", "self.values.append(v)"),
+    ),
+    (
+        point("1 read x", "x = self.x"),
+        point("2 write x", "self.x = 1"),
+        point("2 write y", "self.y = 1"),
+        point("1 read y", "return x, self.y"),
+    ),
+]
+PUBLISHED = [
+    (
+        point("1 write made", "self.made = True"),
+        point("2 read made", "if self.made:", value="True"),
+        point("2 read it", "return self.it", value="None"),
+        point("1 write it", "self.it = It()"),
+    ),
+    (
+        point("1 write rates", "self.rates = {}", value="{}"),
+        point("2 read rates", "return self.rates[name]"),
+        point("1 write rates[name]", "self.rates[name] = 2.0"),
+    ),
+    (
+        point("2 read thread", "self.thread.name", value="<unset>"),
+        point("1 write thread", "self.thread = launch()", due=True),
+    ),
+]
+CLOSED = [
+    (point("1 write blocks", "self.blocks = None"), point("2 read blocks", "len(self.blocks)")),
+    (
+        point("1 write file", "self.file = x", function="Log.close"),
+        point("2 read file", "self.file.write(b)"),
+    ),
+    (
+        point("1 read chunk", "self.chunk.add(record)"),
+        point("2 write chunk", "self.chunk = Chunk()"),
+        point("2 write shut", "chunk.close()"),
+        point("1 read shut", "self.shut"),
+    ),
+]
+ITERATED = [
+    (
+        point("1 read hosts", "for host in self.hosts:"),
+        point("2 write hosts", "self.hosts[name] = now"),
+        point("1 read hosts", "for host in self.hosts:"),
+    ),
+    (
+        point("1 read jobs", "return [one for one in self.jobs]"),
+        point("2 write jobs", "self.jobs.remove(job)"),
+        point("1 read jobs", "return [one for one in self.jobs]"),
+    ),
+    (
+        point("1 read seen", "total = sum(self.seen)"),
+        point("2 write seen", "self.seen.add(x)"),
+        point("1 read seen", "total = sum(self.seen)"),
+    ),
+]
+CASES = {
+    "lost update": LOST,
+    "check-then-act": CHECKED,
+    "stale read": STALE,
+    "unfinished change seen": UNFINISHED,
+    "two variables out of step": OUT_OF_STEP,
+    "published before initialised": PUBLISHED,
+    "used after close": CLOSED,
+    "changed while iterated": ITERATED,
+    "lock-order deadlock": [
+        (
+            point("1 wait b", "with b:", locks=("a",)),
+            point("2 wait a", "with a:", locks=("b",)),
+        )
+    ],
+    "lock held while waiting": [
+        (
+            point("1 wait t", "t.join()", locks=("a",)),
+            point("2 wait a", "with a:"),
+        )
+    ],
+    "starvation": [
+        (
+            point("1 wait f", "return f.result()", awaits="for the result of f"),
+            point("2 wait g", "return g.result()", awaits="for the result of g"),
+        )
+    ],
+    "missed signal": [(point("1 wait changed", "self.changed.wait()"),)],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "points"), [(name, one) for name, given in CASES.items() for one in given]
+)
+def test_a_shape_has_its_name_and_its_sentence(name, points):
+    orders = ((1, 2),) if len(points) == 2 else ()
+    found, summary = shape(*points, orders=orders)
+    assert found == name
+    assert "reader" in summary
+    assert summary.endswith(".")
+    assert any(f"m.py:{one.line}" in summary for one in points)
+
+
+def test_the_message_alone_shows_an_iteration():
+    points = (
+        point("1 read d", "visit(self.d)"),
+        point("2 write d", "self.d[k] = 1"),
+        point("1 read d", "visit(self.d)"),
+    )
+    message = "RuntimeError: dictionary changed size during iteration"
+    assert shape(*points, message=message)[0] == "changed while iterated"
+    assert shape(*points)[0] == "stale read"
+
+
+def test_a_getter_checks_for_its_caller():
+    points = (
+        point("1 read n", "return self.n", stack=("m.py:7 in run",)),
+        point("2 write n", "self.n -= 1"),
+        point("1 read n", "item = self.items[self.n]"),
+    )
+    lines = {("m.py", 7): "if queue.size() > 0:"}
+    assert shape(*points, text=lambda file, line: lines[file, line])[0] == "check-then-act"
+    assert shape(*points)[0] == "stale read"
+
+
+def test_the_check_is_the_one_in_the_function_that_acts():
+    points = (
+        point("2 read idle", "if not self.idle:", function="Pool.take"),
+        point("1 read idle", "if not self.idle:", function="Pool.take"),
+        point("1 write idle", "return self.idle.pop()", function="Pool.take"),
+        point("2 write idle", "return self.idle.pop()", function="Pool.take"),
+        point("1 write idle", "self.idle.append(one)", function="Pool.give"),
+    )
+    found, summary = shape(*points)
+    assert found == "check-then-act"
+    assert summary.startswith("writer checked idle")
+
+
+def test_threads_of_one_name_are_kept_apart():
+    _, summary = shape(*LOST[0], threads={"0.1": "worker", "0.2": "worker"})
+    assert "worker 0.1" in summary
+    assert "worker 0.2" in summary
+    _, summary = shape(*LOST[0], threads={})
+    assert "thread 0.1" in summary
+
+
+def test_what_fits_no_shape_has_none():
+    points = (point("1 write n", "n = 1", value="1"), point("2 read n", "f(n)"))
+    assert shape(*points, orders=((1, 2),)) == ("", "")
+
+
+def test_every_shape_has_a_sentence_and_its_page(request):
+    page = (request.config.rootpath / "docs/shapes.md").read_text("utf-8")
+    names = set(get_args(Shape))
+    assert set(SENTENCES) == names
+    assert {line.removeprefix("## ") for line in page.splitlines() if line[:3] == "## "} == names
+    assert set(PRIORITY) <= names

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was still to come when a run ended, on run files made by hand."""
+
+from tests.unit.runfile_writer import notes, records, run_file, thread
+
+from unsnarl.campaigns.unfinished import Unfinished
+from unsnarl.model.event import Op
+from unsnarl.model.pattern import PatternKind, kinds_of
+from unsnarl.placement.timeline import Timeline
+from unsnarl.runfile import Interner, SiteTable
+from unsnarl.runfile.layout import Section
+from unsnarl.runfile.reader import parse_run
+
+A, B, L = 0x10, 0x20, 0x30  # cells: two variables and a lock
+SET_A, SET_B, READ_A, READ_B, LOCK = 1, 2, 3, 4, 5  # sites
+SETTER, CHECKER = 1, 2
+
+
+def point(site, op):
+    return site << 4 | op
+
+
+def run(*, pending=(), latest=(), pairs=(), counts=(), waits=(), failure=None):
+    """A run of two threads; `latest`: thread, operation, site, cell, in order of time."""
+    sections = [
+        records(Section.THREADS, [thread(0, "0"), thread(1, "0.1"), thread(2, "0.2")]),
+        records(Section.COUNTS, [(t, site, count, site) for t, site, count in counts]),
+        records(Section.PATTERNS, [(*row[:2], 0, *row[2:4], 1, 2, row[4], 1, 1) for row in pairs]),
+    ]
+    sections.append(records(Section.WAITS, [(*row, 0, 0, 0) for row in waits]))
+    if failure:
+        sections.append(notes({"failure": {"kind": failure}}))
+    if pending:
+        sections.append(records(Section.PENDING, [(t, point(s, op), c) for t, op, s, c in pending]))
+        rows = [(at, c, point(s, op), t) for at, (t, op, s, c) in enumerate(latest, start=1)]
+        sections.append(records(Section.LATEST, rows))
+    return parse_run(run_file(sections))
+
+
+def completed(failing, passing=()):
+    interner = Interner(SiteTable((), "/", watermark=100))
+    both = [(one, interner.evidence(one)) for one in (failing, *passing)]
+    unfinished = Unfinished(list(passing), both, interner)
+    return unfinished.completed(*both[0])
+
+
+def patterns(evidence):
+    """Kinds and threads of the patterns."""
+    rows = evidence.patterns
+    return [
+        (PatternKind(int(kind)).name, int(row["first_thread"]), int(row["other_thread"]))
+        for kind, row in zip(kinds_of(rows), rows, strict=True)
+    ]
+
+
+def test_what_a_thread_was_about_to_write_comes_after_what_others_read():
+    failing = run(pending=[(SETTER, Op.WRITE, SET_B, B)], latest=[(CHECKER, Op.READ, READ_B, B)])
+    evidence = completed(failing)
+    assert patterns(evidence) == [("RW", CHECKER, SETTER)]
+    assert [(one.path, one.raw, one.cell) for one in evidence.due] == [
+        ("0.1", point(SET_B, Op.WRITE), B)
+    ]
+    # The conflict is among those that cycles are made of.
+    assert len(evidence.pairs) == 1
+    assert evidence.pairs["other_time"][0] > evidence.pairs["first_time"][0]
+
+
+def test_it_may_close_a_triple():
+    failing = run(
+        pending=[(SETTER, Op.WRITE, SET_A, A)],
+        latest=[(SETTER, Op.READ, READ_A, A), (CHECKER, Op.WRITE, SET_A, A)],
+    )
+    evidence = completed(failing)
+    assert [kind for kind, *_ in patterns(evidence)] == ["WW", "RWW"]
+
+
+def test_two_reads_are_no_conflict():
+    failing = run(pending=[(SETTER, Op.READ, READ_B, B)], latest=[(CHECKER, Op.READ, READ_B, B)])
+    assert not len(completed(failing).patterns)
+
+
+def test_what_a_thread_does_from_there_in_passing_runs_is_due_too():
+    """It waits for a lock; behind that it writes what the other one has read already."""
+    failing = run(pending=[(SETTER, Op.ACQUIRE, LOCK, L)], latest=[(CHECKER, Op.READ, READ_B, B)])
+    read, write = point(READ_B, Op.READ), point(SET_B, Op.WRITE)
+    passing = run(pairs=[(write, read, SETTER, CHECKER, B)], counts=[(SETTER, SET_B, 1)])
+    evidence = completed(failing, [passing])
+    assert patterns(evidence) == [("RW", CHECKER, SETTER)]
+    # The lock comes first: there the thread can be held.
+    assert [one.raw for one in evidence.due] == [point(LOCK, Op.ACQUIRE), write]
+
+
+def test_that_others_waited_when_a_failure_ended_the_run_makes_it_no_deadlock():
+    joins, takes = point(LOCK, Op.WAIT), point(LOCK, Op.ACQUIRE)
+    read, write = point(READ_B, Op.READ), point(SET_B, Op.WRITE)
+    failing = {
+        failure: run(
+            pending=[(SETTER, Op.ACQUIRE, LOCK, L)],
+            latest=[(CHECKER, Op.READ, READ_B, B)],
+            waits=[(0, joins, SETTER), (SETTER, joins, CHECKER)],
+            failure=failure,
+        )
+        for failure in ("assertion", "deadlock")
+    }
+    passing = run(pairs=[(write, read, SETTER, CHECKER, B)], counts=[(SETTER, SET_B, 1)])
+    due = {name: completed(one, [passing]).due for name, one in failing.items()}
+    assert [one.raw for one in due["assertion"]] == [takes, write]
+    assert [one.raw for one in due["deadlock"]] == [write]
+    pending = {name: len(Timeline(one).pending) for name, one in failing.items()}
+    assert pending == {"assertion": 0, "deadlock": 2}
+
+
+def test_what_a_thread_has_done_already_is_not_due():
+    failing = run(
+        pending=[(SETTER, Op.ACQUIRE, LOCK, L)],
+        latest=[(CHECKER, Op.READ, READ_B, B)],
+        counts=[(SETTER, SET_B, 1)],
+    )
+    read, write = point(READ_B, Op.READ), point(SET_B, Op.WRITE)
+    passing = run(pairs=[(write, read, SETTER, CHECKER, B)], counts=[(SETTER, SET_B, 1)])
+    evidence = completed(failing, [passing])
+    assert not evidence.due
+
+
+def test_a_run_whose_threads_had_ended_stays_as_it_is():
+    evidence = completed(run())
+    assert not evidence.due
+    assert not len(evidence.patterns)
