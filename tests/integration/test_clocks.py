@@ -69,7 +69,9 @@ def test_the_answer_comes_first_then_the_papers_tables(clocks, tmp_path):
     lines = answer.stdout.splitlines()
     assert "certain" in lines[3]
     rows = [line.split()[:2] for line in lines]
-    assert all(["fig.", f"5({letter})"] in rows for letter in "abcd")
+    # A row of table IV; or, where the host took a core away, a sentence below why there is none.
+    for letter in "abcd":
+        assert ["fig.", f"5({letter})"] in rows, answer.stdout
     assert any(line.split()[:1] == ["0.99999"] for line in lines)
     assert len(kept(tmp_path)) == 1
 
@@ -85,8 +87,9 @@ def test_again_measures_and_never_widens(clocks):
     first = decoded(clocks("--json"))
     second = decoded(clocks("--json", "--again"))
     assert second.measured > first.measured
-    assert second.windows > first.windows or second.notes
-    assert second.widest <= first.widest or second.notes
+    contradicted = any("contradicts" in note for note in second.notes)
+    assert second.windows > first.windows or contradicted
+    assert second.widest <= first.widest or contradicted
 
 
 def test_json_goes_to_a_file(clocks, tmp_path):

@@ -66,6 +66,18 @@ def test_table_iv_has_a_row_for_every_test_and_drops_the_useless():
     ]
 
 
+def test_a_test_without_a_row_is_named():
+    """A host that takes a core away while a short loop runs leaves it one direction only."""
+    seen = Observed()
+    seen.begin_window()
+    seen.include(Test.EXCHANGE, stamps((0, 0, 100), (1, 0, 100)))
+    seen.include(Test.SERIALISE, stamps((0, 0, 9000)))
+    assert [row.test for row in seen.tests()] == ["fig. 5(c)"]
+    assert [*seen.without_range()] == [
+        "fig. 5(b) has no row: it did not see messages both ways between cores 0 and 1"
+    ]
+
+
 def test_a_core_says_nothing_about_itself():
     seen = Observed()
     seen.begin_window()

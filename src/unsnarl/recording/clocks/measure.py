@@ -101,7 +101,7 @@ def measure(
         middles=tuple(observed.middles()),
         tests=tuple(observed.tests()),
         estimates=tuple(estimates(pairs(machine, how), machine, how.pinned, source, observed)),
-        notes=tuple(_sums(machine, how)),
+        notes=(*_sums(machine, how), *observed.without_range()),
     )
     # Checked alone first: `narrowed` takes any drift for a contradiction with what was stored.
     return narrowed(clocks.checked(), earlier)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import itertools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -183,6 +184,20 @@ class Observed:
             why = "too wide" if wide else ""
             runs = self._runs[test, first, second]
             yield TestRange(LABELS[test], first, second, *found, runs, why)
+
+    def without_range(self) -> Iterator[str]:
+        """The tests that table IV has no row for, with the reason.
+
+        A loop has a time limit. On a host that takes a core away, the short ones may end before one
+        of the two threads was late even once.
+        """
+        met = [(first, second) for first, second in self.gaps() if first < second]
+        for test, (first, second) in itertools.product(sorted(self._by_test), sorted(met)):
+            if _range_of(self._by_test[test], first, second) is None:
+                yield (
+                    f"{LABELS[test]} has no row: it did not see messages both ways between cores "
+                    f"{first} and {second}"
+                )
 
 
 def _nearest(ranges: list[tuple[int, int]]) -> Iterator[int]:
