@@ -15,13 +15,8 @@ from unsnarl.model.plan import Strategy
 
 # What each gets whatever came of its runs: the first failure is not always the worst, and where RFF
 # and SURW never find anything (pbzip2 in C), POS and PCT do at once.
-FLOORS: Mapping[Strategy, float] = {
-    "rff": 0.08,
-    "pos": 0.08,
-    "pct": 0.08,
-    "surw": 0.05,
-    "walk": 0.05,
-}
+FLOORS: Mapping[Strategy, float] = {"rff": 0.08, "pos": 0.08, "pct": 0.08}
+FLOOR_OF_OTHERS = 0.05
 # Before anything is known of a program: so many of so many runs failed.
 EXPECTED: Mapping[Strategy, int] = {"rff": 6, "pos": 3}
 EXPECTED_OF_OTHERS, EXPECTED_RUNS = 1, 20
@@ -43,7 +38,7 @@ class Shares:
         self, draw: random.Random, strategies: Sequence[Strategy], passing: bool = False
     ) -> Strategy:
         """The strategy of the next run; `passing`: what is wanted now are passing runs."""
-        floors = [FLOORS[strategy] for strategy in strategies]
+        floors = [FLOORS.get(strategy, FLOOR_OF_OTHERS) for strategy in strategies]
         if draw.random() < sum(floors):
             return draw.choices(strategies, floors)[0]
         return max(strategies, key=lambda strategy: self._drawn_rate(draw, strategy, passing))
