@@ -4,7 +4,7 @@ from collections import Counter
 from unsnarl.campaigns.narrowing import LEAST_WIDE_SHARE, WIDE_SHARE, Narrowing
 from unsnarl.campaigns.profile import Profile
 from unsnarl.campaigns.rotation import STRATEGIES, Rotation, components
-from unsnarl.campaigns.shares import FLOORS
+from unsnarl.campaigns.shares import floor
 
 PROFILE = Profile(
     steps=120,
@@ -40,7 +40,7 @@ def test_every_strategy_gets_its_share_while_nothing_fails():
     strategies = Counter(rotation.plan(n).strategy for n in range(2000))
     assert strategies["rff"] > 700
     # A third of the runs may switch anywhere, which some strategies have no use for.
-    assert all(strategies[name] > 2000 * FLOORS[name] * 0.5 for name in STRATEGIES)
+    assert all(strategies[name] > 2000 * floor(name) * 0.5 for name in STRATEGIES)
 
 
 def test_where_the_most_promising_strategy_finds_nothing_the_others_get_more():
@@ -61,7 +61,7 @@ def test_a_strategy_whose_runs_fail_gets_most_and_the_others_their_floor():
     strategies = Counter(rotation.plan(n).strategy for n in range(2000))
     assert strategies["pct"] > 1000
     # A third of the runs may switch anywhere, which some strategies have no use for.
-    assert all(strategies[name] > 2000 * FLOORS[name] * 0.5 for name in STRATEGIES)
+    assert all(strategies[name] > 2000 * floor(name) * 0.5 for name in STRATEGIES)
 
 
 def test_strategies_whose_runs_pass_get_more_where_passing_runs_are_missing():

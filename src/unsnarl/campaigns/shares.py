@@ -22,6 +22,11 @@ EXPECTED: Mapping[Strategy, int] = {"rff": 6, "pos": 3}
 EXPECTED_OF_OTHERS, EXPECTED_RUNS = 1, 20
 
 
+def floor(strategy: Strategy) -> float:
+    """The share of the runs that it has in any case."""
+    return FLOORS.get(strategy, FLOOR_OF_OTHERS)
+
+
 class Shares:
     """Counts what came of the runs of each strategy, and draws the next."""
 
@@ -38,7 +43,7 @@ class Shares:
         self, draw: random.Random, strategies: Sequence[Strategy], passing: bool = False
     ) -> Strategy:
         """The strategy of the next run; `passing`: what is wanted now are passing runs."""
-        floors = [FLOORS.get(strategy, FLOOR_OF_OTHERS) for strategy in strategies]
+        floors = [floor(strategy) for strategy in strategies]
         if draw.random() < sum(floors):
             return draw.choices(strategies, floors)[0]
         return max(strategies, key=lambda strategy: self._drawn_rate(draw, strategy, passing))
