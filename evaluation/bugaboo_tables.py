@@ -15,6 +15,7 @@ from evaluation.papers import BUGABOO_2, BUGABOO_4
 from evaluation.results import BugabooDraw, CauseDraw, Inspected, ObjectDraw, Row
 from unsnarl.analyses.bugaboo import BugabooOptions, ranking
 from unsnarl.model.evidence import Comparison, Evidence
+from unsnarl.model.graph import context_mask
 
 SIZES = (0, 1, 2, 3, 4, 5)
 DEFAULT = 5
@@ -96,7 +97,7 @@ def added(graphs: Iterable[set[Edge]]) -> tuple[float, ...]:
 
 
 def _edges(run: Evidence, size: int) -> set[Edge]:
-    mask = (1 << 2 * size) - 1
+    mask = context_mask(size)
     rows = run.graph.edges
     columns = (
         rows["source_point"],

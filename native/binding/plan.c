@@ -238,7 +238,7 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
     if (plan->tracker.context_size > UNS_CONTEXT_MAX ||
         plan->tracker.window_size > UNS_WINDOW_MAX || plan->tracker.window_size == 1) {
         PyErr_SetString(PyExc_ValueError,
-                        "context_size must be at most 8, window_size 0 or from 2 to 64");
+                        "context_size must be at most 5, window_size 0 or from 2 to 64");
         return -1;
     }
     uint32_t profiled = uns_get(run, PLAN_SITE_LIMIT) ? plan->site_limit : uns_site_watermark();

@@ -84,23 +84,23 @@ TEST(what_a_thread_does_alone_is_no_edge) {
     CHECK_EQUAL(zero.context | one.context, 0);
 }
 
-/* Contexts: two bits per event, the newest lowest. LC_RD 0, LC_WR 1, RM_RD 2, RM_WR 3. */
+/* Contexts: three bits per event, the newest lowest. LC_RD 1, LC_WR 2, RM_RD 3, RM_WR 4. */
 TEST(contexts_remember_what_both_threads_saw) {
     begin(&papers);
     writes(&zero, A, 1); /* nobody had it: no event */
     reads(&one, B, 1);   /* one LC_RD, zero RM_RD */
-    CHECK_EQUAL(zero.context, 2);
-    CHECK_EQUAL(one.context, 0);
+    CHECK_EQUAL(zero.context, 3);
+    CHECK_EQUAL(one.context, 1);
     writes(&zero, C, 1); /* zero LC_WR, one, who had read, RM_WR */
-    CHECK_EQUAL(zero.context, 2 << 2 | 1);
-    CHECK_EQUAL(one.context, 3);
+    CHECK_EQUAL(zero.context, 3 << 3 | 2);
+    CHECK_EQUAL(one.context, 1 << 3 | 4);
     reads(&one, B, 1); /* an edge from C, with the contexts before either heard of it */
     CHECK_EQUAL(one.edges.used, 2);
     CHECK_EQUAL(edge(&one, 1)->source_point, C);
-    CHECK_EQUAL(edge(&one, 1)->source_context, 2);
-    CHECK_EQUAL(edge(&one, 1)->sink_context, 3);
-    CHECK_EQUAL(zero.context, (2 << 2 | 1) << 2 | 2);
-    CHECK_EQUAL(one.context, 3 << 2);
+    CHECK_EQUAL(edge(&one, 1)->source_context, 3);
+    CHECK_EQUAL(edge(&one, 1)->sink_context, 1 << 3 | 4);
+    CHECK_EQUAL(zero.context, (3 << 3 | 2) << 3 | 3);
+    CHECK_EQUAL(one.context, (1 << 3 | 4) << 3 | 1);
 }
 
 TEST(contexts_have_no_more_events_than_asked_for) {
@@ -111,7 +111,7 @@ TEST(contexts_have_no_more_events_than_asked_for) {
         writes(&zero, A, cell);
         reads(&one, B, cell);
     }
-    CHECK_EQUAL(zero.context, 2 << 2 | 2);
+    CHECK_EQUAL(zero.context, 3 << 3 | 3);
 }
 
 TEST(the_first_read_alone_makes_an_edge_unless_all_are_wanted) {

@@ -10,7 +10,8 @@
 static inline void push(const struct uns_tracker *tracker, struct uns_tracked *t,
                         enum uns_context_event event) {
     uint64_t context = __atomic_load_n(&t->context, __ATOMIC_RELAXED);
-    __atomic_store_n(&t->context, (context << 2 | event) & tracker->context_mask, __ATOMIC_RELAXED);
+    __atomic_store_n(&t->context, (context << UNS_CONTEXT_BITS | event) & tracker->context_mask,
+                     __ATOMIC_RELAXED);
 }
 
 static inline struct uns_access_record access_now(const struct uns_tracked *t, uint32_t point,

@@ -10,7 +10,7 @@ int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_optio
     tracker->cells = uns_pages(count * sizeof *tracker->cells);
     tracker->histories = uns_pages(count * sizeof *tracker->histories);
     tracker->far_index = uns_pages(UNS_FAR_INDEX * sizeof *tracker->far_index);
-    tracker->context_mask = (1u << 2 * options->context_size) - 1;
+    tracker->context_mask = (1u << UNS_CONTEXT_BITS * options->context_size) - 1;
     tracker->first_read = options->first_read;
     tracker->first_write = options->first_write;
     tracker->racy_lookup = options->racy_lookup;

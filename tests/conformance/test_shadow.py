@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from tests.conformance.test_tracker import R, W, streams
 from tests.conformance.tracker_twin import EdgeKey, EdgeValue, Event, Tracker, pack, unpack
 
+from unsnarl.model.graph import CONTEXT_MOST
+
 X = 0x7F00_0000_1000
 OFTEN = 64  # native/tracker/shadow.c: from here on a pair of points is no news
 STEP = 64
@@ -24,7 +26,9 @@ def track(events: list[Event], *options, racy_lookup: bool = True) -> dict[EdgeK
 
 
 # context size, first read, first write
-options = st.tuples(st.integers(0, 8), st.booleans(), st.sampled_from(["off", "paper", "shared"]))
+options = st.tuples(
+    st.integers(0, CONTEXT_MOST), st.booleans(), st.sampled_from(["off", "paper", "shared"])
+)
 
 
 @given(streams, options, st.booleans())
@@ -80,7 +84,7 @@ def test_frequent_pairs_stop_adding_contexts():
             for i in range(rounds)
             for thread in range(3)
         ]
-        sizes.append(len(track(events, 8, True, "shared")))
+        sizes.append(len(track(events, CONTEXT_MOST, True, "shared")))
     growth = [after - before for before, after in pairwise(sizes)]
     assert growth[1] <= growth[0] + 64
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.conformance.tracker_twin import (
+    CONTEXT_BITS,
     EdgeKey,
     EdgeValue,
     Event,
@@ -17,6 +18,8 @@ from tests.conformance.tracker_twin import (
     unpack,
 )
 
+from unsnarl.model.graph import CONTEXT_MOST
+
 X, Y = 0x1000, 0x1008
 R, W, FORCED, RESET, INIT = Kind
 LR, LW, RR, RW = Seen
@@ -24,7 +27,7 @@ LR, LW, RR, RW = Seen
 
 def context(*newest_first: Seen) -> int:
     """A context from its events."""
-    return sum(seen << 2 * age for age, seen in enumerate(newest_first))
+    return sum(seen << CONTEXT_BITS * age for age, seen in enumerate(newest_first))
 
 
 def edges_of(*events: tuple[int, int, int, Kind], **options) -> dict[EdgeKey, EdgeValue]:
@@ -38,6 +41,15 @@ def contexts_of(*events: tuple[int, int, int, Kind], **options) -> dict[int, int
 def test_a_read_of_another_threads_write_is_an_edge():
     edges = edges_of((0, 10, X, W), (1, 20, X, R))
     assert edges == {EdgeKey(10, 0, 20, 0): EdgeValue(0, 1, 0, 1, X, 1)}
+
+
+def test_an_empty_context_is_not_one_of_local_reads():
+    """Figure 5 of Bugaboo has both: a thread that saw nothing yet, and one that read."""
+    before = edges_of((0, 10, X, W), (1, 20, X, R))
+    after = edges_of((0, 9, Y, W), (1, 19, Y, R), (0, 10, X, W), (1, 20, X, R))
+    assert EdgeKey(10, 0, 20, 0) in before
+    assert EdgeKey(10, context(RR), 20, context(LR)) in after
+    assert context(LR) != context() != context(LR, LR)
 
 
 def test_own_reads_and_first_writes_are_no_edges():
@@ -144,7 +156,7 @@ streams = st.lists(
 
 # context size, first read, first write, anti-edges, own reads
 options = st.tuples(
-    st.integers(0, 8),
+    st.integers(0, CONTEXT_MOST),
     st.booleans(),
     st.sampled_from(["off", "paper", "shared"]),
     st.booleans(),

@@ -17,16 +17,18 @@ from typing import Literal, NamedTuple
 EVENT = struct.Struct("<IIQII")
 EDGE = struct.Struct("<IIHHHHQQQII")
 
+CONTEXT_BITS = 3  # of one event
+
 FirstWrite = Literal["off", "paper", "shared"]
 
 
 class Seen(enum.IntEnum):
-    """What a context remembers."""
+    """What a context remembers; 0 is nothing yet."""
 
-    LOCAL_READ = 0
-    LOCAL_WRITE = 1
-    REMOTE_READ = 2
-    REMOTE_WRITE = 3
+    LOCAL_READ = 1
+    LOCAL_WRITE = 2
+    REMOTE_READ = 3
+    REMOTE_WRITE = 4
 
 
 class Kind(enum.IntEnum):
@@ -171,8 +173,8 @@ class Tracker:
         return self.contexts.get(thread, 0)
 
     def _push(self, thread: int, seen: Seen) -> None:
-        mask = (1 << 2 * self.context_size) - 1
-        self.contexts[thread] = (self._context(thread) << 2 | seen) & mask
+        mask = (1 << CONTEXT_BITS * self.context_size) - 1
+        self.contexts[thread] = (self._context(thread) << CONTEXT_BITS | seen) & mask
 
 
 def pack(events: Iterable[Event]) -> bytes:

@@ -13,6 +13,7 @@ from tests.unit.comparisons import compare, counted, edge, point_table, run
 
 from unsnarl.analyses.bugaboo import BugabooOptions, answers, ranking
 from unsnarl.model.evidence import Comparison
+from unsnarl.model.graph import context_mask
 
 SITES = [0, 0, 1, 2, 2, 3]  # by point
 Node = tuple[int, int]  # point, context
@@ -23,7 +24,7 @@ class Run(NamedTuple):
     executed: dict[int, int]
 
 
-nodes = st.tuples(st.integers(0, len(SITES) - 1), st.integers(0, 15))
+nodes = st.tuples(st.integers(0, len(SITES) - 1), st.integers(0, 63))
 runs = st.lists(
     st.builds(
         Run,
@@ -51,7 +52,7 @@ def comparison(failing: list[Run], passing: list[Run], order: list[int]) -> Comp
 
 def cut(one: Run, size: int) -> set[tuple[Node, Node]]:
     """The edges of a run with shorter contexts."""
-    mask = (1 << 2 * size) - 1
+    mask = context_mask(size)
     return {((u[0], u[1] & mask), (v[0], v[1] & mask)) for u, v in one.edges}
 
 

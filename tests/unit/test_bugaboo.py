@@ -20,6 +20,7 @@ from unsnarl.analyses.bugaboo import (
     ranking,
 )
 from unsnarl.model.evidence import Comparison, Evidence
+from unsnarl.model.graph import CONTEXT_BITS
 
 EMPTY = run()
 LR, LW, RR, RW = Seen
@@ -33,7 +34,7 @@ def ranks(comparison: Comparison, **options) -> dict[int, float]:
 
 def context(*oldest_first: Seen) -> int:
     """A context as the paper writes it."""
-    return sum(seen << 2 * age for age, seen in enumerate(reversed(oldest_first)))
+    return sum(seen << CONTEXT_BITS * age for age, seen in enumerate(reversed(oldest_first)))
 
 
 class TestFigure5:
@@ -189,8 +190,8 @@ class TestRank:
         assert [line.point for line in best.lines] == [0, 1]
 
     def test_contexts_are_cut_to_their_newest_events(self):
-        failing = run([edge(1, 2, contexts=(0b01_00, 0)), edge(1, 2, contexts=(0b11_00, 0))])
-        passing = run([edge(1, 2, contexts=(0b10_00, 0))])
+        failing = run([edge(1, 2, contexts=(0o21, 0)), edge(1, 2, contexts=(0o41, 0))])
+        passing = run([edge(1, 2, contexts=(0o31, 0))])
         runs = compare([failing], [passing])
         assert ranks(runs, context_size=2)[1] == 2 / 2
         assert ranks(runs, context_size=1) == {}

@@ -159,7 +159,7 @@ def far(graphs: list[Graph]) -> list[Graph]:
     for one in moved:
         for end in ("source", "sink"):
             one.edges[f"{end}_point"] += FAR
-            one.edges[f"{end}_context"] += 2**15
+            one.edges[f"{end}_context"] += 2**14
     return moved
 
 
@@ -172,7 +172,7 @@ def test_points_too_many_for_half_a_word_are_ranked_alike():
         moved = rank(far(failing), far(passing), ReconOptions(site_order=far_order))
         assert [one.score for one in moved] == [one.score for one in near]
         assert [one.edge[0] - FAR for one in moved] == [one.edge[0] for one in near]
-        assert [one.edge[1] - 2**15 for one in moved] == [one.edge[1] for one in near]
+        assert [one.edge[1] - 2**14 for one in moved] == [one.edge[1] for one in near]
 
 
 def test_tally_counts_sets_over_any_number_of_batches(monkeypatch):

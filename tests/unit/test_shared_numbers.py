@@ -12,7 +12,7 @@ import pytest
 
 from unsnarl import _core
 from unsnarl.experiments.rules import MOST_RULES
-from unsnarl.model import choices, plan
+from unsnarl.model import choices, graph, plan
 from unsnarl.model.event import Op
 from unsnarl.model.pattern import FINE, PatternKind
 from unsnarl.model.site import CALL_REACH
@@ -191,3 +191,12 @@ def test_the_reach_of_a_call():
 def test_experiments_know_how_many_rules_the_gate_takes():
     text = (NATIVE / "include/unsnarl/plan.h").read_text()
     assert re.search(rf"^#define UNS_RULES_MOST {MOST_RULES}$", text, re.MULTILINE)
+
+
+def test_events_in_a_context():
+    bits = re.search(r"#define UNS_CONTEXT_BITS (\d+)", (NATIVE / "tracker/tracker.h").read_text())
+    most = re.search(
+        r"#define UNS_CONTEXT_MAX\s+(\d+)", (NATIVE / "include/unsnarl/plan.h").read_text()
+    )
+    assert bits and most
+    assert (int(bits[1]), int(most[1])) == (graph.CONTEXT_BITS, graph.CONTEXT_MOST)

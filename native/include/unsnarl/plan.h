@@ -38,7 +38,7 @@ struct uns_sketch {
 /* Recon 5.4.1's first-write rule as worded ("paper") loses every later pair of one writer and one
  * reader; "shared" skips only while nobody else has read since, at the same cost. */
 enum uns_first_write { UNS_FIRST_WRITE_OFF, UNS_FIRST_WRITE_PAPER, UNS_FIRST_WRITE_SHARED };
-#define UNS_CONTEXT_MAX    8
+#define UNS_CONTEXT_MAX    5 /* Bugaboo 6.4: longer ones find no more, and graphs grow */
 #define UNS_WINDOW_MAX     64
 #define UNS_WINDOW_DEFAULT 5 /* Falcon 4.3: larger ones find little more */
 struct uns_tracker_options {

@@ -26,7 +26,16 @@ EDGE = np.dtype(
     ]
 )
 
+# Bits of one event in a context, the newest event lowest; 0 is no event (native/tracker/tracker.h).
+CONTEXT_BITS = 3
+CONTEXT_MOST = 5  # events: as many as 16 bits hold
+
 Edges = npt.NDArray[Any]
+
+
+def context_mask(size: int) -> int:
+    """The bits of the newest `size` events of a context."""
+    return (1 << CONTEXT_BITS * min(size, CONTEXT_MOST)) - 1
 
 
 class Graph:

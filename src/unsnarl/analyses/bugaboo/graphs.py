@@ -14,7 +14,7 @@ from unsnarl.analyses.recon.keys import Keys, NodeKeys, tally
 from unsnarl.analyses.recon.resolution import shortened
 from unsnarl.analyses.recon.timelines import find_keys
 from unsnarl.model.evidence import Comparison, Evidence
-from unsnarl.model.graph import Edges, Graph
+from unsnarl.model.graph import Edges, Graph, context_mask
 
 Indexes = npt.NDArray[np.intp]
 
@@ -91,7 +91,8 @@ def _at_size(runs: Iterable[Evidence], size: int) -> list[Graph]:
     """The graphs of runs with shorter contexts; those that have no longer ones as they are."""
     # Shortening copies all rows, so it is done only where something is cut off.
     return [
-        shortened(run.graph, size) if _longest(run.graph) >> 2 * size else run.graph for run in runs
+        shortened(run.graph, size) if _longest(run.graph) > context_mask(size) else run.graph
+        for run in runs
     ]
 
 

@@ -27,7 +27,7 @@ import numpy as np
 from unsnarl.analyses.answer import Line
 from unsnarl.analyses.recon.aggregate import WINDOWS, anchors, gather, mask_of, shares
 from unsnarl.analyses.recon.index import Index, indexed
-from unsnarl.analyses.recon.keys import LONGEST, Extent, distinct, tally
+from unsnarl.analyses.recon.keys import Extent, distinct, tally
 from unsnarl.analyses.recon.reconstruction import (
     REGIONS,
     Node,
@@ -38,7 +38,7 @@ from unsnarl.analyses.recon.reconstruction import (
 from unsnarl.analyses.recon.resolution import Layout
 from unsnarl.analyses.recon.timelines import Spans, Timelines, View, Views, grouped
 from unsnarl.analyses.recon.triples import Companion, companions
-from unsnarl.model.graph import Graph
+from unsnarl.model.graph import CONTEXT_MOST, Graph
 from unsnarl.model.report import Region
 
 SAME = 0.1  # below this difference, failing and passing runs show a line alike
@@ -107,7 +107,7 @@ def focus(
         failing: The failing graphs that `rank` was given, to complete triples from.
     """
     options, settings = options or ReconOptions(), settings or Focus()
-    layout = Layout(passing, Extent.of(passing), (LONGEST,))
+    layout = Layout(passing, Extent.of(passing), (CONTEXT_MOST,))
     normal = Normal(indexed(passing, layout), layout, options, settings)
     findings: dict[Shown, Focused] = {}
     for reconstruction in ranked[: settings.consider]:
@@ -266,7 +266,7 @@ class Normal:
         if not self._passing:
             return _Presence(None, self._anywhere)
         low, high = self._layout.pair_bounds(reconstruction.source.point, reconstruction.sink.point)
-        view = self._views.get(LONGEST, _sees_data_only(reconstruction, self._options))
+        view = self._views.get(CONTEXT_MOST, _sees_data_only(reconstruction, self._options))
         # The first run is there even with nothing to show: no parts at all could not be joined.
         spans = grouped(
             view.spans(run, rows, np.zeros(len(rows), np.intp))

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from unsnarl.model.graph import Edges, Graph
+from unsnarl.model.graph import CONTEXT_MOST, Edges, Graph, context_mask
 
 Keys = npt.NDArray[np.uint64]
 Counts = npt.NDArray[np.int64]
@@ -28,7 +28,6 @@ Indexes = npt.NDArray[np.intp]
 
 _Integer = TypeVar("_Integer", bound=np.integer)
 
-LONGEST = 8  # events in a context: as many as its 16 bits hold
 _HALF_WORD = 32
 _BATCH = 1 << 21  # keys that are gathered before they are merged: bounds the memory besides the sum
 
@@ -56,16 +55,11 @@ class Extent(NamedTuple):
         return Extent(self.points, self.contexts & context_mask(size))
 
 
-def context_mask(size: int) -> int:
-    """The bits of the newest `size` events of a context."""
-    return (1 << 2 * min(size, LONGEST)) - 1
-
-
 class NodeKeys:
     """The numbering of nodes that a set of graphs shares, with contexts of `size` events."""
 
     def __init__(
-        self, graphs: Sequence[Graph], size: int = LONGEST, extent: Extent | None = None
+        self, graphs: Sequence[Graph], size: int = CONTEXT_MOST, extent: Extent | None = None
     ) -> None:
         extent = (extent or Extent.of(graphs)).at(size)
         self._mask = context_mask(size)

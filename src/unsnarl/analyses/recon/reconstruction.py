@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unsnarl.model.graph import Graph
+from unsnarl.model.graph import CONTEXT_MOST, Graph, context_mask
 from unsnarl.model.report import Region
 
 REGIONS: tuple[Region, ...] = ("prefix", "source", "body", "sink", "suffix")
@@ -33,7 +33,7 @@ class ReconOptions:
             of its edges says that it happened.
         sync_points: Mask of the points that are lock and thread operations.
         site_order: Rank of every point in the order of sites, for ties; by index if not given.
-        context_sizes: Rank with contexts cut to so many events, and join the lists; 8 leaves them
+        context_sizes: Rank with contexts cut to so many events, and join the lists; 5 leaves them
             as recorded. Long contexts scatter the edges of a larger program until none is in many
             runs; shorter ones gather them again (docs/adr/0008).
     """
@@ -48,7 +48,7 @@ class ReconOptions:
     timeline: Literal["latest", "all"] = "latest"
     sync_points: npt.NDArray[np.bool_] | None = None
     site_order: npt.NDArray[np.intp] | None = None
-    context_sizes: tuple[int, ...] = (8,)
+    context_sizes: tuple[int, ...] = (CONTEXT_MOST,)
 
 
 class Node(NamedTuple):
@@ -82,7 +82,7 @@ class Reconstruction:
     regions: dict[Region, tuple[Node, ...]]
     runs: tuple[int, ...]
     body_size: int
-    context_size: int = 8
+    context_size: int = CONTEXT_MOST
 
     @property
     def source(self) -> Node:
@@ -102,7 +102,7 @@ class Reconstruction:
     def occurrence(self, graph: Graph) -> np.void | None:
         """The row of a graph in which the edge happened last, or None."""
         edges = graph.edges
-        mask = (1 << 2 * self.context_size) - 1
+        mask = context_mask(self.context_size)
         rows = np.flatnonzero(
             (edges["source_point"] == self.source.point)
             & (edges["sink_point"] == self.sink.point)

@@ -24,16 +24,21 @@ import numpy as np
 import numpy.typing as npt
 
 from unsnarl.analyses.recon.keys import (
-    LONGEST,
     Extent,
     Indexes,
     Keys,
     NodeKeys,
-    context_mask,
     distinct,
     tally,
 )
-from unsnarl.model.graph import EDGE, Edges, Graph
+from unsnarl.model.graph import (
+    CONTEXT_BITS,
+    CONTEXT_MOST,
+    EDGE,
+    Edges,
+    Graph,
+    context_mask,
+)
 
 _KEY = ("source_point", "source_context", "sink_point", "sink_context")
 _PAIR_SHIFT = 32  # points are 32 bits in a run file
@@ -68,7 +73,7 @@ class Layout:
         self.extent = extent.at(max(sizes := tuple(sizes)))
         self._context_bits = self.extent.contexts.bit_length()
         self._point_bits = self.extent.points.bit_length()
-        ends = sorted({min(2 * size, self._context_bits) for size in sizes} - {0})
+        ends = sorted({min(CONTEXT_BITS * size, self._context_bits) for size in sizes} - {0})
         self._segments = list(zip([0, *ends], ends, strict=False))
         self._pairs: Keys | None = None
         if 2 * (self._point_bits + self._context_bits) > _BITS:
@@ -107,7 +112,7 @@ class Layout:
 
     def bits(self, size: int) -> int:
         """So many bits of both contexts are in a key at a size."""
-        return 2 * min(2 * size, self._context_bits)
+        return 2 * min(CONTEXT_BITS * size, self._context_bits)
 
     def points(self, pairs: Keys) -> tuple[Indexes, Indexes]:
         """The source and sink points of pairs."""
@@ -135,7 +140,7 @@ class Resolution:
     def __init__(self, graphs: Sequence[Graph], layout: Layout, size: int) -> None:
         self.size = size
         self.layout = layout
-        self._drop = np.uint64(layout.bits(LONGEST) - layout.bits(size))
+        self._drop = np.uint64(layout.bits(CONTEXT_MOST) - layout.bits(size))
         self._bits = np.uint64(layout.bits(size))
         self._nodes = NodeKeys(graphs, size, layout.extent)
 

@@ -21,16 +21,10 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from unsnarl.analyses.recon.keys import (
-    LONGEST,
-    Extent,
-    Indexes,
-    Keys,
-    context_mask,
-)
+from unsnarl.analyses.recon.keys import Extent, Indexes, Keys
 from unsnarl.analyses.recon.numbering import Numbering, Numbers
 from unsnarl.analyses.recon.reconstruction import ReconOptions
-from unsnarl.model.graph import Edges, Graph
+from unsnarl.model.graph import CONTEXT_BITS, CONTEXT_MOST, Edges, Graph, context_mask
 
 Flags = npt.NDArray[np.bool_]
 
@@ -85,7 +79,7 @@ class Timelines:
         self,
         graphs: Sequence[Graph],
         options: ReconOptions,
-        size: int = LONGEST,
+        size: int = CONTEXT_MOST,
         extent: Extent | None = None,
     ) -> None:
         extent = (extent or Extent.of(graphs)).at(size)
@@ -100,7 +94,7 @@ class Timelines:
         self._points, self._contexts = _unpacked(numbering.keys(), self._shift)
         self.instants = [self._instants(graph.edges, numbering) for graph in graphs]
 
-    def view(self, size: int = LONGEST, data_only: bool = False) -> View:
+    def view(self, size: int = CONTEXT_MOST, data_only: bool = False) -> View:
         """The timelines with contexts of so many events, perhaps without lock operations."""
         points, contexts = self._points, self._contexts
         numbers = None
@@ -113,11 +107,12 @@ class Timelines:
 
     def _shortened(self, size: int) -> tuple[Numbers, Indexes, Indexes]:
         """For each node what it is with shorter contexts, and the points and contexts of those."""
-        packed = self._points.astype(np.uint64) << np.uint64(2 * size)
+        bits = CONTEXT_BITS * size
+        packed = self._points.astype(np.uint64) << np.uint64(bits)
         packed |= (self._contexts & context_mask(size)).astype(np.uint64)
-        numbering = Numbering(self._limit >> self._shift << 2 * size, len(packed))
+        numbering = Numbering(self._limit >> self._shift << bits, len(packed))
         numbering.add(packed)
-        return numbering.of(packed), *_unpacked(numbering.keys(), 2 * size)
+        return numbering.of(packed), *_unpacked(numbering.keys(), bits)
 
     def _nodes(self, edges: Edges) -> Keys:
         """The nodes of all sources, then of all sinks."""
