@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which access meets which probe: small programs run with sites that write down what they see."""
 
+import ast
 import io
 import textwrap
 from collections import deque
@@ -567,3 +568,30 @@ def test_blocks_do_not_overlap() -> None:
     ends = [block.base + block.size for block in blocks]
     assert [block.base for block in blocks[1:]] == ends[:-1]
     assert all(len(block.code.co_code) // 2 == block.size for block in blocks[-2:])
+
+
+class Kept(ast.NodeTransformer):
+    """Names as pytest gives them to what it keeps of an assert: `kept_1` becomes `@kept_1`."""
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = node.id.replace("kept", "@kept")
+        return node
+
+
+def test_a_literal_that_pytest_keeps_is_not_read():
+    """`assert a.items == [1]`: reports named the literal's value as that of `a.items`."""
+    log = Log()
+    body = """
+        def f(a):
+            kept_1 = a.items
+            kept_2 = [1]
+            kept_3 = kept_1 == kept_2
+            return kept_3
+    """
+    tree = Kept().visit(ast.parse(textwrap.dedent(body)))
+    code = rewrite(compile(tree, "subject.py", "exec"), ModuleInfo("s", "subject.py"), log.site)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    log.visits.clear()
+    assert names["f"](SimpleNamespace(items=[2])) is False
+    assert [operand for _, name, operand, _ in log.visits if name == "=="] == [[2]]

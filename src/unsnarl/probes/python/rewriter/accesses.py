@@ -284,8 +284,10 @@ def _store_fast(w: Walk, index: int, arg: int) -> None:
         w.local_containers.add(arg)
     elif value[0] == FUNCTION:
         w.local_functions.add(arg)
-    # A function's own import.
-    w.local_tags[arg] = value if value[0] == LIBRARY else (LOCAL, arg)
+    # A function's own import; or a new container that pytest keeps while it rewrites an assert, in
+    # a name that no program can have: it is still the literal, and nobody else's.
+    keeps = value[0] == LIBRARY or (value is FRESH and w.slots[arg].startswith("@"))
+    w.local_tags[arg] = value if keeps else (LOCAL, arg)
 
 
 @handlers.on("STORE_FAST_LOAD_FAST")
