@@ -41,7 +41,6 @@ from unsnarl.experiments.arms import (
     forcing_decides,
     half_decides,
     has_failed,
-    never,
     stays,
 )
 from unsnarl.experiments.minimise import Minimal, Minimiser, explanation
@@ -160,6 +159,8 @@ class Experimenter:
             if {event.key for event in events} <= {event.key for event in occurrence}:
                 return answer
             refined = answer_of(answer, events, at, run, self._interner)
+            # It is of the run whose order failed most often: no other needs to be looked for.
+            self._easiest.setdefault(refined.key, self._easiest_runs(answer))
             verdict = self._verdict(refined, None)
             return refined if verdict and verdict.status == "confirmed" else answer
         return answer
@@ -181,14 +182,20 @@ class Experimenter:
         for events in (explanation(minimal, minimal.timeline), *orders):
             meant = [minimal.timeline.meaning(event) for event in events]
             cause = answer_of(answer, meant, at, minimal.run, self._interner)
-            verdict = self._verdict(cause, minimal)
+            verdict = self._verdict(cause, found)
             if verdict is not None and verdict.status == "confirmed":
                 break
         return verdict
 
     def minimal(self, answer: Answer) -> tuple[Minimal, int] | None:
         """The constraints that make the failure certain, and the failing run that they are from."""
-        if answer.key not in self._minimal:
+        found = self._minimal.get(answer.key)
+        if found is not None and found[0].whole is not None:
+            # So far an arm was all that it was needed for.
+            self.trials.budget.doing("minimising")
+            whole = found[0].whole()
+            self._minimal[answer.key] = (whole, found[1]) if whole else self._minimise(answer)
+        elif answer.key not in self._minimal:
             self._minimal[answer.key] = self._minimise(answer)
         return self._minimal[answer.key]
 
@@ -208,9 +215,11 @@ class Experimenter:
 
     # The three arms.
 
-    def _verdict(self, answer: Answer, minimal: Minimal | None) -> Verdict | None:
+    def _verdict(self, answer: Answer, found: tuple[Minimal, int] | None) -> Verdict | None:
         """With minimised constraints that imply the answer, it is these that are forced."""
-        run = next(self._traced(self._easiest_runs(answer)), None)
+        # They say which run they are of; else the easiest is looked for, which takes trials.
+        minimal, which = (found[0], [found[1]]) if found else (None, self._easiest_runs(answer))
+        run = next(self._traced(which), None)
         if run is None:
             return None
         timeline, lines = Timeline(run), self._lines(run, answer)
@@ -223,7 +232,7 @@ class Experimenter:
             timeline, lines, equal_threads(run, timeline, lines)
         )
         self.trials.budget.doing("forcing")
-        begun = () if minimal else self._probed.get(answer.key, ())
+        begun = minimal.certifying if minimal else self._probed.get(answer.key, ())
         forcing = self._series(self._fresh("force", order), begun)
         is_alone = not forbidding.arm.fail and minimal is None
         if is_alone and not brings(forcing_result(forcing, forbidding)):
@@ -231,11 +240,11 @@ class Experimenter:
         if not forbidding.arm.fail and not brings(forcing_result(forcing, forbidding)):
             # More may have to happen than the answer says: all that matters is in the minimised
             # constraints. They count only if they imply the answer.
-            found = self._minimal_implying(answer, lines)
-            if found is not None:
-                order = found.constraints
+            whole = self._minimal_implying(answer, lines)
+            if whole is not None:
+                order = whole.constraints
                 self.trials.budget.doing("forcing all that makes the failure certain")
-                forcing = self._series(self._fresh("force", order))
+                forcing = self._series(self._fresh("force", order), whole.certifying)
         verdict = concluded(forcing, forbidding, lambda: self._control(run, lines, order))
         if verdict.status == "confirmed" and self._is_common(answer):
             return replace(verdict, status="inconclusive", why=self._too_common(answer))
@@ -351,13 +360,13 @@ class Experimenter:
 
         Only a few answers are minimised for this: most of the time of a hunt would go there.
         """
-        if len(self._minimal) < MOST_MINIMISED:
-            self.minimal(answer)
+        if len(self._minimal) < MOST_MINIMISED and answer.key not in self._minimal:
+            self._minimal[answer.key] = self._minimise(answer, few=True)
         # Those of another answer will do, if they imply this one.
         every = (found[0] for found in reversed(self._minimal.values()) if found is not None)
         return next((one for one in every if _implies(one, lines)), None)
 
-    def _minimise(self, answer: Answer) -> tuple[Minimal, int] | None:
+    def _minimise(self, answer: Answer, *, few: bool = False) -> tuple[Minimal, int] | None:
         runs = self._easiest_runs(answer)
         first = next(self._traced(runs), None)
         if first is None:
@@ -369,7 +378,7 @@ class Experimenter:
         is_confirmed = answer.key in self._confirmed
         orders = [self._by_roles[answer.key]] if answer.key in self._by_roles else []
         found = minimiser.minimise(
-            self._traced(runs, used), lines, is_confirmed=is_confirmed, orders=orders
+            self._traced(runs, used), lines, is_confirmed=is_confirmed, orders=orders, few=few
         )
         return None if found is None else (found, used[-1])
 
@@ -409,7 +418,7 @@ class Experimenter:
             return ()
         order = order_constraints(Timeline(run), self._lines(run, answer))
         series = self._series(self._fresh("probe", order)[:PROBES])
-        series.until(never)
+        series.until(lambda arm: arm.runs - arm.fail > (1 - BRINGS) * PROBES)
         return series.made
 
     # Trials.

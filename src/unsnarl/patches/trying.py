@@ -26,14 +26,14 @@ from unsnarl.config import Settings
 from unsnarl.errors import UnsnarlError
 from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.disk import storing
-from unsnarl.execution.runner import started
+from unsnarl.execution.runner import Runner, started
 from unsnarl.execution.target import Target
 from unsnarl.execution.trials import Trial, Trials
 from unsnarl.model.report import PatchChecks
 from unsnarl.model.run import Switch
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import SourceFile
-from unsnarl.replay.anchors import AnchoredSchedule
+from unsnarl.replay.anchors import Codes
 from unsnarl.replay.replayer import Replayer, stored_schedules
 from unsnarl.runfile import CODES_FILE, SiteTable
 
@@ -48,8 +48,9 @@ SCHEDULES = 6
 CONSTRAINED = 20
 # The first batch is small: most wrong patches fail in it.
 BATCHES = (6, 14, 30)
-# What differs from run to run in what programs print: times, addresses.
-VARYING = re.compile(r"\d+\.\d+|0x[0-9a-f]+")
+# What differs from run to run in what programs print: times, addresses, and how much of a line is
+# left to be filled after them.
+VARYING = re.compile(r"\d+\.\d+|0x[0-9a-f]+|\s*\(\d+:\d\d:\d\d\)|([^\w\s])\1{2,}")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,8 +76,17 @@ class PatchRunner:
     """Runs patches for one failure of a stored campaign."""
 
     def __init__(
-        self, store: Store, settings: Settings, signature: str, switch: Switch, budget: Budget
+        self,
+        store: Store,
+        settings: Settings,
+        signature: str,
+        switch: Switch,
+        budget: Budget,
+        *,
+        original: Runner | None = None,
     ) -> None:
+        """`original` has a process of the unpatched program; without it one is started."""
+        self._original = original
         self._store = store
         self._settings = settings
         self._budget = budget
@@ -96,7 +106,7 @@ class PatchRunner:
     def run(self, draft: Draft, sources: dict[str, SourceFile], runs: int) -> Tried:
         """Apply a patch to a copy, and run that until something fails or all is done."""
         if not self._serial:
-            with self._started(self._target) as trials:
+            with self._of_original() as trials:
                 self._serial = self._printed(trials)
         with self._written(draft, sources) as target:
             try:
@@ -123,10 +133,20 @@ class PatchRunner:
             shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
+    def _of_original(self) -> Iterator[Trials]:
+        if self._original is None:
+            with self._started(self._target) as trials:
+                yield trials
+        else:
+            yield self._trials(self._original, self._store.folder)
+
+    @contextmanager
     def _started(self, target: Target) -> Iterator[Trials]:
-        settings = self._settings
-        with started(target, self._folder, settings, scratch=True) as runner:
-            yield Trials(runner, self._folder, self._switch, settings.timeout, self._budget)
+        with started(target, self._folder, self._settings, scratch=True) as runner:
+            yield self._trials(runner, self._folder)
+
+    def _trials(self, runner: Runner, folder: Path) -> Trials:
+        return Trials(runner, folder, self._switch, self._settings.timeout, self._budget)
 
     def _tried(self, trials: Trials, target: Target, runs: int) -> Tried:
         printed = self._printed(trials)
@@ -151,23 +171,17 @@ class PatchRunner:
     def _replayed(self, trials: Trials, target: Target) -> tuple[PatchChecks, Trial | None]:
         """Along what failed before: the patched program must not come to it any more."""
         done: list[Trial] = []
+        codes: Codes | None = None
+        root = Path(self._store.description.root)
         for schedule in self._schedules:
-            done += self._of(schedule, trials, target)
+            path, overlay = trials.runner.engine.codes, target.overlay
+            replayer = Replayer(schedule, trials, path, root, overlay, loaded=codes)
+            done += _along(replayer)
+            codes = replayer.codes
             if any(map(_is_bad, done)):
                 break
         bad = [trial for trial in done if _is_bad(trial)]
         return PatchChecks(replayed=len(done), replayed_fail=len(bad)), bad[0] if bad else None
-
-    def _of(self, schedule: AnchoredSchedule, trials: Trials, target: Target) -> list[Trial]:
-        root = Path(self._store.description.root)
-        replayer = Replayer(schedule, trials, trials.runner.engine.codes, root, target.overlay)
-        found = replayer.follow(1)
-        if schedule.constraints and not any(map(_is_bad, found)):
-            found += replayer.constrained_trials(CONSTRAINED)
-            # Other failures under free switching may be latent ones of the program itself.
-            free = replayer.freely_constrained(CONSTRAINED)
-            found += [one for one in free if not _is_bad(one) or replayer.fails(one)]
-        return found
 
     def _all_fresh(self, trials: Trials, runs: int) -> Iterator[list[Trial]]:
         """Under the failure's own switching mode, then under free switching.
@@ -197,7 +211,7 @@ class PatchRunner:
 
     def _printed(self, trials: Trials) -> str:
         """How a run without interruptions ends, and what it prints."""
-        keep = self._folder / "serial.run"
+        keep = self._store.folder / "serial.run"
         plan = replace(Rotation(0).serial_plan(0, switch="gil"), number=0)
         (trial,) = trials.run([plan], [keep])
         output = keep.with_suffix(".out")
@@ -216,6 +230,17 @@ class PatchRunner:
         sites = {int(row[1]) for row in trial.run.counts.tolist()}
         points = [table.site(site) for site in sites if site < table.watermark]
         return frozenset((one.file, one.function, one.name) for one in points if one.name)
+
+
+def _along(replayer: Replayer) -> list[Trial]:
+    """The schedule itself, and its constraints if it has some."""
+    found = replayer.follow(1)
+    if replayer.schedule.constraints and not any(map(_is_bad, found)):
+        found += replayer.constrained_trials(CONSTRAINED)
+        # Other failures under free switching may be latent ones of the program itself.
+        free = replayer.freely_constrained(CONSTRAINED)
+        found += [one for one in free if not _is_bad(one) or replayer.fails(one)]
+    return found
 
 
 @contextmanager

@@ -12,14 +12,28 @@ import hashlib
 import json
 import os
 from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 SUFFIX = ".late"
 
 
+class LateModule(NamedTuple):
+    """A module that a run has loaded; `among`: other threads ran meanwhile."""
+
+    name: str
+    file: str
+    among: bool
+
+
 class LateCodes:
-    """The shared ids from `first` up to `limit`."""
+    """The shared ids from `first` up to `limit`.
+
+    Attributes:
+        modules: Those that some run has loaded and rewritten (late_modules.py).
+    """
 
     def __init__(self, path: str, first: int, limit: int) -> None:
         self._path = path
@@ -28,6 +42,8 @@ class LateCodes:
         self._read = 0
         self._bases: dict[str, int] = {}
         self._loaded: Counter[str] = Counter()
+        self._only_agreed = False
+        self.modules: list[LateModule] = []
 
     def begin(self, identity: str) -> None:
         """In the server: keep the file of an earlier server if the code is the same."""
@@ -40,28 +56,84 @@ class LateCodes:
         finally:
             os.close(descriptor)
 
-    def base_of(self, code: CodeType, entry: dict[str, Any]) -> int | None:
+    def catch_up(self) -> None:
+        """In the server, before a fork: what is read here need not be read by each run."""
+        try:
+            if os.stat(self._path).st_size == self._read:  # noqa: PTH116  pathlib is slow to load
+                return
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return
+        try:
+            self._read_lines(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def base_of(self, code: CodeType, describe: Callable[[], dict[str, Any]]) -> int | None:
         """The first id of a code object; None if there is no room, or the file cannot be used.
 
-        The same code loaded twice in one run is two pieces of code, as it is before the fork.
+        The same code loaded twice in one run is two pieces of code, as it is before the fork. It is
+        described only to the first run that loads it.
         """
         name = _name(code)
         self._loaded[name] += 1
         key = f"{name}/{self._loaded[name]}"
         if key in self._bases:
             return self._bases[key]
+        if self._only_agreed:
+            raise ValueError("no run has loaded this code")
         try:
-            return self._agreed(key, entry)
+            return self._agreed(key, describe)
         except OSError:  # a full disk, a sandbox: the run goes on with ids of its own
             return None
 
-    def _agreed(self, key: str, entry: dict[str, Any]) -> int | None:
+    @contextmanager
+    def only_agreed(self) -> Iterator[Counter[str]]:
+        """For code that is not loaded yet: it gets the ids that its first copy has in runs.
+
+        Code that has none raises. Gives what would be loaded with it.
+        """
+        before, self._loaded = self._loaded, Counter()
+        self._only_agreed = True
+        try:
+            yield self._loaded
+        finally:
+            self._loaded, self._only_agreed = before, False
+
+    def may_load(self, names: Counter[str]) -> bool:
+        """In a run: whether this is the first copy of such code; if so, it counts as loaded."""
+        if any(name in self._loaded for name in names):
+            return False
+        self._loaded.update(names)
+        return True
+
+    def note_module(self, module: LateModule) -> None:
+        """In a run: other runs will load this module, too."""
+        if module in self.modules:
+            return
+        line = json.dumps({"module": module}) + "\n"
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        except OSError:
+            return
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._catch_up(descriptor)
+            if module not in self.modules:
+                os.write(descriptor, line.encode())
+        except OSError:
+            pass
+        finally:
+            os.close(descriptor)
+
+    def _agreed(self, key: str, describe: Callable[[], dict[str, Any]]) -> int | None:
         # Opened each time: the lock belongs to the descriptor, and must keep out our own threads.
         descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             self._catch_up(descriptor)
             if key not in self._bases:
+                entry = describe()
                 if self._next + entry["size"] > self._limit:
                     return None
                 line = json.dumps({"key": key, **entry, "base": self._next}) + "\n"
@@ -73,19 +145,26 @@ class LateCodes:
 
     def _catch_up(self, descriptor: int) -> None:
         """Read what others have added."""
+        if not self._read_lines(descriptor):
+            # A run that was killed while it wrote has left half a line: the next one ends it.
+            os.write(descriptor, b"\n")
+
+    def _read_lines(self, descriptor: int) -> bool:
+        """Take in the lines that are new; whether the last one is whole."""
         size = os.fstat(descriptor).st_size
         data = os.pread(descriptor, size - self._read, self._read)
-        # A run that was killed while it wrote has left half a line: the next one ends it.
         whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) < len(data):
-            os.write(descriptor, b"\n")
         for line in whole.splitlines():
             self._take(line)
         self._read += len(whole)
+        return len(whole) == len(data)
 
     def _take(self, line: bytes) -> None:
         try:
             row = json.loads(line)
+            if "module" in row:
+                self.modules.append(LateModule(*row["module"]))
+                return
             key, end = row["key"], row["base"] + row["size"]
         except (ValueError, KeyError, TypeError):
             return
