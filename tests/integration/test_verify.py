@@ -3,6 +3,7 @@
 
 import json
 import shutil
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -36,6 +37,17 @@ REWRITTEN = [
     (LOOP, "        while page := self.queue.take(1):\n"),
     ("            self.qsize -= 1\n", ""),
 ]
+
+
+# As wrong as before, under other names.
+RENAMED = [
+    ("def dequeue(self):", "def take(self):"),
+    ("self.queue.dequeue()", "self.queue.take()"),
+    ("def size(self):", "def length(self):"),
+    ("self.queue.size()", "self.queue.length()"),
+]
+# 70 runs of 0.5 s do not fit into a few seconds.
+SLOW = [("if __name__", "TOTAL = sum(range(30_000_000))\n\n\nif __name__")]
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +124,35 @@ def test_code_that_is_gone_was_not_tested_however_clean_the_hunt_is(proven):
     assert (code, failure["verdict"], hunt["runs"]["fail"]) == (4, "untested", 0)
     assert "was not tested: its code is gone: " in failure["statement"]
     assert "Queue.dequeue, weblech.py:" in failure["statement"]
+    assert "gil runs without a failure would rule it out, " in failure["statement"]
+
+
+def test_fresh_runs_decide_where_the_code_is_gone_if_they_are_enough(proven):
+    folder, campaign, _ = proven
+    with edited(folder, REWRITTEN):
+        code, failure, hunt = verified(folder, campaign, "--max-runs", "400")
+    assert (code, failure["verdict"], hunt["runs"]["fail"]) == (0, "unmet", 0)
+    assert failure["fresh"] == hunt["passing"]["gil"] >= 100
+    assert f"now, 0 of {failure['fresh']}: had nothing changed" in failure["statement"]
+
+
+def test_a_failure_that_only_changed_its_code_is_met_by_fresh_runs(proven):
+    folder, campaign, _ = proven
+    with edited(folder, RENAMED):
+        code, failure, hunt = verified(folder, campaign, "--max-runs", "400")
+    assert code == 1 and failure["verdict"] not in ("unmet", "harmless", "impossible")
+    assert hunt["runs"]["fail"]
+
+
+def test_the_whole_verification_keeps_to_its_time(proven):
+    folder, campaign, _ = proven
+    start = time.monotonic()
+    with edited(folder, SLOW):
+        answer = unsnarl(folder, "verify", "--time", "4", campaign)
+    assert answer.returncode in (1, 4), answer.stderr
+    assert "[cut-off]" in answer.stdout
+    # One run, and twice the import of the target.
+    assert time.monotonic() - start < 4 + 8
 
 
 def test_the_text_has_the_statement_the_bound_and_what_to_do_next(proven):

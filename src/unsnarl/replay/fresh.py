@@ -13,13 +13,14 @@ import msgspec
 
 from unsnarl import config
 from unsnarl.campaigns import outcome
-from unsnarl.campaigns.campaign import Campaign
+from unsnarl.campaigns.campaign import Campaign, Stop
 from unsnarl.campaigns.signature_split import stored_split
 from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.tally import Tally
 from unsnarl.config import Settings
 from unsnarl.errors import EXIT_INCONCLUSIVE, UnsnarlError
-from unsnarl.execution.runner import started
+from unsnarl.execution.budget import Budget
+from unsnarl.execution.runner import Runner, started
 from unsnarl.model.report import Notice, RunCounts
 from unsnarl.replay.replayer import keep_schedules, plain_signature
 
@@ -30,6 +31,7 @@ class Hunted(msgspec.Struct, frozen=True, rename={"repeated": "known"}):
     Attributes:
         repeated: How often signatures of the verified campaign came again; `known` in JSON.
         new: How often others came.
+        passing: How many runs passed, by switching mode.
         stopped: Why there was no hunt, or not a whole one.
     """
 
@@ -40,6 +42,13 @@ class Hunted(msgspec.Struct, frozen=True, rename={"repeated": "known"}):
     warnings: tuple[Notice, ...]
     code: int
     stopped: Notice | None = None
+    passing: dict[str, int] = {}
+
+    @classmethod
+    def none(cls, why: str) -> Hunted:
+        """There was no hunt."""
+        nothing = RunCounts(0, 0, 0, 0)
+        return cls("", nothing, {}, {}, (), EXIT_INCONCLUSIVE, Notice("interrupted", why))
 
 
 def fresh_settings(store: Store, flags: Mapping[str, Any]) -> Settings:
@@ -52,8 +61,11 @@ def fresh_settings(store: Store, flags: Mapping[str, Any]) -> Settings:
     return dataclasses.replace(settings, seed=settings.seed + 1, confirm=0)
 
 
-def fresh_hunt(store: Store, settings: Settings, progress: Callable[[Tally], None]) -> Hunted:
-    """Hunt again for what the campaign was after, in a campaign of its own."""
+def fresh_hunt(
+    store: Store, settings: Settings, progress: Callable[[Tally], None], budget: Budget
+) -> Hunted:
+    """Hunt again for what the campaign was after, in a campaign of its own, in the time left."""
+    settings = dataclasses.replace(settings, time=min(settings.time, budget.left))
     description = store.description
     found = store.target()
     made = Store.create(
@@ -71,7 +83,7 @@ def fresh_hunt(store: Store, settings: Settings, progress: Callable[[Tally], Non
     try:
         with started(found, made.folder, settings) as runner:
             runner.distinguish(stored_split(store.folder))
-            stop = campaign.run(runner)
+            stop = _stop(campaign, runner, budget)
             code = outcome.exit_code(campaign, stop, runner)
             warnings = outcome.notices(campaign, stop, runner)
         keep_schedules(made)
@@ -82,6 +94,15 @@ def fresh_hunt(store: Store, settings: Settings, progress: Callable[[Tally], Non
     finally:
         made.sweep()
         made.close()
+
+
+def _stop(campaign: Campaign, runner: Runner, budget: Budget) -> Stop:
+    """Why the hunt ended; Ctrl-C ends it like a limit."""
+    try:
+        return campaign.run(runner)
+    except KeyboardInterrupt as raised:
+        budget.interrupt(raised)
+        return "interrupted"
 
 
 def _hunted(
@@ -97,4 +118,5 @@ def _hunted(
         new={name: count for name, count in counts.items() if plain_signature(name) not in before},
         warnings=warnings,
         code=code,
+        passing=dict(tally.passing),
     )
