@@ -6,10 +6,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from unsnarl.campaigns.tally import Tally
 from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE, EXIT_OK
 from unsnarl.model.report import Notice, RunCounts
+from unsnarl.model.run import RunRecord
 from unsnarl.replay.constraints import Constrained
-from unsnarl.replay.fresh import Hunted
+from unsnarl.replay.fresh import Before, Hunted, summary
 from unsnarl.replay.old_rate import FEWEST_RUNS, MOST_CHANCE, OldRate
 from unsnarl.replay.replayer import Replayed, Track
 from unsnarl.replay.verify import exit_code, judged, settled
@@ -171,10 +173,65 @@ STOPPED = hunted(
             ],
         ),
         (STOPPED, ["ended after 3 runs: none [no-threads]"]),
+        (
+            hunted(latent={"bang": 7}, passing={"gil": 80}),
+            [
+                "only with free switching, 7 of 300 runs: bang",
+                "0 failures in 80 runs under the interpreter's lock",
+            ],
+        ),
     ],
 )
 def test_the_hunt_names_failures_else_the_bound(found, lines):
     assert hunt_statement(found) == lines
+
+
+def tallied(*rows):
+    """Runs by label, signature and mode, so many of each."""
+    tally = Tally(25, 25, 1)
+    number = 0
+    for count, label, signature, switch, phase in rows:
+        for _ in range(count):
+            number += 1
+            rest = ("walk", 3, switch, 0, 0, 0.1, 2, 2)
+            tally.count(RunRecord(number, label, signature, *rest), phase)
+    return tally
+
+
+LATENT = tallied(
+    (30, "pass", "", "gil", "hunt"), (5, "fail", "bang", "free", "hunt"),
+    (60, "pass", "", "gil", "support"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "tally, before, fields",
+    [
+        # A failure that the lock prevents does not count against an edit under the lock ...
+        (LATENT, Before(frozenset({"boom"}), False), ({}, {}, {"bang": 5}, EXIT_OK)),
+        # ... unless it is the one that was to be removed, or of its kind.
+        (LATENT, Before(frozenset({"bang"}), False), ({"bang": 5}, {}, {}, EXIT_FAILURE_FOUND)),
+        (LATENT, Before(frozenset({"boom"}), True), ({}, {"bang": 5}, {}, EXIT_FAILURE_FOUND)),
+        (
+            tallied((9, "pass", "", "gil", "hunt"), (5, "fail", "bang", "free", "hunt")),
+            Before(frozenset({"boom"}), False),
+            ({}, {}, {"bang": 5}, EXIT_INCONCLUSIVE),
+        ),
+        (
+            tallied((90, "pass", "", "gil", "hunt"), (5, "fail", "bang", "gil", "hunt")),
+            Before(frozenset({"boom"}), False),
+            ({}, {"bang": 5}, {}, EXIT_FAILURE_FOUND),
+        ),
+    ],
+)
+def test_what_the_lock_prevents_is_not_the_edits_fault(tally, before, fields):
+    found = summary("c", tally, before, EXIT_FAILURE_FOUND, ())
+    assert (found.repeated, found.new, found.latent, found.code) == fields
+
+
+def test_runs_behind_a_claim_count_as_passing():
+    found = summary("c", LATENT, Before(frozenset(), False), EXIT_FAILURE_FOUND, ())
+    assert found.passing == {"gil": 90}
 
 
 PASSING, HARMFUL = judged(replays(), KEPT), judged(replays(**FAILING), None)
@@ -194,6 +251,7 @@ UNMET = settled(UNKNOWN, OldRate("gil", 15, 100), hunted(passing={"gil": 200}))
         ([PASSING, UNKNOWN], CLEAN, EXIT_INCONCLUSIVE),
         ([PASSING, UNMET], CLEAN, EXIT_OK),
         ([UNMET], hunted(code=EXIT_INCONCLUSIVE), EXIT_INCONCLUSIVE),
+        ([PASSING], hunted(latent={"bang": 7}), EXIT_OK),
         ([UNKNOWN], hunted(new={"bang": 1}, code=1), EXIT_FAILURE_FOUND),
         ([PASSING], STOPPED, EXIT_INCONCLUSIVE),
         ([PASSING], hunted(code=EXIT_INCONCLUSIVE), EXIT_INCONCLUSIVE),

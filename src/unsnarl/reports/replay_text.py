@@ -174,9 +174,15 @@ def hunt_statement(hunted: Hunted) -> list[str]:
     runs = plural(hunted.runs.total, "run")
     lines = [f"the same failure in {n} of {runs}: {name}" for name, n in hunted.repeated.items()]
     lines += [f"a new failure in {n} of {runs}: {name}" for name, n in hunted.new.items()]
+    lines += [
+        f"only with free switching, {n} of {runs}: {name}" for name, n in hunted.latent.items()
+    ]
     if hunted.stopped is not None:
         head = hunted.stopped.message.partition("\n")[0]
         lines.append(f"ended after {runs}: {head} [{hunted.stopped.slug}]")
     elif not lines:
         lines.append(failure_bound(hunted.runs))
+    elif hunted.latent and not hunted.repeated and not hunted.new:
+        passed = hunted.passing.get("gil", 0)
+        lines.append(f"0 failures in {plural(passed, 'run')} under the interpreter's lock")
     return lines
