@@ -111,7 +111,10 @@ def _counts(verified: Verified) -> str:
     if tried is None or not tried.runs:
         return counts
     runs = plural(tried.runs, "run")
-    return f"{counts} and {tried.failed} of {runs} under its {constraints_of(tried)}"
+    text = f"{counts} and {tried.failed} of {runs} under its {constraints_of(tried)}"
+    if not tried.free_failed:
+        return text
+    return f"{text}, and {tried.free_failed} of {tried.free_runs} with free switching"
 
 
 def _other_ends(verified: Verified) -> list[str]:
