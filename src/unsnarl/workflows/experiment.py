@@ -80,7 +80,7 @@ def _experiment(finding: str, campaign: str, kind: Kind, budget: Budget) -> Expe
             report,
             numbered(report)[0],
             tuple(unfinished_notices(budget.unfinished)),
-            interruption(budget, "the experiment is not complete"),
+            interruption(budget, "before the experiment was complete"),
         )
     finally:
         store.close()

@@ -101,7 +101,7 @@ def fix(
             chosen._replace(finding=changed),
             found,
             warnings=tuple(unfinished_notices(budget.unfinished)),
-            ends_with=interruption(budget, "not all patches were tried"),
+            ends_with=interruption(budget, "before all patches were tried"),
         )
     finally:
         store.close()

@@ -79,7 +79,7 @@ def replay(run: str, times: int = 1, seconds: float = math.inf) -> ReplayResult:
             replayed,
             _text(trials[0]) if trials else "",
             tuple(unfinished_notices(budget.unfinished)),
-            interruption(budget, "not all replays were made"),
+            interruption(budget, "before all replays were made"),
         )
     finally:
         store.close()

@@ -128,7 +128,7 @@ class Reproduction:
             outcome,
             run,
             report,
-            interruption(self._budget, "the cause was not looked for to the end"),
+            interruption(self._budget, "while looking for the cause"),
             warnings=tuple(unfinished_notices(self._budget.unfinished)),
         )
 

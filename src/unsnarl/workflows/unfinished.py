@@ -36,12 +36,12 @@ def unfinished_notices(unfinished: Sequence[MissingPart]) -> Iterator[Notice]:
             yield Notice("cut-off", f"{head}: {'; '.join(cut[:MOST_NAMED])}{more}")
 
 
-def interruption(budget: Budget, what: str) -> UnsnarlError | None:
+def interruption(budget: Budget, when: str) -> UnsnarlError | None:
     """What to raise once the answer is shown, if somebody wanted it early; else None."""
     if budget.signal is None:
         return None
     code = EXIT_TERMINATED if isinstance(budget.signal, Terminated) else EXIT_INTERRUPTED
-    return UnsnarlError("interrupted", f"interrupted; {what}", "", code)
+    return UnsnarlError("interrupted", f"interrupted {when}", "", code)
 
 
 class FailureFiles:

@@ -117,5 +117,5 @@ def _result(
         hunted,
         exit_code(whole, hunted),
         tuple(unfinished_notices(budget.unfinished)),
-        interruption(budget, "not everything was tested"),
+        interruption(budget, "before everything was tested"),
     )
