@@ -9,9 +9,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -58,12 +58,16 @@ WHOLE = Budget()
 
 @dataclass(frozen=True)
 class Workplace:
-    """A folder in which a user works on a case, with an environment of its own."""
+    """A folder in which a user works on a case, with an environment of its own.
+
+    `settings` are further variables of the shell: `UNSNARL_...`.
+    """
 
     case: RealCase
     folder: Path
     environment: Path
     packages: Path
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, *arguments: str, limit: float = OUTER) -> Ended:
         """Run an unsnarl command here; what it prints is needed only if it breaks."""
@@ -97,7 +101,7 @@ class Workplace:
         foreign = ("PYTHON", "UNSNARL_", "VIRTUAL_ENV", "PYTEST_")
         kept = {name: text for name, text in os.environ.items() if not name.startswith(foreign)}
         path = os.pathsep.join((str(self.environment / "bin"), os.environ.get("PATH", "")))
-        return kept | {"PATH": path, "VIRTUAL_ENV": str(self.environment)}
+        return {**kept, "PATH": path, "VIRTUAL_ENV": str(self.environment), **self.settings}
 
     def answer(self, *arguments: str, limit: float = OUTER) -> tuple[Ended, dict[str, Any] | None]:
         """Run a command with `--json`; its answer, if it gave one."""

@@ -14,6 +14,7 @@ import argparse
 import contextlib
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +29,7 @@ SETS = ("zoo", "c", "users", "work")
 TIMES = frozenset({"campaign", "seconds", "timings"})
 # Enough time for all: what is cut off would depend on the machine.
 USUAL = ("--seed", "1", "--time", "600", "--max-runs", "300", "--fail", "10", "--pass", "10")
+UNHURRIED = {"UNSNARL_ANSWER": "600"}
 MOST_SHOWN = 4
 
 Json = dict[str, Any]
@@ -91,14 +93,14 @@ def _of_zoo(bug: Bug) -> Iterator[Subject]:
     with copy_of(Path(bug.folder)) as folder:
         case = RealCase(bug.name, folder, "script", "", ())
         environment = Path(sys.prefix)
-        here = Workplace(case, folder, environment, environment)
+        here = Workplace(case, folder, environment, environment, UNHURRIED)
         yield Subject(here, bug.command, ("--switch", bug.switch))
 
 
 @contextlib.contextmanager
 def _of_real(case: RealCase) -> Iterator[Subject]:
     with workplace(case, install(case)[0]) as here:
-        yield Subject(here, case.command)
+        yield Subject(replace(here, settings=UNHURRIED), case.command)
 
 
 def _subjects(name: str) -> Iterator[tuple[str, contextlib.AbstractContextManager[Subject]]]:

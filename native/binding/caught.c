@@ -30,11 +30,17 @@ PyObject *uns_set_caught_hook(PyObject *module, PyObject *hook) {
     Py_RETURN_NONE;
 }
 
-/* Where it was raised (borrowed: the exception has it); NULL if it was not. */
-static const PyTracebackObject *origin_of(PyObject *error) {
+/* Borrowed: the exception has it. NULL if it has none: `with_traceback(None)`, which unittest's
+ * assertRaises does, leaves None there before Python 3.13. */
+static const PyTracebackObject *traceback_of(PyObject *error) {
     PyObject *traceback = PyException_GetTraceback(error);
     Py_XDECREF(traceback);
-    const PyTracebackObject *entry = (const PyTracebackObject *)traceback;
+    return traceback && PyTraceBack_Check(traceback) ? (PyTracebackObject *)traceback : NULL;
+}
+
+/* Where it was raised (borrowed, too); NULL if it was not. */
+static const PyTracebackObject *origin_of(PyObject *error) {
+    const PyTracebackObject *entry = traceback_of(error);
     while (entry && entry->tb_next)
         entry = entry->tb_next;
     return entry;
@@ -69,12 +75,10 @@ void uns_handler_entered(PyObject *error) {
 
 /* Handlers of libraries have no sites; what a library raises by itself is its own business. */
 static int concerns_target(const Site *site, PyObject *error) {
-    PyObject *traceback = PyException_GetTraceback(error);
-    const PyTracebackObject *entry = (const PyTracebackObject *)traceback;
+    const PyTracebackObject *entry = traceback_of(error);
     int found = site->id != 0;
     for (; entry && !found; entry = entry->tb_next)
         found = uns_function_site(entry->tb_frame) != 0;
-    Py_XDECREF(traceback);
     return found;
 }
 

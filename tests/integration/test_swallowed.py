@@ -295,3 +295,30 @@ def test_the_program_notices_nothing(tmp_path):
     )
     words = ("--max-runs", "5", "--pass", "5", "--no-confirm")
     hunt(tmp_path, *words, "--", sys.executable, "main.py", code=0)
+
+
+# What unittest's assertRaises does.
+STRIPPED = """
+import threading
+class Expected:
+    def __enter__(self):
+        return self
+    def __exit__(self, kind, error, traceback):
+        self.error = error.with_traceback(None)
+        return True
+def job():
+    with Expected() as expected:
+        raise KeyError("expected")
+    assert expected.error.__traceback__ is None
+threads = [threading.Thread(target=job) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+"""
+
+
+def test_an_exception_may_have_lost_its_traceback(tmp_path):
+    (tmp_path / "main.py").write_text(STRIPPED)
+    words = ("--max-runs", "5", "--pass", "5", "--no-confirm")
+    hunt(tmp_path, *words, "--", sys.executable, "main.py", code=0)

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A bug is hunted and proven, the program is edited, and `verify` says what the edit did."""
 
+import itertools
 import json
 import shutil
+import time
 from contextlib import contextmanager
 
 import pytest
 from tests.integration.test_replay import ZOO, unsnarl
 
+from unsnarl.campaigns.campaign import Campaign
+from unsnarl.cli.main import run as main
+from unsnarl.execution.budget import Budget
 from unsnarl.replay.anchors import TO_THE_END
 
 FRESH_RUNS = 60
@@ -36,6 +41,17 @@ REWRITTEN = [
     (LOOP, "        while page := self.queue.take(1):\n"),
     ("            self.qsize -= 1\n", ""),
 ]
+
+
+# As wrong as before, under other names.
+RENAMED = [
+    ("def dequeue(self):", "def take(self):"),
+    ("self.queue.dequeue()", "self.queue.take()"),
+    ("def size(self):", "def length(self):"),
+    ("self.queue.size()", "self.queue.length()"),
+]
+# 70 runs of 0.5 s do not fit into a few seconds.
+SLOW = [("if __name__", "TOTAL = sum(range(30_000_000))\n\n\nif __name__")]
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +128,35 @@ def test_code_that_is_gone_was_not_tested_however_clean_the_hunt_is(proven):
     assert (code, failure["verdict"], hunt["runs"]["fail"]) == (4, "untested", 0)
     assert "was not tested: its code is gone: " in failure["statement"]
     assert "Queue.dequeue, weblech.py:" in failure["statement"]
+    assert "gil runs without a failure would rule it out, " in failure["statement"]
+
+
+def test_fresh_runs_decide_where_the_code_is_gone_if_they_are_enough(proven):
+    folder, campaign, _ = proven
+    with edited(folder, REWRITTEN):
+        code, failure, hunt = verified(folder, campaign, "--max-runs", "400")
+    assert (code, failure["verdict"], hunt["runs"]["fail"]) == (0, "unmet", 0)
+    assert failure["fresh"] == hunt["passing"]["gil"] >= 100
+    assert f"now, 0 of {failure['fresh']}: had nothing changed" in failure["statement"]
+
+
+def test_a_failure_that_only_changed_its_code_is_met_by_fresh_runs(proven):
+    folder, campaign, _ = proven
+    with edited(folder, RENAMED):
+        code, failure, hunt = verified(folder, campaign, "--max-runs", "400")
+    assert code == 1 and failure["verdict"] not in ("unmet", "harmless", "impossible")
+    assert hunt["runs"]["fail"]
+
+
+def test_the_whole_verification_keeps_to_its_time(proven):
+    folder, campaign, _ = proven
+    start = time.monotonic()
+    with edited(folder, SLOW):
+        answer = unsnarl(folder, "verify", "--time", "4", campaign)
+    assert answer.returncode in (1, 4), answer.stderr
+    assert "[cut-off]" in answer.stdout
+    # One run, and twice the import of the target.
+    assert time.monotonic() - start < 4 + 8
 
 
 def test_the_text_has_the_statement_the_bound_and_what_to_do_next(proven):
@@ -182,3 +227,72 @@ def test_an_edit_that_does_not_compile_is_said(proven):
     with edited(folder, [("import threading", "import threading, (")]):
         answer = unsnarl(folder, "verify", campaign)
     assert answer.returncode == 2 and "[target-import-failed]" in answer.stderr
+
+
+def interrupting(monkeypatch, trials):
+    """Ctrl-C comes with this trial."""
+    counted = itertools.count(1)
+
+    def count(budget):
+        if next(counted) == trials:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Budget, "count_trial", count)
+
+
+def test_ctrl_c_in_the_fresh_hunt_shows_the_verdicts(proven, monkeypatch, capsys):
+    folder, campaign, _run = proven
+    monkeypatch.chdir(folder)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Campaign, "run", interrupted)
+    assert main(["verify", campaign]) == 130
+    out, err = capsys.readouterr()
+    assert "the proven interleaving still fails: " in out
+    assert "interrupted before everything was tested [interrupted]" in err
+
+
+def test_ctrl_c_in_the_replays_of_verify_shows_what_was_seen(proven, monkeypatch, capsys):
+    folder, campaign, _run = proven
+    monkeypatch.chdir(folder)
+    interrupting(monkeypatch, 12)
+    assert main(["verify", campaign]) == 130
+    out, _err = capsys.readouterr()
+    assert "1 of 1 replay and 10 of 10 runs under its" in out
+    assert "10 of 50 runs were made [cut-off]" in out
+    assert "interrupted before the fresh hunt [interrupted]" in out
+
+
+def test_ctrl_c_shows_what_came_of_the_replays(proven, monkeypatch, capsys):
+    folder, campaign, run = proven
+    monkeypatch.chdir(folder)
+    interrupting(monkeypatch, 4)
+    assert main(["replay", "--times", "50", f"{campaign}/{run}"]) == 130
+    out, err = capsys.readouterr()
+    assert "failed as recorded, 3 of 3" in out
+    assert "warning: interrupted: replaying run" in out and "2 of 49 runs were made" in out
+    assert "interrupted before all replays were made [interrupted]" in err
+
+
+@pytest.mark.parametrize("verb", ["confirm", "minimise"])
+def test_ctrl_c_in_an_experiment_shows_the_finding(proven, monkeypatch, capsys, verb):
+    folder, campaign, _ = proven
+    monkeypatch.chdir(folder)
+    interrupting(monkeypatch, 2)
+    assert main([verb, "1", campaign]) == 130
+    out, err = capsys.readouterr()
+    assert "weblech.py" in out and "warning: interrupted: " in out
+    assert "interrupted before the experiment was complete [interrupted]" in err
+
+
+@pytest.mark.parametrize(
+    "words", [("replay", "--times", "5000"), ("confirm",), ("minimise",)], ids=" ".join
+)
+def test_a_command_that_is_out_of_time_says_what_is_missing(proven, words):
+    folder, campaign, run = proven
+    what = (f"{campaign}/{run}",) if words[0] == "replay" else ("1", campaign)
+    answer = unsnarl(folder, *words, "--time", "0.2", *what)
+    assert answer.returncode in (0, 1, 4), answer.stderr
+    assert "warning: the time ran out: " in answer.stdout

@@ -128,7 +128,7 @@ def test_what_does_not_ask_is_stopped_from_outside():
         return "to the end"
 
     budget.limit(0.0)
-    with pytest.raises(OutOfTimeError), budget._alarm():
+    with pytest.raises(OutOfTimeError), budget.alarm():
         spin()
 
 

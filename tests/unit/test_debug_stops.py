@@ -126,6 +126,9 @@ class Trials:
             trials.append(Result(plan, Done(0), judgement, run))
         return trials
 
+    def some(self, plans, doing):
+        return self.run(plans)
+
 
 def replayer(project, *outcomes, places=(READ_SIZE,), steps=(("0", 0, 4), ("0", TO_THE_END, 0))):
     trials = Trials(*outcomes)

@@ -9,6 +9,7 @@ from tests.unit.runfile_writer import notes, records, run_file, thread
 from tests.unit.test_anchors import READ_SIZE, SIZE, SOURCE, TWICE, schedule_of
 
 from unsnarl.campaigns.store import Stored
+from unsnarl.execution.budget import Budget
 from unsnarl.execution.labels import Judgement
 from unsnarl.execution.result import Result
 from unsnarl.execution.server import Done
@@ -87,6 +88,7 @@ class Trials:
     def __init__(self, replay, under_rules=("pass", None)):
         self._outcomes = {False: replay, True: under_rules}
         self.plans = []
+        self.budget = Budget()
 
     def run(self, plans, until=lambda made: False):
         made = []
@@ -98,6 +100,9 @@ class Trials:
             if until(made):
                 break
         return made
+
+    def some(self, plans, doing):
+        return self.run(plans)
 
     @property
     def ruled(self):

@@ -13,6 +13,7 @@ from unsnarl.campaigns.store import Store
 from unsnarl.config import Settings
 from unsnarl.errors import UnsnarlError
 from unsnarl.execution import server
+from unsnarl.execution.budget import Budget
 from unsnarl.execution.interpreter import Interpreter
 from unsnarl.execution.labels import Judgement
 from unsnarl.execution.result import Result, read_safely
@@ -167,6 +168,32 @@ def test_a_hunt_of_rare_failures_ends_with_fewer_if_experiments_follow(tmp_path,
     assert hunted(tmp_path, process, proves=False)[0] == 25
     assert hunted(tmp_path, process, fail=30)[0] == 30
     assert hunted(tmp_path, process, fail=5)[0] == 5
+
+
+def test_what_there_was_no_time_for_is_noted(tmp_path, process):
+    ticks = iter(range(1000))
+    budget = Budget(30, clock=lambda: next(ticks))
+    with process("mixed", jobs=1) as runner:
+        trials = Trials(runner, tmp_path, "gil", 5.0, budget)
+        made = trials.some(fresh_plans("x", 500), "replaying")
+    assert 0 < len(made) < 500 and trials.count == len(made)
+    (missing,) = budget.unfinished
+    assert (missing.why, missing.what) == ("time", f"replaying: {len(made)} of 500 runs were made")
+
+
+def test_ctrl_c_ends_trials_like_the_time(tmp_path, process):
+    counted = []
+
+    def count(activity):
+        counted.append(activity)
+        if len(counted) == 4:
+            raise KeyboardInterrupt
+
+    budget = Budget(on_change=count)
+    with process("mixed", jobs=1) as runner:
+        made = Trials(runner, tmp_path, "gil", 5.0, budget).some(fresh_plans("x", 9), "replaying")
+    assert len(made) == 3 and budget.is_interrupted
+    assert [one.why for one in budget.unfinished] == ["interrupted"]
 
 
 def test_trials_end_where_enough_is_seen_whatever_ended_first(tmp_path, process):

@@ -32,6 +32,7 @@ GIL_RUNS_FIRST = 20
 # 200 runs without a failure bound its rate below 1.5 % (rule of three).
 SUPPORT_RUNS = 200
 SUPPORT_SECONDS = 15.0
+LEAST_SUPPORT_SECONDS = 1.0  # though the time is over
 # If none has passed by then, the next few let every thread run on: does it fail even so?
 RUNS_BEFORE_SERIAL_ONES, SERIAL_RUNS = 10, 5
 RUNS_TO_SEE_A_THREAD = 3
@@ -103,7 +104,7 @@ class Campaign:
         found = self.tally.best("free")[0]
         if self.settings.switch != "auto" or self.switch != "free" or not found:
             return stop
-        self.support(runner, found)
+        self.support(runner, found, limit)
         if self.tally.latent(found):
             return stop
         # The lock does not prevent it after all: a user of this interpreter wants those runs.
@@ -137,14 +138,15 @@ class Campaign:
                 return stop
         return self._stop(limit)
 
-    def support(self, runner: Runner, signature: str) -> None:
+    def support(self, runner: Runner, signature: str, end: float) -> None:
         """Runs under the lock behind the claim that it prevents a failure.
 
-        They end with the first that refutes the claim. A failure of 3 % takes a hundred runs to
-        show, so the first few gil runs alone would prove little.
+        They end with the first that refutes the claim, or with the hunt's time (`end`). A failure
+        of 3 % takes a hundred runs to show, so the first few gil runs alone would prove little.
         """
         start = time.monotonic()
-        limit = start + min(SUPPORT_SECONDS, self.settings.answer / 4)
+        usual = start + min(SUPPORT_SECONDS, self.settings.answer / 4)
+        limit = min(usual, max(end, start + LEAST_SUPPORT_SECONDS))
         left = SUPPORT_RUNS - self.tally.support.total()
         refuted = False
         while not refuted and time.monotonic() < limit and (left > 0 or runner.awaited):

@@ -24,7 +24,8 @@ def exit_code(campaign: Campaign, stop: Stop, runner: Runner) -> int:
     settings = campaign.settings
     wanted = min(settings.passed, settings.max_runs or settings.passed)
     # Runs lack the threads that imports started (docs/adr/0004), so they say nothing of those.
-    if uncontrolled(tally) or runner.ready.threads or tally.labels["pass"] < wanted:
+    few = stop == "interrupted" or tally.labels["pass"] < wanted
+    if uncontrolled(tally) or runner.ready.threads or few:
         return EXIT_INCONCLUSIVE
     return EXIT_OK
 

@@ -12,7 +12,7 @@ from unsnarl.errors import EXIT_INCONCLUSIVE, EXIT_OK
 
 @click.command(cls=TargetCommand)
 @experiment_arguments
-def confirm(finding: str, campaign: str, json_file: str | None) -> int:
+def confirm(finding: str, campaign: str, json_file: str | None, seconds: float | None) -> int:
     """Test a finding: force its order, forbid it, compare.
 
     FINDING is its id or its number, by default the first. A third series of runs holds threads at
@@ -27,7 +27,8 @@ def confirm(finding: str, campaign: str, json_file: str | None) -> int:
     check_json_file(json_file)
     from unsnarl.workflows import experiment  # noqa: PLC0415  heavy; not for --help
 
-    report, tested = experiment.confirm(finding, campaign)
-    show_experiment(report, tested, json_file)
-    decided = tested.finding.status in ("confirmed", "refuted")
+    limit = {} if seconds is None else {"seconds": seconds}
+    tested = experiment.confirm(finding, campaign, **limit)
+    show_experiment(tested, json_file)
+    decided = tested.chosen.finding.status in ("confirmed", "refuted")
     return EXIT_OK if decided else EXIT_INCONCLUSIVE

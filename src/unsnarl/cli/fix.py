@@ -13,6 +13,7 @@ from unsnarl.cli.progress import showing
 from unsnarl.cli.shared import (
     campaign_argument,
     check_json_file,
+    echo_warnings,
     finding_argument,
     json_option,
     write_json,
@@ -68,6 +69,8 @@ def fix(
     if applies and works:
         found = fixes.apply(found, campaign)
     _show(found, json_file, output)
+    if found.ends_with is not None:
+        raise found.ends_with
     return EXIT_OK if works else EXIT_INCONCLUSIVE
 
 
@@ -85,6 +88,7 @@ def _show(found: FixedFinding, json_file: str | None, output: str | None) -> Non
     else:
         print_patch(patch, found.chosen.number, make_console())
     if json_file != "-":
+        echo_warnings(found.warnings)
         for path in found.applied:
             click.echo(f"written: {path}")
 

@@ -12,7 +12,7 @@ from unsnarl.errors import EXIT_INCONCLUSIVE, EXIT_OK
 
 @click.command(cls=TargetCommand)
 @experiment_arguments
-def minimise(finding: str, campaign: str, json_file: str | None) -> int:
+def minimise(finding: str, campaign: str, json_file: str | None, seconds: float | None) -> int:
     """Find the few orders that make a finding's failure certain.
 
     FINDING is its id or its number, by default the first. One of its failing runs is cut down until
@@ -26,6 +26,7 @@ def minimise(finding: str, campaign: str, json_file: str | None) -> int:
     check_json_file(json_file)
     from unsnarl.workflows import experiment  # noqa: PLC0415  heavy; not for --help
 
-    report, minimised = experiment.minimise(finding, campaign)
-    show_experiment(report, minimised, json_file)
-    return EXIT_OK if minimised.finding.orders else EXIT_INCONCLUSIVE
+    limit = {} if seconds is None else {"seconds": seconds}
+    minimised = experiment.minimise(finding, campaign, **limit)
+    show_experiment(minimised, json_file)
+    return EXIT_OK if minimised.chosen.finding.orders else EXIT_INCONCLUSIVE

@@ -9,7 +9,14 @@ import click
 
 from unsnarl.cli.groups import TargetCommand
 from unsnarl.cli.progress import counting
-from unsnarl.cli.shared import check_json_file, hooks_replaced, json_option, write_json
+from unsnarl.cli.shared import (
+    check_json_file,
+    echo_warnings,
+    hooks_replaced,
+    json_option,
+    time_option,
+    write_json,
+)
 from unsnarl.model.choices import REPRODUCTIONS
 
 if TYPE_CHECKING:
@@ -38,9 +45,18 @@ TRIES = 100
     help="Give up after N runs.",
 )
 @click.option("--no-explain", is_flag=True, help="Find the schedule only, not its cause.")
+@time_option()
 @json_option()
 @click.argument("record")
-def reproduce(record: str, method: str, tries: int, no_explain: bool, json_file: str | None) -> int:
+def reproduce(
+    record: str,
+    *,
+    method: str,
+    tries: int,
+    no_explain: bool,
+    seconds: float | None,
+    json_file: str | None,
+) -> int:
     """Turn a recorded failure into a schedule that always fails.
 
     RECORD is a run of `unsnarl record`, named as for `unsnarl replay`. The schedule found is stored
@@ -56,8 +72,9 @@ def reproduce(record: str, method: str, tries: int, no_explain: bool, json_file:
     from unsnarl.reports.render.json import indented  # noqa: PLC0415
     from unsnarl.workflows.reproduce import reproduce as run  # noqa: PLC0415  not for --help
 
+    limit = {} if seconds is None else {"seconds": seconds}
     with counting(tries, quiet=json_file == "-") as on_try:
-        result = run(record, method, tries, explain=not no_explain, on_try=on_try)
+        result = run(record, method, tries, explain=not no_explain, on_try=on_try, **limit)
     if json_file is not None:
         write_json(json_file, indented(_document(result)))
     if json_file != "-":
@@ -69,7 +86,7 @@ def reproduce(record: str, method: str, tries: int, no_explain: bool, json_file:
 
 
 def _document(result: ReproduceResult) -> dict[str, Any]:
-    from unsnarl.reports.render.json import as_dict  # noqa: PLC0415
+    from unsnarl.reports.render.json import as_dict, plain  # noqa: PLC0415
 
     case, outcome, run = result.case, result.outcome, result.run
     how = {name: getattr(case.record.how, name) for name in ("level", "order")}
@@ -88,6 +105,7 @@ def _document(result: ReproduceResult) -> dict[str, Any]:
         "replaced": case.replaced,
         **outcome.facts,
         "report": None if result.report is None else as_dict(result.report),
+        "warnings": [plain(one) for one in result.warnings],
     }
 
 
@@ -97,6 +115,7 @@ def _print(result: ReproduceResult) -> None:
 
     for line in _lines(result):
         click.echo(line)
+    echo_warnings(result.warnings)
     findings = numbered(result.report) if result.report is not None else []
     if result.report is not None and findings:
         print_finding(result.report, findings[0], make_console())

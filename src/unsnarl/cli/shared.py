@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,8 @@ import click
 from unsnarl.errors import UsageError
 
 if TYPE_CHECKING:
-    from unsnarl.model.report import NumberedFinding, Report
+    from unsnarl.model.report import Notice
+    from unsnarl.workflows.experiment import Experiment
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -31,6 +32,19 @@ def json_option() -> Decorator:
     )
 
 
+def time_option() -> Decorator:
+    """`--time SECONDS`: from the start to the answer."""
+    return click.option(
+        "--time",
+        "seconds",
+        type=click.FloatRange(min=0, min_open=True),
+        default=None,
+        metavar="SECONDS",
+        help="Answer within this time, plus one run; what is missing then is named. "
+        "[default: no limit]",
+    )
+
+
 def finding_argument(default: str | None = None) -> Decorator:
     """FINDING: an id such as length-7c1e, or a number."""
     if default is None:
@@ -45,7 +59,7 @@ def campaign_argument() -> Decorator:
 
 def experiment_arguments(command: Callable[..., Any]) -> Callable[..., Any]:
     """What an experiment is about, by default the first finding, and where the answer goes."""
-    return json_option()(finding_argument("1")(campaign_argument()(command)))
+    return time_option()(json_option()(finding_argument("1")(campaign_argument()(command))))
 
 
 def check_json_file(name: str | None) -> None:
@@ -76,15 +90,25 @@ def write_json(name: str, document: bytes) -> None:
         raise UsageError("bad-argument", f"cannot write {name}: {error.strerror}") from None
 
 
-def show_experiment(report: Report, tested: NumberedFinding, json_file: str | None) -> None:
+def echo_warnings(warnings: Sequence[Notice], indent: str = "") -> None:
+    """What was cut off, and the like, one line each."""
+    for warning in warnings:
+        click.echo(f"{indent}warning: {warning.message} [{warning.slug}]")
+
+
+def show_experiment(tested: Experiment, json_file: str | None) -> None:
     """Print what an experiment says of a finding, or write it as JSON."""
     from unsnarl.reports.render.json import encode  # noqa: PLC0415  heavy; not for --help
     from unsnarl.reports.render.terminal import make_console, print_finding  # noqa: PLC0415
 
     if json_file is not None:
-        write_json(json_file, encode(report))
+        write_json(json_file, encode(tested.report))
     else:
-        print_finding(report, tested, make_console())
+        print_finding(tested.report, tested.chosen, make_console())
+        echo_warnings(tested.warnings)
+    # Last of all: what was found out before Ctrl-C must be shown.
+    if tested.ends_with is not None:
+        raise tested.ends_with
 
 
 def hooks_replaced(word: str) -> str:

@@ -9,7 +9,13 @@ import click
 
 from unsnarl.cli.groups import TargetCommand
 from unsnarl.cli.progress import showing
-from unsnarl.cli.shared import campaign_argument, check_json_file, json_option, write_json
+from unsnarl.cli.shared import (
+    campaign_argument,
+    check_json_file,
+    echo_warnings,
+    json_option,
+    write_json,
+)
 from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE, EXIT_OK
 
 if TYPE_CHECKING:
@@ -31,7 +37,12 @@ WORDS = {
 @click.option(
     "--max-runs", type=int, metavar="N", help="Runs of the fresh hunt. [default: the campaign's]"
 )
-@click.option("--time", type=float, metavar="SECONDS", help="Its time. [default: the campaign's]")
+@click.option(
+    "--time",
+    type=float,
+    metavar="SECONDS",
+    help="Answer within this time. [default: the campaign's]",
+)
 @json_option()
 @campaign_argument()
 def verify(campaign: str, json_file: str | None, **options: Any) -> int:
@@ -39,7 +50,8 @@ def verify(campaign: str, json_file: str | None, **options: Any) -> int:
 
     The stored failing schedules are replayed, then their minimised constraints are enforced on
     fresh seeds, then the target is hunted afresh with the same budget. CAMPAIGN is the newest by
-    default. Exits with 1 if anything fails, with 4 if something could not be tested.
+    default. Exits with 1 if anything fails, with 4 if something could not be tested. Ctrl-C (exit
+    130) or SIGTERM (exit 143) shows what is known so far.
 
     \b
     Examples:
@@ -61,6 +73,9 @@ def verify(campaign: str, json_file: str | None, **options: Any) -> int:
         _print_end(result)
     if json_file is not None:
         write_json(json_file, _document(result))
+    # Last of all: what was found out before Ctrl-C must be shown.
+    if result.ends_with is not None:
+        raise result.ends_with
     return result.exit_code
 
 
@@ -75,12 +90,12 @@ def _print_end(result: VerifyResult) -> None:
     from unsnarl.reports.replay_text import hunt_statement  # noqa: PLC0415
 
     hunted = result.hunted
-    click.echo(f"fresh hunt {hunted.campaign}")
+    click.echo(f"fresh hunt {hunted.campaign}".rstrip())
     for line in hunt_statement(hunted):
         click.echo(f"  {line}")
-    for warning in hunted.warnings:
-        if warning.slug != "no-failure":  # the bound says it
-            click.echo(f"  warning: {warning.message} [{warning.slug}]")
+    # The bound says that nothing failed.
+    echo_warnings([one for one in hunted.warnings if one.slug != "no-failure"], indent="  ")
+    echo_warnings(result.warnings)
     click.echo(WORDS[result.exit_code])
     failing = [one.runs[0] for one in result.verified if one.verdict == "fails"]
     if failing:
@@ -101,5 +116,6 @@ def _document(result: VerifyResult) -> bytes:
             "outcome": OUTCOMES[result.exit_code],
             "failures": failures,
             "hunt": {**plain(result.hunted), "statement": hunt_statement(result.hunted)},
+            "warnings": [plain(one) for one in result.warnings],
         }
     )

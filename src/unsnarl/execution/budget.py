@@ -157,7 +157,7 @@ class Budget:
         if quick:
             limit = max(limit, self._clock() + QUICK_SECONDS)
         try:
-            with self.phase(phase, doing), self._limited(limit, alone=quick), self._alarm():
+            with self.phase(phase, doing), self._limited(limit, alone=quick), self.alarm():
                 return work()
         except OutOfTimeError:
             self.note(phase, doing, "time")
@@ -190,7 +190,7 @@ class Budget:
             self._limits = outer
 
     @contextmanager
-    def _alarm(self) -> Iterator[None]:
+    def alarm(self) -> Iterator[None]:
         """Stops what computes for too long without asking; only the main thread can be stopped."""
         seconds = self.left + GRACE_SECONDS
         main = threading.current_thread() is threading.main_thread()

@@ -12,11 +12,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from unsnarl.execution.budget import Budget
+from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.result import Result
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.server import Done
 from unsnarl.model.plan import Plan, Strategy
+from unsnarl.model.report import Why
 from unsnarl.model.run import Switch
 from unsnarl.runfile import RunFile
 
@@ -84,6 +85,29 @@ class Trials:
                     if until is not None and until(ended):
                         return self._counted(ended)
         return self._counted(ended)
+
+    def some(self, plans: Iterable[Plan], doing: str) -> list[Trial]:
+        """As many trials as there is time for, of the first plans; what is missing is noted.
+
+        Ctrl-C ends them like the time: what was seen so far is worth reporting.
+        """
+        whole = list(plans)
+        ended: Sequence[Trial] = ()
+
+        def see(trials: Sequence[Trial]) -> bool:
+            nonlocal ended
+            ended = trials
+            return False
+
+        try:
+            return self.run(whole, until=see)
+        except OutOfTimeError:
+            why: Why = "time"
+        except KeyboardInterrupt as raised:
+            self.budget.interrupt(raised)
+            why = "interrupted"
+        self.budget.note("replay", f"{doing}: {len(ended)} of {len(whole)} runs were made", why)
+        return self._counted(list(ended))
 
     def _counted(self, trials: list[Trial]) -> list[Trial]:
         self.count += len(trials)

@@ -238,7 +238,7 @@ def _along(replayer: Replayer) -> list[Trial]:
     if replayer.schedule.constraints and not any(map(_is_bad, found)):
         found += replayer.constrained_trials(CONSTRAINED)
         # Other failures under free switching may be latent ones of the program itself.
-        free = replayer.freely_constrained(CONSTRAINED)
+        free = replayer.freely_constrained_trials(CONSTRAINED)
         found += [one for one in free if not _is_bad(one) or replayer.fails(one)]
     return found
 

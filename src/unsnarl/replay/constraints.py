@@ -51,6 +51,8 @@ class Constrained(msgspec.Struct, frozen=True):
         kept: Those in which everything happened in the order of the constraints.
         released: Those in which a constraint was given up because nobody else could go on.
         signatures: How often they ended in which way; "" for a run that passed.
+        free_runs: Further runs, with switches at the events themselves.
+        free_failed: Those of them that failed with the recorded signature.
     """
 
     run: int
@@ -61,6 +63,8 @@ class Constrained(msgspec.Struct, frozen=True):
     kept: int = 0
     released: int = 0
     signatures: dict[str, int] = {}
+    free_runs: int = 0
+    free_failed: int = 0
 
     @classmethod
     def of(

@@ -124,7 +124,8 @@ class Replayer:
         # plan has more fields.
         done = [tried] if tried is not None and not fields else []
         plan = with_fields(self._plan(self._looseness), **fields)
-        return done + self._trials.run([plan] * (times - len(done)))
+        rest = [plan] * (times - len(done))
+        return done + self._trials.some(rest, f"replaying run {self.schedule.run}")
 
     def by_hand(self, run: Callable[[Plan], Done], **fields: Any) -> list[Trial]:
         """Replay once, with more fields in the plan, under a debugger that `run` starts."""
@@ -137,27 +138,42 @@ class Replayer:
         return Plan(strategy="replay", anchors=rows, seed=seed, switch=switch)
 
     def constrained(self, runs: int) -> Constrained:
-        """So many fresh runs under the minimised constraints, as far as their code is there."""
-        enforced, trials = self._enforce(runs)
+        """So many fresh runs under the minimised constraints, as far as their code is there.
+
+        Fewer, if the time ends before.
+        """
+        enforced, plans = self._enforced(runs)
+        trials = self._trials.some(plans, f"trying the constraints of run {self.schedule.run}")
         return Constrained.of(self.schedule, enforced, trials, sum(map(self.fails, trials)))
+
+    def freely_constrained(self, runs: int) -> list[Trial]:
+        """So many more, with switches at the events themselves; fewer, if the time ends before.
+
+        An edit may have put a lock's release between where the interpreter could switch and the
+        event: then only such runs have the order. Failures other than the recorded one may be
+        latent ones of the program itself.
+        """
+        _, plans = self._enforced(runs, freely=True)
+        doing = f"trying the constraints of run {self.schedule.run} with free switching"
+        return self._trials.some(plans, doing)
 
     def constrained_trials(self, runs: int) -> list[Trial]:
         """The same, one by one."""
-        return self._enforce(runs)[1]
+        return self._trials.run(self._enforced(runs)[1])
 
-    def freely_constrained(self, runs: int) -> list[Trial]:
+    def freely_constrained_trials(self, runs: int) -> list[Trial]:
         """The same, with switches at the events themselves; what came of each."""
-        return self._enforce(runs, freely=True)[1]
+        return self._trials.run(self._enforced(runs, freely=True)[1])
 
-    def _enforce(self, runs: int, *, freely: bool = False) -> tuple[Enforced, list[Trial]]:
+    def _enforced(self, runs: int, *, freely: bool = False) -> tuple[Enforced, list[Plan]]:
+        """What can be enforced, and so many plans for it."""
         self._choose()  # for the code that only a run loads
         enforced = rules_of(self.schedule, self._resolved, at_events=freely)
         count = runs if enforced.rules else 0
         seed, switch = f"constrained/{self.schedule.run}", self.schedule.switch
         if freely:
             switch = "free"
-        plans = fresh_plans(seed, count, rules=enforced.rules, switch=switch)
-        return enforced, self._trials.run(plans)
+        return enforced, fresh_plans(seed, count, rules=enforced.rules, switch=switch)
 
     def _choose(self) -> Trial | None:
         """Find out, once, how strictly the schedule leads to the failure; gives the trial of it."""

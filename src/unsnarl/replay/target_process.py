@@ -14,8 +14,10 @@ from unsnarl import config
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.signature_split import stored_split
 from unsnarl.campaigns.store import Store
+from unsnarl.campaigns.tally import HUNT
 from unsnarl.errors import UsageError
-from unsnarl.execution.runner import started
+from unsnarl.execution.budget import Budget, OutOfTimeError
+from unsnarl.execution.runner import Runner, started
 from unsnarl.execution.target import Target
 from unsnarl.execution.trials import Trial, Trials
 from unsnarl.replay.anchors import AnchoredSchedule
@@ -79,14 +81,22 @@ class TargetProcess:
         return Replayer(schedule, self.trials, self.codes, root)
 
     def repeat(self, schedule: AnchoredSchedule, times: int) -> tuple[Replayed, list[Trial]]:
-        """Replay a run so many times; where that leads nowhere, try its minimised constraints."""
+        """Replay a run so many times; where that leads nowhere, try its minimised constraints.
+
+        Less of it, if the time ends before; the budget notes that.
+        """
+        budget = self.trials.budget
         replayer = self.replayer(schedule)
-        trials = replayer.follow(times)
-        replayed = replayer.summary(trials)
-        if not replayed.failed:
-            constrained = self._constrained(replayer, max(times, FRESH_RUNS))
-            replayed = msgspec.structs.replace(replayed, constrained=constrained)
-        return replayed, trials
+        trials: list[Trial] = []
+        constrained: Constrained | None = None
+        try:
+            trials = replayer.follow(times)
+            if not any(map(replayer.fails, trials)) and not budget.is_interrupted:
+                constrained = self._constrained(replayer, max(times, FRESH_RUNS))
+        except OutOfTimeError:
+            budget.note("replay", f"replaying run {schedule.run}", "time")
+        summary = replayer.summary(trials)
+        return msgspec.structs.replace(summary, constrained=constrained), trials
 
     def _constrained(self, replayer: Replayer, runs: int) -> Constrained | None:
         """Under the constraints of the run, else those of another one that failed in this way."""
@@ -101,12 +111,18 @@ class TargetProcess:
 
 @contextlib.contextmanager
 def start_target(
-    store: Store, seconds: float | None = None, *, branches: bool = False, loops: bool = False
+    store: Store,
+    seconds: float | None = None,
+    *,
+    budget: Budget | None = None,
+    branches: bool = False,
+    loops: bool = False,
 ) -> Iterator[TargetProcess]:
     """Start the target of a campaign in a new process.
 
     Args:
         seconds: Replaces the time limit of a run.
+        budget: The time for all that is done with it.
         branches: With probes at branches, as some records were made with.
         loops: With probes where loops go back, likewise.
     """
@@ -117,6 +133,17 @@ def start_target(
     probes = {"branches": branches, "loops": loops}
     with started(found, folder, settings, scratch=True, **probes) as runner:
         runner.distinguish(stored_split(store.folder))
+        _learn_pace(runner, store)
         # The mode is part of every schedule.
-        trials = Trials(runner, folder, "gil", seconds or settings.timeout)
+        trials = Trials(runner, folder, "gil", seconds or settings.timeout, budget)
         yield TargetProcess(store, trials, runner.engine.codes)
+
+
+def _learn_pace(runner: Runner, store: Store) -> None:
+    """A run that hangs is recognised from the first on: how long they take was seen before.
+
+    Recorded runs are no measure: nobody controls their threads.
+    """
+    for stored in store.runs():
+        if stored.phase == HUNT and stored.record.label != "hang":
+            runner.pace.take(stored.record.seconds)

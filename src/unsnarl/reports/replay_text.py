@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import math
+
 from unsnarl.replay.constraints import Constrained
 from unsnarl.replay.fresh import Hunted
 from unsnarl.replay.replayer import Replayed, Track
-from unsnarl.replay.verify import Verified
+from unsnarl.replay.verify import FEWEST_CONSTRAINED, Verified
 from unsnarl.reports.remarks import failure_bound, plural
 
 UNMET = "the events that its constraints put in order no longer happen"
@@ -92,8 +94,10 @@ def statement(verified: Verified) -> str:
         return f"{what} still fails: {_counts(verified)}"
     if verified.verdict == "differs":
         return f"{what} now fails in another way: {'; '.join(_other_ends(verified))}"
+    if verified.verdict == "unmet":
+        return f"{what} could not be tried: {_why_untested(verified)}. {_why_unmet(verified)}"
     if verified.verdict == "untested":
-        return f"{what} was not tested: {_why_untested(verified)}"
+        return f"{what} was not tested: {_why_untested(verified)}{_needed(verified)}"
     if verified.verdict == "impossible":
         why = _given_up(tried) if tried else _left(verified)
         return f"{what} is now impossible: {_counts(verified)} fail; {why}"
@@ -107,7 +111,10 @@ def _counts(verified: Verified) -> str:
     if tried is None or not tried.runs:
         return counts
     runs = plural(tried.runs, "run")
-    return f"{counts} and {tried.failed} of {runs} under its {constraints_of(tried)}"
+    text = f"{counts} and {tried.failed} of {runs} under its {constraints_of(tried)}"
+    if not tried.free_failed:
+        return text
+    return f"{text}, and {tried.free_failed} of {tried.free_runs} with free switching"
 
 
 def _other_ends(verified: Verified) -> list[str]:
@@ -125,10 +132,35 @@ def _why_untested(verified: Verified) -> str:
     tried = verified.constrained
     if tried is not None and tried.gone:
         return f"its code is gone: {'; '.join(tried.gone)}"
+    if tried is not None and tried.runs < FEWEST_CONSTRAINED:
+        return f"only {plural(tried.runs, 'run')} under its {constraints_of(tried)} were made"
     if tried is not None:
         return UNMET
+    if not verified.runs:
+        return "there was no time for a replay"
     changed = verified.changed
     return f"{at_segment(changed)}, {changed.message}" if changed else "its code is gone"
+
+
+def _why_unmet(verified: Verified) -> str:
+    """Why fresh runs suffice."""
+    rate = verified.before
+    if rate is None:
+        return ""
+    chance = rate.chance_to_miss(verified.fresh)
+    exponent = max(-99, math.ceil(math.log10(chance))) if chance else -99
+    before = f"before, {rate.failed} of {plural(rate.runs, rate.switch + ' run')} failed"
+    now = f"now, 0 of {verified.fresh}"
+    return f"{before}; {now}: had nothing changed, the chance of that would be below 1e{exponent}"
+
+
+def _needed(verified: Verified) -> str:
+    """How many fresh runs would suffice."""
+    rate = verified.before
+    if rate is None or verified.fresh >= rate.runs_needed:
+        return ""
+    runs = f"{rate.runs_needed} {rate.switch} runs"
+    return f". {runs} without a failure would rule it out, {verified.fresh} passed (--time)"
 
 
 def _left(verified: Verified) -> str:
@@ -145,9 +177,15 @@ def hunt_statement(hunted: Hunted) -> list[str]:
     runs = plural(hunted.runs.total, "run")
     lines = [f"the same failure in {n} of {runs}: {name}" for name, n in hunted.repeated.items()]
     lines += [f"a new failure in {n} of {runs}: {name}" for name, n in hunted.new.items()]
+    lines += [
+        f"only with free switching, {n} of {runs}: {name}" for name, n in hunted.latent.items()
+    ]
     if hunted.stopped is not None:
         head = hunted.stopped.message.partition("\n")[0]
         lines.append(f"ended after {runs}: {head} [{hunted.stopped.slug}]")
     elif not lines:
         lines.append(failure_bound(hunted.runs))
+    elif hunted.latent and not hunted.repeated and not hunted.new:
+        passed = hunted.passing.get("gil", 0)
+        lines.append(f"0 failures in {plural(passed, 'run')} under the interpreter's lock")
     return lines

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,49 +14,74 @@ from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.captures import Captures
 from unsnarl.campaigns.signature_split import stored_split
 from unsnarl.campaigns.store import Store
-from unsnarl.errors import UsageError
+from unsnarl.errors import UnsnarlError, UsageError
+from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import started
 from unsnarl.experiments.prove import Kind, Prover
-from unsnarl.model.report import NumberedFinding, Report, numbered
+from unsnarl.model.report import Notice, NumberedFinding, Report, numbered
 from unsnarl.workflows import campaign_report
 from unsnarl.workflows.campaign_report import Request, code_changed
 from unsnarl.workflows.show import show
+from unsnarl.workflows.unfinished import interruption, unfinished_notices
 
 SCRATCH = "experiment"
 
 
-def confirm(finding: str, campaign: str = "") -> tuple[Report, NumberedFinding]:
+@dataclasses.dataclass(frozen=True)
+class Experiment:
+    """A report of one finding alone, with what the experiment says of it.
+
+    Attributes:
+        warnings: What the time, an interrupt or an error cut off.
+        ends_with: To be raised once the result has been shown, if somebody wanted it early.
+    """
+
+    report: Report
+    chosen: NumberedFinding
+    warnings: tuple[Notice, ...] = ()
+    ends_with: UnsnarlError | None = None
+
+
+def confirm(finding: str, campaign: str = "", seconds: float = math.inf) -> Experiment:
     """Force a finding's order, forbid it, and hold threads elsewhere as a control.
 
-    Gives a report of this finding alone; its status is the verdict.
+    The finding's status is the verdict. `seconds` is the time for all of it, plus one run.
     """
-    return _experiment(finding, campaign, "confirm")
+    return _experiment(finding, campaign, "confirm", Budget(seconds))
 
 
-def minimise(finding: str, campaign: str = "") -> tuple[Report, NumberedFinding]:
+def minimise(finding: str, campaign: str = "", seconds: float = math.inf) -> Experiment:
     """Cut a failing run of a finding down to the few orders that make the failure certain.
 
-    Gives a report of this finding alone; it has no orders if no small set of them suffices.
+    The finding has no orders if no small set of them suffices. `seconds` as in `confirm`.
     """
-    return _experiment(finding, campaign, "minimise")
+    return _experiment(finding, campaign, "minimise", Budget(seconds))
 
 
-def _experiment(finding: str, campaign: str, kind: Kind) -> tuple[Report, NumberedFinding]:
+def _experiment(finding: str, campaign: str, kind: Kind, budget: Budget) -> Experiment:
     _, chosen = show(finding, campaign)
     store = Store.open(stores.find(Path.cwd(), campaign))
     try:
         if not chosen.finding.id:
             raise _unnamed(store.name)
-        with _prover(store, kind) as prover:
+        with _prover(store, kind, budget) as prover:
             request = Request(
-                prover=prover, signature=chosen.failure.signature, finding=chosen.finding.id
+                prover=prover,
+                signature=chosen.failure.signature,
+                finding=chosen.finding.id,
+                budget=budget,
             )
             figures = campaign_report.stored_figures(store, campaign_report.stored_tally(store))
             report = campaign_report.make_report(store, figures, Captures(store), request)
         if not numbered(report):
             # The same runs and the same ranking, but the source lines have another text.
             raise code_changed(store.name)
-        return report, numbered(report)[0]
+        return Experiment(
+            report,
+            numbered(report)[0],
+            tuple(unfinished_notices(budget.unfinished)),
+            interruption(budget, "before the experiment was complete"),
+        )
     finally:
         store.close()
 
@@ -68,7 +95,7 @@ def _unnamed(campaign: str) -> UsageError:
 
 
 @contextmanager
-def _prover(store: Store, kind: Kind) -> Iterator[Prover]:
+def _prover(store: Store, kind: Kind, budget: Budget) -> Iterator[Prover]:
     """With a new process of the target, whose code must be that of the stored runs."""
     description = store.description
     settings = config.override(description.options, {})
@@ -78,4 +105,4 @@ def _prover(store: Store, kind: Kind) -> Iterator[Prover]:
         if runner.engine.codes.read_bytes() != store.codes.read_bytes():
             raise code_changed(store.name)
         runner.distinguish(stored_split(store.folder))
-        yield Prover(runner, folder, settings.timeout, findings=1, kinds=(kind,))
+        yield Prover(runner, folder, settings.timeout, findings=1, kinds=(kind,), budget=budget)

@@ -16,8 +16,8 @@ from unsnarl import config
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.store import Store
 from unsnarl.config import Settings
-from unsnarl.errors import UsageError
-from unsnarl.execution.budget import Budget
+from unsnarl.errors import UnsnarlError, UsageError
+from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.disk import storing
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.target import Target
@@ -27,6 +27,7 @@ from unsnarl.model.report import (
     FailureReport,
     Finding,
     Fix,
+    Notice,
     NumberedFinding,
     Patch,
     Report,
@@ -42,6 +43,7 @@ from unsnarl.reports.fixes import with_texts
 from unsnarl.workflows.campaign_report import code_changed, save_report
 from unsnarl.workflows.progress import Display, OnProgress, ignore
 from unsnarl.workflows.show import show
+from unsnarl.workflows.unfinished import interruption, unfinished_notices
 
 # Where the texts of a patch are kept, by the finding's id.
 # Seconds that `unsnarl fix` looks for a patch.
@@ -60,12 +62,17 @@ class KeptFile(msgspec.Struct, frozen=True):
 
 @dataclasses.dataclass(frozen=True)
 class FixedFinding:
-    """A finding and its patch; `applied` are the files that were written."""
+    """A finding and its patch; `applied` are the files that were written.
+
+    `warnings` name what was cut off; `ends_with` is to be raised once the patch has been shown.
+    """
 
     report: Report
     chosen: NumberedFinding
     patch: Patch | None
     applied: tuple[str, ...] = ()
+    warnings: tuple[Notice, ...] = ()
+    ends_with: UnsnarlError | None = None
 
 
 def fix(
@@ -86,11 +93,25 @@ def fix(
         settings = config.override(store.description.options, {})
         display = Display(on_progress)
         budget = Budget(seconds, on_change=display.change)
-        found = search(store, settings, chosen.failure, chosen.finding, budget)
+        try:
+            found = search(store, settings, chosen.failure, chosen.finding, budget)
+        except OutOfTimeError:
+            budget.note("patch", "looking for a patch", "time")
+            found = None
+        except KeyboardInterrupt as raised:
+            budget.interrupt(raised)
+            budget.note("patch", "looking for a patch", "interrupted")
+            found = None
         report = with_patch(report, chosen, found)
         save_report(store, report)
         changed = msgspec.structs.replace(chosen.finding, patch=found)
-        return FixedFinding(report, chosen._replace(finding=changed), found)
+        return FixedFinding(
+            report,
+            chosen._replace(finding=changed),
+            found,
+            warnings=tuple(unfinished_notices(budget.unfinished)),
+            ends_with=interruption(budget, "before all patches were tried"),
+        )
     finally:
         store.close()
 

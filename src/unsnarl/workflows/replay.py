@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import signal
 from pathlib import Path
 from typing import Literal
 
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.store import Store
-from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE, UsageError
+from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE, UnsnarlError, UsageError
+from unsnarl.execution.budget import Budget
 from unsnarl.execution.trials import Trial
 from unsnarl.model.event import site_of
-from unsnarl.model.report import FindingPoint, Report, numbered
+from unsnarl.model.report import FindingPoint, Notice, Report, numbered
 from unsnarl.probes.native.debugger import gdb
 from unsnarl.probes.native.program import NativeProgram
 from unsnarl.replay import debugging
@@ -23,6 +25,7 @@ from unsnarl.reports import finding_ids
 from unsnarl.reports.steps import brief_steps
 from unsnarl.runfile import SiteTable
 from unsnarl.workflows.campaign_report import stored_report
+from unsnarl.workflows.unfinished import interruption, unfinished_notices
 
 # Nobody must hurry in a debugger.
 A_DAY = 86400.0
@@ -32,11 +35,19 @@ Debugger = Literal["pdb", "gdb"]
 
 @dataclasses.dataclass(frozen=True)
 class ReplayResult:
-    """What came of the replays; `text` is what the first one printed of its failure, if it did."""
+    """What came of the replays.
+
+    Attributes:
+        text: What the first one printed of its failure, if it did.
+        warnings: What the time or an interrupt cut off.
+        ends_with: To be raised once the result has been shown, if somebody wanted it early.
+    """
 
     campaign: str
     replayed: Replayed
     text: str = ""
+    warnings: tuple[Notice, ...] = ()
+    ends_with: UnsnarlError | None = None
 
     @property
     def exit_code(self) -> int:
@@ -46,7 +57,7 @@ class ReplayResult:
         return EXIT_FAILURE_FOUND if failed else EXIT_INCONCLUSIVE
 
 
-def replay(run: str, times: int = 1) -> ReplayResult:
+def replay(run: str, times: int = 1, seconds: float = math.inf) -> ReplayResult:
     """Repeat a failing run.
 
     Where its schedule no longer leads to the failure, fresh runs are made under its minimised
@@ -55,13 +66,21 @@ def replay(run: str, times: int = 1) -> ReplayResult:
     Args:
         run: Number, name or file of a run, in the newest campaign or as CAMPAIGN/RUN; or the id of
             a finding, for the run that its report shows.
+        seconds: The time for all of it, plus one run.
     """
+    budget = Budget(seconds)
     store, number = _open(run)
     try:
         schedule = load_schedule(store, number)
-        with start_target(store) as process:
+        with start_target(store, budget=budget) as process:
             replayed, trials = process.repeat(schedule, times)
-        return ReplayResult(store.name, replayed, _text(trials[0]) if trials else "")
+        return ReplayResult(
+            store.name,
+            replayed,
+            _text(trials[0]) if trials else "",
+            tuple(unfinished_notices(budget.unfinished)),
+            interruption(budget, "before all replays were made"),
+        )
     finally:
         store.close()
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from unsnarl import config
@@ -16,9 +18,10 @@ from unsnarl.errors import (
     EXIT_INTERRUPTED,
     UnsnarlError,
 )
+from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.experiments.prove import Prover
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.report import Report
+from unsnarl.model.report import Notice, Report
 from unsnarl.model.run import RunRecord
 from unsnarl.replay.replayer import keep_schedules
 from unsnarl.replay.target_process import TargetProcess, find_run, start_target
@@ -28,6 +31,7 @@ from unsnarl.reproduce.recorded import Case
 from unsnarl.workflows import campaign_report
 from unsnarl.workflows.campaign_report import Request, code_changed
 from unsnarl.workflows.progress import ignore
+from unsnarl.workflows.unfinished import interruption, unfinished_notices
 
 TRIES = 100
 
@@ -43,6 +47,7 @@ class ReproduceResult:
         report: Its cause, if that was asked for and there was time.
         interrupted: Ctrl-C came after the schedule was found; to be raised once that is shown.
         replays: How many replays a schedule must survive.
+        warnings: What the time, an interrupt or an error cut off.
     """
 
     campaign: str
@@ -53,6 +58,7 @@ class ReproduceResult:
     report: Report | None
     interrupted: UnsnarlError | None
     replays: int = REPLAYS
+    warnings: tuple[Notice, ...] = ()
 
     @property
     def exit_code(self) -> int:
@@ -65,6 +71,7 @@ def reproduce(
     method: str = DEFAULT,
     tries: int = TRIES,
     *,
+    seconds: float = math.inf,
     explain: bool = True,
     on_try: Callable[[int], None] = ignore,
 ) -> ReproduceResult:
@@ -73,16 +80,18 @@ def reproduce(
     Args:
         record: The recorded run: number, file or CAMPAIGN/RUN.
         tries: Give up after so many runs.
+        seconds: The time for all of it, plus one run.
         explain: Also look for the cause, as a hunt does.
         on_try: Called with the number of tries made.
     """
-    return Reproduction(record, method).run(tries, explain=explain, on_try=on_try)
+    return Reproduction(record, method, Budget(seconds)).run(tries, explain=explain, on_try=on_try)
 
 
 class Reproduction:
     """One search for a recorded failure, in its campaign."""
 
-    def __init__(self, record: str, method: str) -> None:
+    def __init__(self, record: str, method: str, budget: Budget) -> None:
+        self._budget = budget
         folder, number = find_run(Path.cwd(), record)
         self._method = method
         self._store = Store.open(folder)
@@ -95,26 +104,32 @@ class Reproduction:
         """Search, keep what was found, explain it."""
         store = self._store
         report: Report | None = None
-        interrupted: UnsnarlError | None = None
         try:
             how = self._case.record.how
-            with start_target(store, branches=how.branches, loops=how.loops) as process:
+            probes = {"branches": how.branches, "loops": how.loops}
+            with start_target(store, budget=self._budget, **probes) as process:
                 # A record names sites by numbers, which are those of the same code only.
                 if not process.is_unchanged:
                     raise code_changed(store.name)
                 outcome, run = self._search(process, tries, on_try)
                 if run is not None and explain:
-                    try:
-                        report = self._explained(process, run.signature)
-                    except KeyboardInterrupt:
-                        # The schedule was found and stored: it must still be reported.
-                        interrupted = _interrupted("while looking for the cause")
+                    # The schedule was found and stored: whatever happens, it must be reported.
+                    explained = partial(self._explained, process, run.signature)
+                    doing = "looking for the cause"
+                    report = self._budget.part("confirm", doing, explained, None)
             if run is not None:
                 keep_schedules(store, self._constraints)
         finally:
             store.close()
         return ReproduceResult(
-            store.name, self._method, self._case, outcome, run, report, interrupted
+            store.name,
+            self._method,
+            self._case,
+            outcome,
+            run,
+            report,
+            interruption(self._budget, "while looking for the cause"),
+            warnings=tuple(unfinished_notices(self._budget.unfinished)),
         )
 
     def _search(
@@ -129,10 +144,15 @@ class Reproduction:
             on_try(number)
 
         try:
-            outcome = method(self._method)(case, process, tries, count)
-            if outcome.trial is None:
-                return outcome, None
-            run = save_runs.keep_reproduced(self._store, process, case, outcome.trial)
+            # Solving an order asks nobody for time.
+            with self._budget.alarm():
+                outcome = method(self._method)(case, process, tries, count)
+                if outcome.trial is None:
+                    return outcome, None
+                run = save_runs.keep_reproduced(self._store, process, case, outcome.trial)
+        except OutOfTimeError:
+            self._budget.note("replay", f"looking for a schedule, {made} of {tries} tries", "time")
+            return Outcome(made), None
         except KeyboardInterrupt:
             count_text = f"{made} tr{'y' if made == 1 else 'ies'}"
             raise _interrupted(f"after {count_text}; not reproduced so far") from None
@@ -149,8 +169,9 @@ class Reproduction:
             process.codes.parent,
             settings.timeout,
             findings=settings.confirm,
+            budget=self._budget,
         )
-        request = Request(prover=prover, signature=signature)
+        request = Request(prover=prover, signature=signature, budget=self._budget)
         figures = campaign_report.stored_figures(store, campaign_report.stored_tally(store))
         captures = Captures(store, process.trials.runner, settings.timeout)
         proven = campaign_report.make_proven_report(store, figures, captures, request)

@@ -12,6 +12,8 @@ from pathlib import Path
 import msgspec
 
 from unsnarl.campaigns.store import Store, version
+from unsnarl.errors import EXIT_INTERRUPTED, EXIT_TERMINATED, Terminated, UnsnarlError
+from unsnarl.execution.budget import Budget
 from unsnarl.model.report import MissingPart, Notice
 
 MOST_NAMED = 4
@@ -32,6 +34,14 @@ def unfinished_notices(unfinished: Sequence[MissingPart]) -> Iterator[Notice]:
         if cut:
             more = f" and {len(cut) - MOST_NAMED} more" if len(cut) > MOST_NAMED else ""
             yield Notice("cut-off", f"{head}: {'; '.join(cut[:MOST_NAMED])}{more}")
+
+
+def interruption(budget: Budget, when: str) -> UnsnarlError | None:
+    """What to raise once the answer is shown, if somebody wanted it early; else None."""
+    if budget.signal is None:
+        return None
+    code = EXIT_TERMINATED if isinstance(budget.signal, Terminated) else EXIT_INTERRUPTED
+    return UnsnarlError("interrupted", f"interrupted {when}", "", code)
 
 
 class FailureFiles:

@@ -12,24 +12,37 @@ from typing import Any
 
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.store import Store
+from unsnarl.errors import UnsnarlError
+from unsnarl.execution.budget import Budget
+from unsnarl.model.report import Notice
 from unsnarl.replay.fresh import Hunted, fresh_hunt, fresh_settings
-from unsnarl.replay.verify import Verified, exit_code, verify_schedules
+from unsnarl.replay.old_rate import old_rates
+from unsnarl.replay.verify import Verified, exit_code, settled, verify_schedules
 from unsnarl.workflows.progress import OnProgress, ignore, tally_listener
+from unsnarl.workflows.unfinished import interruption, unfinished_notices
 
 __all__ = ["Verified", "VerifyResult", "verify"]
+
+# Of the whole time; what they do not need is the hunt's.
+SHARE_OF_SCHEDULES = 0.6
 
 
 @dataclasses.dataclass(frozen=True)
 class VerifyResult:
     """What became of each failure, and what a fresh hunt found.
 
-    `exit_code`: 1 if anything fails, 0 if everything was tested and nothing does, else 4.
+    Attributes:
+        exit_code: 1 if anything fails, 0 if everything was tested and nothing does, else 4.
+        warnings: What the time or an interrupt cut off.
+        ends_with: To be raised once the result has been shown, if somebody wanted it early.
     """
 
     campaign: str
     verified: Sequence[Verified]
     hunted: Hunted
     exit_code: int
+    warnings: tuple[Notice, ...] = ()
+    ends_with: UnsnarlError | None = None
 
 
 def silent() -> AbstractContextManager[OnProgress]:
@@ -49,18 +62,60 @@ def verify(
     Args:
         campaign: The newest by default.
         flags: Settings of the fresh hunt, by the names of `config.KEYS`; else the campaign's own.
+            `time` is that of the whole verification.
         on_verified: Called with each failure as soon as it is decided.
         hunting: Entered for the time of the hunt; gives what is called after every run.
     """
     store = Store.open(stores.find(Path.cwd(), campaign))
     try:
         settings = fresh_settings(store, flags or {})  # a typing error should show at once
-        verified = []
-        for one in verify_schedules(store):
-            verified.append(one)
-            on_verified(one)
-        with hunting() as on_progress:
-            hunted = fresh_hunt(store, settings, tally_listener(on_progress))
-        return VerifyResult(store.name, verified, hunted, exit_code(verified, hunted))
+        budget = Budget(settings.time)
+        verified = _verified(store, budget, on_verified)
+        hunted = Hunted.none("interrupted before the fresh hunt")
+        if not budget.is_interrupted:
+            with hunting() as on_progress:
+                hunted = fresh_hunt(store, settings, tally_listener(on_progress), budget)
+        return _result(store, verified, hunted, budget, on_verified)
     finally:
         store.close()
+
+
+def _verified(
+    store: Store, budget: Budget, on_verified: Callable[[Verified], None]
+) -> list[Verified]:
+    """What the stored schedules say; those that they decide are reported at once."""
+    found: list[Verified] = []
+    try:
+        with budget.share(SHARE_OF_SCHEDULES):
+            for one in verify_schedules(store, budget):
+                found.append(one)
+                if one.verdict != "untested":
+                    on_verified(one)
+                if budget.is_interrupted:
+                    break
+    except KeyboardInterrupt as raised:
+        budget.interrupt(raised)
+        budget.note("replay", "replaying the stored schedules", "interrupted")
+    return found
+
+
+def _result(
+    store: Store,
+    verified: Sequence[Verified],
+    hunted: Hunted,
+    budget: Budget,
+    on_verified: Callable[[Verified], None],
+) -> VerifyResult:
+    rates = old_rates(store)
+    whole = [settled(one, rates.get(one.signature), hunted) for one in verified]
+    for one, before in zip(whole, verified, strict=True):
+        if before.verdict == "untested":
+            on_verified(one)
+    return VerifyResult(
+        store.name,
+        whole,
+        hunted,
+        exit_code(whole, hunted),
+        tuple(unfinished_notices(budget.unfinished)),
+        interruption(budget, "before everything was tested"),
+    )
