@@ -100,6 +100,15 @@ struct uns_thread *uns_replay_wanted(void) {
     return turn() ? replay.thread : NULL;
 }
 
+/* Whether the schedule goes on with t, which is running. Where it does not, the recorded run left t
+ * here, at the gate or because it was blocked. An anchored segment does not say. */
+int uns_replay_goes_on(const struct uns_thread *t) {
+    const struct uns_path_segment *segment = &replay.segments[replay.at];
+    if (replay.at >= replay.length)
+        return 0;
+    return segment->anchored || (!strcmp(segment->path, t->path) && !is_done(segment, t));
+}
+
 int uns_replay_stops(const struct uns_thread *t, uint32_t point) {
     const struct uns_path_segment *segment = &replay.segments[replay.at];
     if (replay.at >= replay.length || strcmp(segment->path, t->path))

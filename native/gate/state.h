@@ -76,6 +76,7 @@ uint32_t uns_all_wait(void); /* in a recorded run: how many threads there are if
 struct uns_thread *uns_gate_choose(struct uns_thread *current);
 struct uns_thread *uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to);
 struct uns_thread *uns_replay_wanted(void);
+int uns_replay_goes_on(const struct uns_thread *t);
 void uns_gate_note_standstill(const struct uns_thread *ran_out);
 void uns_gate_wake(struct uns_thread *sleeper); /* it is not: NULL: nobody */
 

@@ -73,13 +73,22 @@ static void call_signalled(void) {
 
 /* Blocked on some looks in a row without an event between: stalled. Who waits for the interpreter's
  * own lock is blocked too, for as long as a busy machine keeps its owner from running: a replay
- * that took that for a stall would leave its track, so it looks longer. So it does where a thread
- * waits for a disk ('D'), to load a page of its code for example: no other thread can end that. */
+ * that took that for a stall would leave its track, so it looks longer where its schedule goes on
+ * with that thread. So it does where a thread waits for a disk ('D'), to load a page of its code
+ * for example: no other thread can end that. */
 #define LOOKS         2
 #define LOOKS_PATIENT 25
 
-static uint32_t looks_to_stall(char state) {
-    return uns_gate.replaying || state == 'D' ? LOOKS_PATIENT : LOOKS;
+static int is_wanted(const struct uns_thread *holder) {
+    uns_gate_lock();
+    int wanted = uns_gate.holder == holder && uns_replay_goes_on(holder);
+    uns_gate_unlock();
+    return wanted;
+}
+
+static uint32_t looks_to_stall(const struct uns_thread *holder, char state) {
+    int patient = state == 'D' || (uns_gate.replaying && is_wanted(holder));
+    return patient ? LOOKS_PATIENT : LOOKS;
 }
 
 static void look(void) {
@@ -111,7 +120,7 @@ static void look(void) {
         suspect_done = done;
         looks = 0;
     }
-    if (++looks >= looks_to_stall(state)) {
+    if (++looks >= looks_to_stall(holder, state)) {
         pass_on(holder, UNS_OUTSIDE);
         suspect = NULL;
     }

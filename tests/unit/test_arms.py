@@ -3,11 +3,21 @@
 
 from types import SimpleNamespace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unsnarl.execution.budget import OutOfTimeError
 from unsnarl.execution.symptom import Symptom
-from unsnarl.experiments.arms import FEW, RUNS, Series, half_decides, has_failed, never
+from unsnarl.experiments.arms import (
+    ENOUGH,
+    FEW,
+    RUNS,
+    Series,
+    half_decides,
+    has_failed,
+    never,
+)
 from unsnarl.experiments.confirm import concluded, judge
 from unsnarl.experiments.halving import suspects
 from unsnarl.experiments.rules import apart
@@ -103,6 +113,37 @@ def test_what_is_clear_takes_no_more_trials(outcomes):
     first = one.until(has_failed)
     made = trials.made
     assert one.until(has_failed) == first and trials.made == made
+
+
+class ShortOfTime(FakeTrials):
+    """So many trials, and the time is over."""
+
+    def __init__(self, most):
+        super().__init__()
+        self.most = most
+
+    def run(self, plans, until):
+        def made(ended):
+            if until(ended):
+                return True
+            if self.made >= self.most:
+                raise OutOfTimeError
+            return False
+
+        return super().run(plans, made)
+
+
+def test_an_arm_without_time_counts_as_far_as_it_went():
+    one = series([False] * RUNS, ShortOfTime(ENOUGH))
+    assert one.until(has_failed, least=ENOUGH).runs == ENOUGH
+    assert one.until(has_failed).runs == ENOUGH, "it is over: nobody goes on with it"
+
+
+def test_an_arm_of_too_few_trials_says_nothing():
+    with pytest.raises(OutOfTimeError):
+        series([False] * RUNS, ShortOfTime(ENOUGH - 1)).until(has_failed, least=ENOUGH)
+    with pytest.raises(OutOfTimeError):
+        series([False] * RUNS, ShortOfTime(RUNS - 1)).until(has_failed)
 
 
 def searched(count, cause):

@@ -8,7 +8,7 @@ from tests.unit.traces import run_of
 
 from unsnarl.experiments.confirm import judge
 from unsnarl.experiments.prove import ORDER
-from unsnarl.experiments.rules import controlling, forbidding, holding
+from unsnarl.experiments.rules import controlling, forbidding, holding, is_intrusion
 from unsnarl.experiments.statistics import fisher
 from unsnarl.model.event import Op
 from unsnarl.model.report import Arm
@@ -53,6 +53,16 @@ def test_a_region_within_one_function_ends_with_it():
     assert only.leave == (7, 9)
     apart = forbidding([line(1, 1, 5, same), line(2, 2, 6), line(3, 1, 7, other)])
     assert apart[0].leave is None
+
+
+def test_who_does_the_last_access_again_keeps_the_others_out_until_it_ends():
+    """Its first read ends the short region, and a later one comes too late."""
+    lines = [line(1, 1, hold=10), line(2, 2, hold=20), line(3, 1)]
+    lasting, short = forbidding(lines, lasts=True)
+    assert (lasting.when.points, lasting.until.points) == ((1, 10), (Op.END,))
+    assert (lasting.until.who, lasting.leave) == ("self", None)
+    assert short == forbidding(lines)[1]
+    assert is_intrusion(lines) and not is_intrusion(lines[:2])
 
 
 def test_an_order_is_forbidden_by_the_other_one():
@@ -120,6 +130,36 @@ def test_a_lock_that_another_thread_releases_is_a_signal_and_guards_nothing():
         )
     )
     assert around[7 << 4] == {0}
+
+
+def test_a_lock_is_none_of_those_that_had_its_address_before():
+    """A Condition makes a lock per wait, which another thread releases; then it is gone."""
+    around = outermost_acquires(
+        timeline(
+            (1, Op.ACQUIRE, 5, 100),
+            (2, Op.RELEASE, 6, 100),
+            (1, Op.ACQUIRE, 5, 100),
+            (2, Op.ACQUIRE, 7, 100),  # of another lock: that one is taken
+            (2, Op.WRITE, 8, 1),
+            (1, Op.READ, 9, 1),
+            (2, Op.RELEASE, 7, 100),
+        )
+    )
+    assert around[8 << 4 | Op.WRITE] == {7 << 4 | Op.ACQUIRE}
+    assert around[9 << 4] == {0}
+
+
+@pytest.mark.parametrize(
+    ("calls", "guards"),
+    [
+        (True, {0}),  # a wait whose time limit ran out has dropped its lock
+        (False, {7 << 4 | Op.ACQUIRE}),  # of the program's own, the run may have ended inside
+    ],
+)
+def test_a_lock_that_a_library_never_gives_back_guards_nothing(calls, guards):
+    before = [(1, Op.CALL, 6, 2)] if calls else []
+    around = outermost_acquires(timeline(*before, (1, Op.ACQUIRE, 7, 100), (1, Op.READ, 30, 1)))
+    assert around[30 << 4] == guards
 
 
 @pytest.mark.parametrize(

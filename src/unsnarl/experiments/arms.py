@@ -2,13 +2,15 @@
 """The arms of an experiment, each with as many trials as the verdict needs and no more.
 
 An arm ends where its rest could not change the verdict any more (docs/adr/0036). So the status is
-the one that whole arms would give, and the figures are of the trials that were made.
+the one that whole arms would give, and the figures are of the trials that were made. Where time is
+short, an arm may end earlier (docs/adr/0045).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from unsnarl.execution.budget import OutOfTimeError
 from unsnarl.execution.symptom import Symptom
 from unsnarl.execution.trials import Trial, Trials
 from unsnarl.experiments.statistics import fisher
@@ -19,6 +21,8 @@ from unsnarl.model.run import RuleEffect
 # Trials of a whole arm, and Fisher's p below which two arms differ (docs/adr/0012).
 RUNS = 20
 FEW = 4
+# So many forbidden ones will do where there is no time for all of them.
+ENOUGH = 10
 SURE = 0.001
 # So many of the forced runs must fail, and of the controls so many of those that fail without.
 BRINGS = 0.5
@@ -55,20 +59,29 @@ class Series:
         """What the trials so far came to."""
         return self._arm(self._made)
 
-    def until(self, enough: Enough) -> Arm:
-        """Go on until that is so, or the arm is whole."""
-        self._go_on(FEW, enough)
-        self._go_on(self.size, enough)
+    def until(self, enough: Enough, least: int | None = None) -> Arm:
+        """Go on until that is so, or the arm is whole.
+
+        If time runs out and `least` trials were made, these have to do (docs/adr/0045).
+        """
+        try:
+            self._go_on(FEW, enough)
+            self._go_on(self.size, enough)
+        except OutOfTimeError:
+            if least is None or len(self._made) < least:
+                raise
+            self.size = len(self._made)
         return self.arm
 
     def _go_on(self, most: int, enough: Enough) -> None:
         before = self._made
 
         def ends(more: Sequence[Trial]) -> bool:
-            return enough(self._arm([*before, *more]))
+            self._made = [*before, *more]  # at once: time may run out
+            return enough(self.arm)
 
         if len(before) < most and not self._hangs and not (before and ends(())):
-            self._made = [*before, *self._trials.run(self._plans[len(before) : most], until=ends)]
+            self._trials.run(self._plans[len(before) : most], until=ends)
 
     @property
     def _hangs(self) -> bool:

@@ -31,6 +31,7 @@ from unsnarl.campaigns.comparisons import Compared
 from unsnarl.execution.trials import Trial, Trials, fresh_plans, replaying
 from unsnarl.experiments.arms import (
     BRINGS,
+    ENOUGH,
     FEW,
     NO_ARM,
     RUNS,
@@ -52,11 +53,12 @@ from unsnarl.experiments.rules import (
     forbidding,
     going_last,
     holding,
+    is_intrusion,
     is_order,
 )
 from unsnarl.experiments.statistics import fisher
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.event import Event, Op
+from unsnarl.model.event import Event, Op, site_of
 from unsnarl.model.plan import Plan, Rule
 from unsnarl.model.report import Arm, Status
 from unsnarl.placement.line_points import GateLines, LinePoints, unrelated
@@ -74,9 +76,13 @@ from unsnarl.runfile import Interner, RunFile
 # worse than five: later ones are longer, and so is what must come first in them.)
 MOST_TRACES = 5
 PROBES = 6
+# So many of them that fail are enough: no other run is looked at.
+EASY = 5
 # So many answers that are not confirmed by their own order are minimised.
 # Five took 34 s on tsp of the zoo (docs/adr/0016).
 MOST_MINIMISED = 2
+# Of the time for a test, what the forbidden arm may take: it is the longest, and alone says nothing.
+FORBIDDING = 0.6
 # An answer that more than this share of the passing runs has cannot be what makes runs fail.
 COMMON = 0.8
 
@@ -217,21 +223,25 @@ class Experimenter:
 
     def _verdict(self, answer: Answer, found: tuple[Minimal, int] | None) -> Verdict | None:
         """With minimised constraints that imply the answer, it is these that are forced."""
-        # They say which run they are of; else the easiest is looked for, which takes trials.
-        minimal, which = (found[0], [found[1]]) if found else (None, self._easiest_runs(answer))
+        # Constraints say which run they are of.
+        minimal, which = (found[0], [found[1]]) if found else (None, self._simplest(answer))
         run = next(self._traced(which), None)
         if run is None:
             return None
-        timeline, lines = Timeline(run), self._lines(run, answer)
-        order: Sequence[Constraint] = (
-            minimal.constraints if minimal else order_constraints(timeline, lines)
-        )
-        # First, because minimising is worth its time only if forbidding removes the failure.
+        # First, because all else is worth its time only if forbidding removes the failure: to find
+        # the run whose order is the easiest to force takes up to 35 trials.
         self.trials.budget.doing("forbidding")
-        forbidding = self._forbidden_stop(answer) or self._forbidden(
-            timeline, lines, equal_threads(run, timeline, lines)
-        )
+        with self.trials.budget.share(FORBIDDING):
+            forbidding = self._forbidden_stop(answer) or self._forbidden(
+                run, self._lines(run, answer)
+            )
         self.trials.budget.doing("forcing")
+        if not forbidding.arm.fail and minimal is None:
+            run = next(self._traced(self._easiest_runs(answer)), run)
+        lines = self._lines(run, answer)
+        order: Sequence[Constraint] = (
+            minimal.constraints if minimal else order_constraints(Timeline(run), lines)
+        )
         begun = minimal.certifying if minimal else self._probed.get(answer.key, ())
         forcing = self._series(self._fresh("force", order), begun)
         is_alone = not forbidding.arm.fail and minimal is None
@@ -289,31 +299,40 @@ class Experimenter:
         if not plans:
             return None
         series = self._series(plans)
-        series.until(has_failed)
+        series.until(has_failed, least=ENOUGH)
         return series
 
-    def _forbidden(
-        self, timeline: Timeline, lines: Sequence[LinePoints], equals: Sequence[str]
-    ) -> Series:
+    def _forbidden(self, run: RunFile, lines: Sequence[LinePoints]) -> Series:
         """What becomes of the failing runs if the order cannot happen, up to the first failure.
 
         Where the last access is done repeatedly (to one element after the other), the first time
-        need not be the one that came too late: then its threads must have ended. Where holding
-        whoever comes by had to be given up, the one that came too early is held.
+        need not be the one that came too late: then its threads must have ended (docs/adr/0045).
+        Where holding whoever comes by had to be given up, the one that came too early is held.
         """
+        timeline = Timeline(run)
         early = _repeaters(timeline, lines)
+        equals = equal_threads(run, timeline, lines)
         forbidden = self._series(self._replays(forbidding(lines, early, equals)))
-        arm = forbidden.until(has_failed)
+        arm = forbidden.until(has_failed, least=ENOUGH)
         if arm.fail and arm.released and is_order(lines):
             one_held = self._series(self._replays_holding(lines))
-            kept = one_held.until(has_failed)
+            kept = one_held.until(has_failed, least=ENOUGH)
             if kept.runs and not kept.fail:
                 return one_held
+        if arm.fail and is_intrusion(lines):
+            return self._lasting(lines, forbidden)
         often = [] if early or not arm.fail else _repeaters(timeline, lines, often=True)
         if not often:
             return forbidden
         ended = self._series(self._replays(forbidding(lines, often)))
-        return forbidden if ended.until(has_failed).fail else ended
+        return forbidden if ended.until(has_failed, least=ENOUGH).fail else ended
+
+    def _lasting(self, lines: Sequence[LinePoints], short: Series) -> Series:
+        """With regions until the end of threads, if the short ones ended too early; else these."""
+        if not _is_repeated(lines[-1], short.made[-1]):
+            return short
+        lasting = self._series(self._replays(forbidding(lines, lasts=True)))
+        return short if lasting.until(has_failed, least=ENOUGH).fail else lasting
 
     def _forbidding_rules(self, answer: Answer) -> list[Rule]:
         """By the simplest failing run that has it; none if no such run fails any more."""
@@ -330,11 +349,11 @@ class Experimenter:
         self.trials.budget.doing("holding threads elsewhere")
         elsewhere = controlling(lines, unrelated(run, lines, len(lines)))
         series = self._series(self._replays(elsewhere))
-        control = series.until(half_decides(series.size))
+        control = series.until(half_decides(series.size), least=FEW)
         if not stays(control) and order:
             # A hold may make a replay leave its schedule; constraints are more robust.
             series = self._series(self._fresh("control", order, elsewhere))
-            control = series.until(half_decides(series.size))
+            control = series.until(half_decides(series.size), least=FEW)
         return control
 
     def _is_common(self, answer: Answer) -> bool:
@@ -402,7 +421,7 @@ class Experimenter:
         for at in simplest[:MOST_TRACES] if len(simplest) > 1 else ():
             trials = self._by_itself(answer, at)
             fails[at] = sum(map(self.compared.symptom.is_in, trials))
-            if fails[at] == PROBES:
+            if fails[at] >= EASY:
                 # They begin the forced arm, unless they were the best of several.
                 self._probed[answer.key] = trials if len(fails) == 1 else ()
                 break
@@ -456,6 +475,15 @@ class Experimenter:
 
 def _kept_all(trial: Trial) -> bool:
     return trial.run is not None and not any(rule.released for rule in trial.run.rules)
+
+
+def _is_repeated(line: LinePoints, trial: Trial) -> bool:
+    """Whether a thread of a trial came to a line more than once."""
+    if trial.run is None:
+        return False
+    counts = trial.run.counts
+    sites = np.array([site_of(point) for point in line.points], dtype=np.uint32)
+    return bool(np.any(counts[np.isin(counts["site"], sites)]["count"] > 1))
 
 
 def _implies(minimal: Minimal, lines: Sequence[LinePoints]) -> bool:

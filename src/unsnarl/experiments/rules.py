@@ -31,6 +31,8 @@ def forbidding(
     lines: Sequence[LinePoints],
     repeaters: Sequence[tuple[str, str]] = (),
     equals: Sequence[str] = (),
+    *,
+    lasts: bool = False,
 ) -> list[Rule]:
     """The rules under which they cannot: both sides become critical sections of one lock.
 
@@ -43,6 +45,8 @@ def forbidding(
             late as long as it has not ended.
         equals: Equal threads, if it is an order of two of them: each does both accesses, so that
             one's own would be taken for the other's.
+        lasts: Whether a thread that comes back keeps the others out until it has ended: where it
+            does the last access again and again, what came too late may be a later one.
     """
     shape = _shape(lines)
     # An access that came in time once may still be too late the next time (docs/adr/0016).
@@ -53,8 +57,12 @@ def forbidding(
     if shape is None:
         return [_forbidden_order(lines)]
     regions: dict[Points, Rule] = {}
+    back = _returning(lines)
     for begin, end in shape:
-        regions.setdefault(begin.holds, _region(begin, end))
+        region = _region(begin, end)
+        if lasts and begin.role in back:
+            region = replace(region, until=Match(THREAD_ENDS, who="self"), leave=None)
+        regions.setdefault(begin.holds, region)
     return list(regions.values())
 
 
@@ -68,6 +76,11 @@ def holding(lines: Sequence[LinePoints], early: str) -> list[Rule]:
         return []
     held, before = lines
     return [Rule(hold=Match(held.holds, path=early), until=Match(before.points, who="others"))]
+
+
+def is_intrusion(lines: Sequence[LinePoints]) -> bool:
+    """Whether a thread comes back after another one's access."""
+    return bool(_returning(lines))
 
 
 def is_order(lines: Sequence[LinePoints]) -> bool:
@@ -121,11 +134,7 @@ def _shape(lines: Sequence[LinePoints]) -> list[tuple[LinePoints, LinePoints]] |
 
     None if no thread comes back: then it is an order of two accesses.
     """
-    threads: dict[int, list[int]] = {}
-    for at, line in enumerate(lines):
-        threads.setdefault(line.role, []).append(at)
-    # Indexes further apart than their number leave room for a line of another role.
-    back = [role for role, mine in threads.items() if mine[-1] - mine[0] >= len(mine)]
+    threads, back = _by_role(lines), _returning(lines)
     if not back:
         return None
     between = [
@@ -136,6 +145,20 @@ def _shape(lines: Sequence[LinePoints]) -> list[tuple[LinePoints, LinePoints]] |
     ]
     order = dict.fromkeys([*back, *between])
     return [(lines[threads[role][0]], lines[threads[role][-1]]) for role in order]
+
+
+def _returning(lines: Sequence[LinePoints]) -> list[int]:
+    """The roles that come back after a line of another one."""
+    # Indexes further apart than their number leave room for a line of another role.
+    return [role for role, own in _by_role(lines).items() if own[-1] - own[0] >= len(own)]
+
+
+def _by_role(lines: Sequence[LinePoints]) -> dict[int, list[int]]:
+    """By role: the indexes of its lines."""
+    found: dict[int, list[int]] = {}
+    for at, line in enumerate(lines):
+        found.setdefault(line.role, []).append(at)
+    return found
 
 
 def _forbidden_order(lines: Sequence[LinePoints]) -> Rule:

@@ -33,7 +33,8 @@ class LockWalk:
 
     def __init__(self, events: Sequence[Event], heads: AbstractSet[int]) -> None:
         self._switches = heads
-        self._signals = _signals(events)
+        self._no_guards = _signals(events)
+        self._left = _left_behind(events)
         self._locks: dict[str, dict[int, int]] = {}
         self._head: dict[str, int] = {}
         self._access: dict[str, Event] = {}
@@ -60,11 +61,17 @@ class LockWalk:
             self._taken.pop(event.path, None)
         elif event.op is Op.ACQUIRE:
             self._taken[event.path] = event
+            for locks in self._locks.values():
+                locks.pop(event.cell, None)  # nobody else has it; addresses are used again
             # A hold lifted to a signal would not free anything that the other thread needs.
-            if event.cell not in self._signals:
-                mine.setdefault(event.cell, event.at)
+            if event.at not in self._no_guards and not self._is_dropped(event):
+                mine[event.cell] = event.at
         elif event.op is Op.RELEASE:
             mine.pop(event.cell, None)
+
+    def _is_dropped(self, event: Event) -> bool:
+        """Whether a library takes a lock only to drop it: a wait with a time limit ends so."""
+        return event.at in self._left and self.calls[event.at] is not None
 
     def _can_be_held(self, event: Event) -> bool:
         """Whether its thread comes to the gate there.
@@ -86,15 +93,39 @@ class LockWalk:
 
 
 def _signals(events: Sequence[Event]) -> set[int]:
-    """Locks that one thread takes and another releases: they order, but they guard nothing."""
-    taken: dict[int, str] = {}
+    """The acquires of locks that another thread releases: they order, but they guard nothing."""
     found: set[int] = set()
-    for event in events:
-        if event.op is Op.ACQUIRE:
-            taken[event.cell] = event.path
-        elif event.op is Op.RELEASE and taken.get(event.cell, event.path) != event.path:
-            found.add(event.cell)
+    for life in _lives(events):
+        taker = ""
+        for event in life:
+            if event.op is Op.ACQUIRE:
+                taker = event.path
+            elif event.path != (taker or event.path):
+                found.update(one.at for one in life if one.op is Op.ACQUIRE)
     return found
+
+
+def _left_behind(events: Sequence[Event]) -> set[int]:
+    """The acquires of locks that were never given back, nor touched by anybody else."""
+    return {life[0].at for life in _lives(events) if len(life) == 1}
+
+
+def _lives(events: Sequence[Event]) -> list[list[Event]]:
+    """What was done to each lock. Its cell is an address, and the next lock may get the same.
+
+    That one has begun where a lock is taken that is taken.
+    """
+    lives: list[list[Event]] = []
+    now: dict[int, list[Event]] = {}
+    for event in events:
+        if event.op not in (Op.ACQUIRE, Op.RELEASE):
+            continue
+        life = now.get(event.cell)
+        if life is None or event.op is Op.ACQUIRE is life[-1].op:
+            life = now[event.cell] = []
+            lives.append(life)
+        life.append(event)
+    return lives
 
 
 def lock_names(run: RunFile, held: Mapping[EventKey, Sequence[TakenLock]]) -> dict[int, str]:
