@@ -99,9 +99,9 @@ def _short_files(steps: Sequence[Step]) -> dict[str, str]:
     return shown
 
 
-def _positions(steps: Sequence[Step]) -> dict[int, str]:
+def _positions(steps: Sequence[Step]) -> dict[tuple[str, int], str]:
     short = _short_files(steps)
-    return {step.number: f"{short[step.file]}:{step.line}" for step in steps}
+    return {(step.file, step.line): f"{short[step.file]}:{step.line}" for step in steps}
 
 
 def _widest(values: Iterable[str]) -> int:
@@ -115,7 +115,7 @@ class _Drawing:
     steps: Sequence[Step]
     threads: Mapping[str, int]
     labels: Mapping[str, str]
-    positions: Mapping[int, str]
+    positions: Mapping[tuple[str, int], str]
     failure: str
 
     def fits(self, lane: int) -> bool:
@@ -123,7 +123,7 @@ class _Drawing:
         if _widest(self.labels.values()) > lane:
             return False
         for step in self.steps:
-            position = _widest(self.positions[other.number] for other in self._in_lane_of(step))
+            position = _widest(map(self._position, self._in_lane_of(step)))
             outcome = cell_len(self._outcome(step, self.failure).plain)
             if position + 2 + cell_len(step.text) + GAP + outcome > lane:
                 return False
@@ -138,7 +138,7 @@ class _Drawing:
             header.append(self.labels[thread], style=f"bold {colour(role)}")
         rows = [header]
         for step in self.steps:
-            row = Text().append(f"{step.number:>3}  ", style="dim")
+            row = Text().append(f"{step.number or '':>3}  ", style="dim")
             row.pad_right(starts[step.thread] - cell_len(row.plain))
             (body,) = self._body(step, self._in_lane_of(step), lane)
             rows.append(row.append_text(body))
@@ -150,7 +150,7 @@ class _Drawing:
         for step in self.steps:
             room = width - INDENT - 2 * len(self.threads) - 1
             for at, body in enumerate(self._body(step, self.steps, room)):
-                number = f"{step.number:>3}" if not at else ""
+                number = f"{step.number or '':>3}" if not at else ""
                 row = Text().append(f"{number:<{INDENT}}", style="dim")
                 rows.append(row.append_text(self._marks(step, first=not at)).append_text(body))
         return rows
@@ -173,6 +173,9 @@ class _Drawing:
         row.append("┌ ", style=style)
         return row.append(cut(self.labels[thread], width - cell_len(row.plain)), f"bold {style}")
 
+    def _position(self, step: Step) -> str:
+        return self.positions[step.file, step.line]
+
     def _in_lane_of(self, step: Step) -> list[Step]:
         return [other for other in self.steps if other.thread == step.thread]
 
@@ -189,7 +192,7 @@ class _Drawing:
 
     def _body(self, step: Step, column: Sequence[Step], width: int) -> list[Text]:
         """Source line, its text and the outcome of a step, aligned with the steps of its column."""
-        position = self.positions[step.number] + "  "
+        position = self._position(step) + "  "
         position_width = max(self._position_width(column), cell_len(position))
         room = width - position_width
         outcome = self._outcome(step, self.failure)
@@ -208,7 +211,7 @@ class _Drawing:
 
     def _position_width(self, column: Sequence[Step]) -> int:
         """Of the short positions: a single long one must not take the room of all steps."""
-        widths = [cell_len(self.positions[step.number]) for step in column]
+        widths = [cell_len(self._position(step)) for step in column]
         return 2 + max(width for width in widths if width <= max(min(widths), SHORT_POSITION))
 
     def _outcome_starts(self, step: Step, column: Sequence[Step], room: int) -> int:
