@@ -15,11 +15,12 @@ from itertools import islice
 
 from unsnarl.model.event import Event, Op
 from unsnarl.model.site import Site
-from unsnarl.placement.local_names import assigning_lines, names_used
+from unsnarl.placement.local_names import assigning_lines, defining_lines, names_used
 
 SiteOf = Callable[[Event], Site]
 TextOf = Callable[[Site], str]
 DECIDES = re.compile(r"(el)?if\b|while\b|assert\b")
+MODULE = "<module>"
 # Lines of an explanation, without those that fail; of a long one so many are added all the same.
 MOST_LINES, FEWEST = 6, 2
 # A name may stand for another one, which stands for what was read.
@@ -79,6 +80,7 @@ class _Closing:
         """The most important first."""
         yield from self._failure(failing)
         yield from self._missing_writes()
+        yield from self._definitions()
         begins = [(begin, event) for event in self._turns() for begin in self._begin(event)]
         yield from (begin for begin, _ in begins)
         for begin, event in begins:
@@ -114,6 +116,33 @@ class _Closing:
             writes = self._others_writes(event)
             later = [one for one in writes if one.at > event.at]
             yield from later[:1] or writes[-1:]
+
+    def _definitions(self) -> Iterator[Event]:
+        """Of a module that another thread is still executing: what made the reader's code visible.
+
+        It runs a function that is defined already, and reads a name that is not.
+        """
+        for event in self._shown:
+            site = self._site(event)
+            late = [
+                one
+                for one in self._others_writes(event)
+                if one.at > event.at and self._is_in_module(one, site.file)
+            ]
+            lines = defining_lines(site.file, site.line) if late and event.op is Op.READ else ()
+            made = [
+                one
+                for one in self._threads[late[0].path if late else ""]
+                if one.at < event.at
+                and one.writes
+                and self._is_in_module(one, site.file)
+                and self._site(one).line in lines
+            ]
+            yield from made[-1:]
+
+    def _is_in_module(self, event: Event, file: str) -> bool:
+        site = self._site(event)
+        return (site.file, site.function) == (file, MODULE)
 
     def _turns(self) -> Iterator[Event]:
         """The first access of every thread, and those with which it goes on after another one."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a local name of a Python function got what it refers to: the lines that assign it."""
+"""Where a name of a Python function got what it refers to, and where the function was defined."""
 
 from __future__ import annotations
 
@@ -35,18 +35,35 @@ def assigning_lines(file: str, line: int, names: frozenset[str]) -> list[int]:
     return sorted(set(bound))
 
 
+def defining_lines(file: str, line: int) -> range:
+    """The head of what defines the code of a line at the top of its module, with decorators."""
+    for node in _tree(file).body:
+        if isinstance(node, Function | ast.ClassDef) and node.lineno < line <= _end(node):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            return range(first, node.lineno + 1)
+    return range(0)
+
+
+@lru_cache(maxsize=32)
+def _tree(file: str) -> ast.Module:
+    try:
+        return ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ast.Module([], [])  # not Python, or gone: then nothing is known
+
+
 @lru_cache(maxsize=32)
 def _functions(file: str) -> tuple[Function, ...]:
-    try:
-        tree = ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return ()  # not Python, or gone: then nothing is known
-    return tuple(node for node in ast.walk(tree) if isinstance(node, Function))
+    return tuple(node for node in ast.walk(_tree(file)) if isinstance(node, Function))
+
+
+def _end(node: ast.stmt) -> int:
+    return node.end_lineno or node.lineno
 
 
 def _function(file: str, line: int) -> Function | None:
     """The innermost function around a line."""
-    around = [one for one in _functions(file) if one.lineno <= line <= (one.end_lineno or 0)]
+    around = [one for one in _functions(file) if one.lineno <= line <= _end(one)]
     return max(around, key=lambda one: one.lineno, default=None)
 
 
@@ -65,9 +82,9 @@ def _statement(function: Function, line: int) -> ast.stmt | None:
     around = [
         node
         for node in _own_nodes(function)
-        if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
+        if isinstance(node, ast.stmt) and node.lineno <= line <= _end(node)
     ]
-    return max(around, key=lambda node: (node.lineno, -(node.end_lineno or 0)), default=None)
+    return max(around, key=lambda node: (node.lineno, -_end(node)), default=None)
 
 
 def _used(statement: ast.stmt) -> Iterator[str]:

@@ -25,6 +25,8 @@ GAP = 3
 # A longer path leaves too little room for what happens there.
 LONGEST_PATH = 22
 SHORT_POSITION = 16
+# With less room next to its position, a line is broken in the middle of its names.
+NARROW = 32
 MARK = "◄"
 CROSS = "✗"
 
@@ -86,6 +88,16 @@ def wrap_text(text: Text, width: int) -> list[Text]:
         lines.append(text[start : start + len(line)])
         start += len(line)
     return lines
+
+
+def _stacked(position: str, text: str, outcome: Text, width: int) -> list[Text]:
+    """A long position has a row of its own: next to it, names would be cut into pieces."""
+    rows = [Text(f"  {line}", style="bold") for line in wrap(text, width - 2)]
+    rows += [Text("    ") + row for row in wrap_text(outcome, width - 4)]
+    stacked = [Text(position), *rows]
+    for row in stacked:
+        row.rstrip()
+    return stacked
 
 
 def _short_files(steps: Sequence[Step]) -> dict[str, str]:
@@ -196,6 +208,8 @@ class _Drawing:
         position_width = max(self._position_width(column), cell_len(position))
         room = width - position_width
         outcome = self._outcome(step, self.failure)
+        if room < NARROW and max(cell_len(step.text), cell_len(outcome.plain) + 2) > room:
+            return _stacked(position, step.text, outcome, width)
         rows = [Text(text, style="bold") for text in wrap(step.text, room)]
         if len(rows) == 1 and cell_len(step.text) + GAP + cell_len(outcome.plain) <= room:
             rows[0].pad_right(self._outcome_starts(step, column, room) - cell_len(step.text))
