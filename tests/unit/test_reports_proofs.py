@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What experiments proved, as a report shows it."""
 
+import io
+from pathlib import Path
+
 import msgspec
 import pytest
 from tests.unit.test_reports_build import SIZE, TABLE, TAKE, TEST, built, crash, failing_run, told
+from tests.unit.test_reports_output import detailed
 
-from unsnarl.model.report import Fix, SourceLine
+from unsnarl.model.report import Fix, SourceLine, numbered
+from unsnarl.model.run import Failure, Frame
+from unsnarl.model.sources import Sources
+from unsnarl.reports.explain import with_failing_lines
 from unsnarl.reports.facts import (
     CapturedAccess,
     ExplainedEvent,
@@ -14,8 +21,13 @@ from unsnarl.reports.facts import (
     SignatureFacts,
 )
 from unsnarl.reports.render.compare_view import difference_note, order_note
-from unsnarl.reports.render.terminal import _proof_lines
-from unsnarl.reports.steps import brief_steps, passing_steps
+from unsnarl.reports.render.terminal import (
+    _proof_lines,
+    make_console,
+    print_finding,
+    print_report,
+)
+from unsnarl.reports.steps import all_steps, brief_steps, passing_steps, setup_orders
 
 CELL = 77
 
@@ -131,3 +143,51 @@ def test_runs_that_another_failure_ended_are_counted(failure, odd, told):
 def test_a_fix_has_the_text_of_its_lines(failure):
     fix = failure.findings[0].fix
     assert (fix.begin.text, fix.end.text) == ("return self.qsize", "if self.qsize == 0:")
+
+
+@pytest.fixture
+def with_setup(failure):
+    """The same explanation behind a step that only brought the threads there."""
+    finding = failure.findings[0]
+    first = finding.explanation[0]
+    brought = msgspec.structs.replace(first, line=1, text="barrier.wait()", setup=True)
+    orders = ((1, 3), *((before + 1, after + 1) for before, after in finding.orders))
+    moved = tuple(position + 1 for position in finding.nearest.moved)
+    return msgspec.structs.replace(
+        finding,
+        explanation=(brought, *finding.explanation),
+        orders=orders,
+        nearest=msgspec.structs.replace(finding.nearest, moved=moved),
+    )
+
+
+def test_what_brought_the_threads_there_is_folded(failure, with_setup):
+    assert brief_steps(with_setup) == brief_steps(failure.findings[0])
+    assert setup_orders(with_setup) == 1
+    assert order_note(with_setup) == order_note(failure.findings[0])
+    assert difference_note(with_setup) == difference_note(failure.findings[0])
+
+
+def test_on_request_it_is_shown_without_a_number(with_setup):
+    steps = all_steps(with_setup)
+    assert [(step.number, step.mark) for step in steps[:3]] == [(0, "set-up"), (1, ""), (2, "")]
+
+
+def test_a_report_counts_it_and_show_has_it(failure, with_setup):
+    shown = msgspec.structs.replace(failure, findings=(with_setup,))
+    report = msgspec.structs.replace(detailed(), failures=(shown,))
+    brief, whole = (io.StringIO() for _ in range(2))
+    print_report(report, make_console(brief, 100))
+    print_finding(report, numbered(report)[0], make_console(whole, 100))
+    assert "set-up: 1 more order, unsnarl show" in brief.getvalue()
+    assert "barrier.wait()" not in brief.getvalue()
+    assert "barrier.wait()" in whole.getvalue()
+
+
+def test_the_line_of_a_future_is_that_of_the_thread_that_raised_there(failure):
+    """The thread that asks for the result has the exception, but never was on that line."""
+    points = failure.findings[0].explanation[:3]
+    frame = Frame("spider.py", 5, "take")
+    run = failing_run(failure=Failure("exception", "KeyError", "", "0", (frame,)))
+    shown = with_failing_lines(points, run, Sources(Path()))
+    assert [(point.thread, point.line) for point in shown if point.op == "fail"] == [("0.1", 5)]

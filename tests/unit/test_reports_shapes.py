@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.test_reports_output import detailed
 
-from unsnarl.model.report import Finding, FindingPoint
+from unsnarl.model.report import Finding, FindingPoint, SourceLine, SwallowedException
 from unsnarl.reports.shapes import PRIORITY, SENTENCES, Shape, shape_and_summary
 
 
@@ -59,6 +59,18 @@ CHECKED = [
         point("2 write valid", "self.valid = False"),
         point("2 write end", "self.end = None"),
         point("1 read end", "self.end.write(packet)"),
+    ),
+]
+CHECKED += [
+    (
+        point("1 read modules[name]", "return sys.modules[name]", value="<unset>"),
+        point("2 write modules[name]", "sys.modules[name] = module"),
+        point("1 write modules[name]", "sys.modules[name] = module"),
+    ),
+    (  # the values were not seen
+        point("1 read made", "one = self.made.get(kind)"),
+        point("2 write made", "self.made[kind] = one"),
+        point("1 write made", "self.made[kind] = one"),
     ),
 ]
 STALE = [
@@ -141,6 +153,18 @@ CLOSED = [
         point("1 read shut", "self.shut"),
     ),
 ]
+CLOSED += [
+    (
+        point("1 write pool", "self.pool = Queue()", function="Pool.__init__"),
+        point("2 write pool", "old, self.pool = self.pool, None", function="Pool.close"),
+        point("1 read pool", "return self.pool.get()"),
+    ),
+    (
+        point("1 read sock", "self.sock.shutdown(2)"),
+        point("2 write sock", "self.sock = None"),
+        point("1 read sock", "self.sock.recv(1)"),
+    ),
+]
 ITERATED = [
     (
         point("1 read hosts", "for host in self.hosts:"),
@@ -210,6 +234,85 @@ def test_the_message_alone_shows_an_iteration():
     message = "RuntimeError: dictionary changed size during iteration"
     assert shape(*points, message=message)[0] == "changed while iterated"
     assert shape(*points)[0] == "stale read"
+
+
+def test_of_two_accesses_alone_the_message_shows_an_iteration_too():
+    points = (
+        point("1 read d", "for name in self.d:"),
+        point("2 write d", "self.d[k] = 1", value="1"),
+    )
+    message = "RuntimeError: dictionary changed size during iteration"
+    for given in (points, points[::-1]):
+        found, summary = shape(*given, message=message, orders=((1, 2),))
+        assert found == "changed while iterated"
+        assert summary.startswith("reader was iterating")
+
+
+def test_an_iteration_that_the_program_caught_is_one_too():
+    points = (
+        point("1 read d", "visit(self.d)", value="<dict of 1>"),
+        point("2 write d", "self.d[k] = 1", value="1"),
+    )
+    finding = Finding(1, "joined", 1.0, {}, "order", ("d",), points, 2, explanation=points)
+    line = SourceLine("m.py", 3, "work")
+    said = "deque mutated during iteration"
+    caught = SwallowedException("RuntimeError", said, "0.1", line, line, 2, 0)
+    failure = replace(detailed(finding).failures[0], threads=NAMES)
+    assert shape_and_summary(failure, finding, lambda *_: "")[0] == ""
+    failure = replace(failure, chain=(caught,))
+    assert shape_and_summary(failure, finding, lambda *_: "")[0] == "changed while iterated"
+
+
+def test_a_number_that_is_read_and_written_back_is_a_lost_update():
+    points = (
+        point("1 read hits[page]", "n = self.hits.get(page)", value="3"),
+        point("2 write hits[page]", "self.hits[page] = total"),
+        point("1 write hits[page]", "self.hits[page] = total"),
+    )
+    assert shape(*points)[0] == "lost update"
+    unseen = (
+        replace(points[0], value=None),
+        points[1],
+        replace(points[2], text="self.hits[p] = n + 1"),
+    )
+    assert shape(*unseen)[0] == "lost update"
+
+
+def test_two_variables_in_a_function_and_what_it_calls_belong_together():
+    points = (
+        point(
+            "1 call file", "fh.close()", function="Lock.release", stack=("m.py:9 in RLock.release",)
+        ),
+        point("2 read count", "n = self.count", value="1", function="RLock.acquire"),
+        point("2 call file", "file.write(text)", function="job"),
+        point("1 write count", "self.count -= 1", function="RLock.release"),
+    )
+    assert shape(*points)[0] == "two variables out of step"
+    assert shape(replace(points[0], stack=()), *points[1:])[0] == ""
+
+
+def test_who_takes_a_job_out_has_not_yet_done_it():
+    points = (
+        point("1 call queue", "job = self.queue.get()", function="run"),
+        point("2 call queue", "if self.queue.empty():", function="join"),
+        point("2 read results", "return self.results", value="[1]", function="join"),
+        point("1 write results", "self.results.append(job())", function="run"),
+    )
+    found, summary = shape(*points)
+    assert found == "unfinished change seen"
+    assert "between queue and results" in summary
+
+
+def test_another_round_of_a_loop_is_no_pair():
+    """Of two conflicts on two variables each, the one that goes on downwards."""
+    points = (
+        replace(point("1 write hand", "self.hand = hand"), line=78),
+        replace(point("2 write hand", "self.hand = hand"), line=78),
+        replace(point("2 write slot", "slot.key = key"), line=73),
+        replace(point("1 write slot", "slot.key = key"), line=73),
+        replace(point("1 write hand", "self.hand = hand"), line=78),
+    )
+    assert shape(*points)[0] == "lost update"
 
 
 def test_a_getter_checks_for_its_caller():

@@ -53,7 +53,7 @@ def lost(number=1, flags=ALONE):
     return [row(number, 1, GET, limit=5 * SECOND, flags=flags | RAN_OUT)]
 
 
-def run(*standstills, trace=(), kind="assertion"):
+def run(*standstills, trace=(), kind="assertion", since=0):
     threads = [thread(at, path) for at, path in enumerate(("0", "0.1", "0.2"))]
     return parse_run(
         run_file(
@@ -61,7 +61,7 @@ def run(*standstills, trace=(), kind="assertion"):
                 records(Section.THREADS, threads),
                 records(Section.TRACE, trace),
                 records(Section.STANDSTILLS, [one for rows in standstills for one in rows]),
-                notes({"failure": {"kind": kind, "type": "E", "thread": "0"}}),
+                notes({"failure": {"kind": kind, "type": "E", "thread": "0", "since": since}}),
             ]
         )
     )
@@ -90,6 +90,11 @@ def test_what_no_passing_run_goes_through_became_the_failure():
 
 def test_a_loop_that_polls_in_passing_runs_too_is_no_deadlock():
     assert assigned([run(polling())], [run(polling()), run()]) == ([None], 0)
+
+
+def test_who_waits_after_the_failure_waits_for_what_never_comes():
+    assert assigned([run(lost(2), since=100)], [run()]) == ([None], 0)
+    assert assigned([run(lost(2), since=300)], [run()]) == ([2], 0)
 
 
 def test_of_waits_that_nobody_ends_only_the_last_became_the_failure():

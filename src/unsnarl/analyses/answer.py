@@ -55,6 +55,8 @@ class Answer:
         threads: By failing run: the thread's index in that run behind each anchor.
         support: What single methods say of the same accesses, in the joined ranking.
         is_stuck: Nobody could go on: it was not ranked, but seen (stuck.py).
+        closing: Lines that were not ranked but complete the conflict in the run that is shown
+            (docs/adr/0046).
     """
 
     method: str
@@ -66,6 +68,14 @@ class Answer:
     threads: Mapping[int, Mapping[int, int]]
     support: tuple[Support, ...] = ()
     is_stuck: bool = False
+    closing: tuple[Line, ...] = ()
+
+    @property
+    def shown(self) -> tuple[Line, ...]:
+        """All lines that a report shows, in order of time."""
+        if not self.closing:
+            return self.lines
+        return tuple(sorted((*self.lines, *self.closing), key=lambda line: line.time))
 
     @property
     def key(self) -> AnswerKey:

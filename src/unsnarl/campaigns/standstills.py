@@ -39,6 +39,8 @@ def assign_standstills(
     failed, passed = (_counts(runs, waiting) for runs in (failing, passing))
 
     def is_cause(one: Standstill, way: Waiting) -> bool:
+        if any(time < one.time for time in run.ends.values()):
+            return False  # it had failed before: who waits then waits for what never comes
         if not in_cycle(one.waits):
             return one is run.standstills[-1] and one.is_alone and not passed[way]
         share = passed[way] / max(len(passing), 1)

@@ -44,6 +44,7 @@ from unsnarl.experiments.arms import (
     has_failed,
     stays,
 )
+from unsnarl.experiments.completion import Completion
 from unsnarl.experiments.minimise import Minimal, Minimiser, explanation
 from unsnarl.experiments.refine import answer_of, tightest
 from unsnarl.experiments.rules import (
@@ -204,6 +205,23 @@ class Experimenter:
         elif answer.key not in self._minimal:
             self._minimal[answer.key] = self._minimise(answer)
         return self._minimal[answer.key]
+
+    def completed(self, answer: Answer) -> Answer:
+        """The answer with the lines that close its conflict in the run that a report shows."""
+        at = self._simplest(answer)[0]
+        run = self.trace(at)
+        if run is None:
+            return answer
+        return replace(answer, closing=Completion(run, self._interner).lines(answer, at))
+
+    def is_traced(self, answer: Answer) -> bool:
+        """Whether completing it needs no further run."""
+        return self._simplest(answer)[0] in self._traces
+
+    def closing(self, minimal: Minimal, shown: Sequence[Event]) -> tuple[Event, ...]:
+        """What closes the conflict of an explanation, in its own run."""
+        completion = Completion(minimal.run, self._interner, minimal.timeline)
+        return tuple(completion.events(shown))
 
     def trace(self, at: int) -> RunFile | None:
         """A failing run again, with every event; None if it does not fail any more."""

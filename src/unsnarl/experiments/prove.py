@@ -159,8 +159,11 @@ class Prover:
             proven = self._tested(experimenter, answers, interner)
         first = proven[0]
         if not is_placeable(first.answer, interner):
+            proven[0] = self._completed(experimenter, first)
             return Experiments(tuple(proven))
         answer, proof = self._minimised(experimenter, first)
+        if proof is None:
+            first = self._completed(experimenter, first)
         nothing: tuple[Fix | None, FixSearch | None] = (None, None)
         repair, screened = nothing
         if "fix" in self._kinds:
@@ -175,6 +178,15 @@ class Prover:
         )
         proven[0] = replace(first, proof=proof, repair=repair)
         return Experiments(tuple(proven), constraints, screened)
+
+    def _completed(self, experimenter: Experimenter, first: Proven) -> Proven:
+        """What was not proved is shown as it was ranked, with what closes its conflict."""
+        answer = self._part(
+            "minimise", "completing the conflict",
+            lambda: experimenter.completed(first.answer), first.answer,
+            quick=experimenter.is_traced(first.answer),
+        )  # fmt: skip
+        return replace(first, answer=answer)
 
     def _tested(
         self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner
@@ -265,6 +277,11 @@ class Prover:
         )
         if not events:
             return None
+        closing = self._part(
+            "minimise", "completing the conflict", lambda: experimenter.closing(minimal, events),
+            none, quick=True,
+        )  # fmt: skip
+        events = tuple(sorted({*events, *closing}))
         plan = experimenter.schedule(at)
         run = self._part(
             "minimise", "capturing values", lambda: _captured(trials, plan, events), None
@@ -277,9 +294,16 @@ class Prover:
         return Proof(at, minimal, Seen(events, run), passing, near)
 
     def _part(
-        self, kind: Kind, doing: str, work: Callable[[], T], otherwise: T, share: float = 1.0
+        self,
+        kind: Kind,
+        doing: str,
+        work: Callable[[], T],
+        otherwise: T,
+        share: float = 1.0,
+        *,
+        quick: bool = False,
     ) -> T:
-        return self.budget.part(kind, doing, work, otherwise, share=share)
+        return self.budget.part(kind, doing, work, otherwise, share=share, quick=quick)
 
 
 def _explained(experimenter: Experimenter, first: Proven) -> Proven:

@@ -27,6 +27,11 @@ def plain_function(qualified: str) -> str:
             qualified = head  # in the body of a class
 
 
+def shown_function(qualified: str) -> str:
+    """The same as a reader would write it: `Worker.run.stop` for `Worker.run.<locals>.stop`."""
+    return plain_function(qualified).replace(".<locals>", "")
+
+
 def plain_name(name: str) -> str:
     """The name under which all versions know what is touched."""
     return _ITEM if name == _SLICE else name

@@ -26,6 +26,7 @@ class FindingPoint(msgspec.Struct, frozen=True, omit_defaults=True):
         unseen: The replay did not see this access: its value and its locks are not known.
         stack: The calls that led to the access, innermost first: `spider.py:25 in Spider.run`.
         due: The thread was still to do it when the failure ended the process.
+        setup: Of an explanation: it only brought the threads there, and is shown on request.
         caught: Of a failing line: where the program caught the exception, "" if it did not.
         awaits: Of a wait that does not end: what it is for, `in join() for worker 0.1`.
         why: ... and why that does not come.
@@ -50,6 +51,7 @@ class FindingPoint(msgspec.Struct, frozen=True, omit_defaults=True):
     unseen: bool = False
     stack: tuple[str, ...] = ()
     due: bool = False
+    setup: bool = False
     caught: str = ""
     awaits: str = ""
     why: str = ""

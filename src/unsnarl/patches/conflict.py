@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from unsnarl.model.python_names import shown_function
 from unsnarl.model.report import Finding, FindingPoint
 from unsnarl.patches.blocks import Function, LineSpan, covering
 from unsnarl.patches.checks import check_holdable
@@ -217,8 +218,8 @@ def accesses_in(conflict: Conflict, functions: Iterable[tuple[str, str]]) -> Ite
 
 
 def function_named(source: SourceFile, qualified: str) -> Function | None:
-    """The function of this qualified name: `Account.book`, `main.<locals>.worker`."""
-    return _functions(source).get(qualified)
+    """The function of this qualified name: `Account.book`, `main.worker`."""
+    return _functions(source).get(shown_function(qualified))
 
 
 def _functions(source: SourceFile) -> dict[str, Function]:
@@ -228,7 +229,7 @@ def _functions(source: SourceFile) -> dict[str, Function]:
         for node in body:
             if isinstance(node, Function):
                 found.setdefault(prefix + node.name, node)
-                walk(node.body, f"{prefix}{node.name}.<locals>.")
+                walk(node.body, f"{prefix}{node.name}.")
             elif isinstance(node, ast.ClassDef):
                 walk(node.body, f"{prefix}{node.name}.")
             else:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from unsnarl.model.event import Op, op_of, site_of, with_op
-from unsnarl.model.python_names import plain_function
+from unsnarl.model.python_names import plain_function, shown_function
 from unsnarl.model.report import FindingPoint
 from unsnarl.placement.occurrence import EventSearch, casts
 from unsnarl.replay.anchors import Codes
@@ -20,7 +20,7 @@ from unsnarl.runfile import RunFile, SiteTable
 
 WAIT = "wait"
 FAIL = "fail"
-NO_EVENTS = (FAIL, "timeout")
+NO_EVENTS = (FAIL, "timeout", "enter")
 # A debugger can stop before these.
 STOPS = (Op.READ, Op.WRITE, Op.CALL, Op.ACQUIRE, Op.JOIN)
 # Any threads may have the roles; so many ways are tried.
@@ -82,7 +82,7 @@ class Stops:
         self._counts[counted] = count = self._counts.get(counted, 0) + 1
         text = self._codes.text(site.file, site.line)
         stop = Stop(path, point, count, site.file, site.line, function)
-        return _StopEvent(at, path, (site.file, function, text, op), stop)
+        return _StopEvent(at, path, (site.file, shown_function(function), text, op), stop)
 
     def last(self) -> Stop | None:
         """The failing thread's last event, or anybody's."""
@@ -141,4 +141,4 @@ def _most_and_latest(found: Mapping[int, _StopEvent]) -> tuple[int, int]:
 def _key(point: FindingPoint) -> LineKey:
     op = Op[point.op.upper()]
     op = Op.ACQUIRE if op is Op.WAIT else op
-    return (point.file, plain_function(point.function), point.text, op)
+    return (point.file, shown_function(point.function), point.text, op)

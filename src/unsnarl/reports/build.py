@@ -25,6 +25,7 @@ from unsnarl.model.report import (
 from unsnarl.model.run import Failure, Frame
 from unsnarl.model.sources import Sources
 from unsnarl.reports import finding_ids
+from unsnarl.reports.calls import with_calls
 from unsnarl.reports.chain import chain_of
 from unsnarl.reports.deadlock import LockNames, lock_names, run_names
 from unsnarl.reports.explain import describe_lines, frame_text, with_failing_lines
@@ -145,18 +146,23 @@ def _finding(
 ) -> Finding:
     chosen = facts.exemplar if facts.exemplar in answer.runs else answer.runs[0]
     run = facts.failing[chosen]
-    seen = [(run.captured or {}).get((index, at)) for at in range(len(answer.lines))]
+    seen = [(run.captured or {}).get((index, at)) for at in range(len(answer.shown))]
     paths = _paths(answer, chosen, run, seen)
-    described = describe_lines(answer.lines, paths, seen, points, sources)
+    described = describe_lines(answer.shown, paths, seen, points, sources)
     due = {(one.path, one.point) for one in run.due}
     described = [
         replace(point, due=(point.thread, line.point) in due and point.unseen)
-        for line, point in zip(answer.lines, described, strict=True)
+        for line, point in zip(answer.shown, described, strict=True)
     ]
     if answer.is_stuck:
         described = _with_locks(described, lock_names(run, points, sources))
         names = run_names(run, points, sources)
         described = with_reasons(described, run, names, points, sources)
+    ranked = [
+        point
+        for line, point in zip(answer.shown, described, strict=False)
+        if line not in answer.closing
+    ]
     verdict = facts.verdicts[index] if facts.verdicts else None
     fix = facts.fixes.get(index)
     finding = Finding(
@@ -164,9 +170,9 @@ def _finding(
         method=answer.method,
         score=answer.score,
         features=dict(answer.features),
-        kind=_kind(answer, described),
-        variables=_variables(answer, described),
-        points=tuple(with_failing_lines(described, run, sources)),
+        kind=_kind(answer, ranked),
+        variables=_variables(answer, ranked),
+        points=tuple(with_failing_lines(with_calls(described, sources.line), run, sources)),
         runs=len(answer.runs),
         passing=answer.passing,
         locks_checked=run.captured is not None or answer.is_stuck,
@@ -225,11 +231,11 @@ def _paths(
     paths = {thread.index: thread.path for thread in run.threads}
     anchors = answer.threads.get(index, {})
     replayed = {
-        line.anchor: one.thread for line, one in zip(answer.lines, seen, strict=True) if one
+        line.anchor: one.thread for line, one in zip(answer.shown, seen, strict=True) if one
     }
     return {
         line.anchor: paths.get(anchors.get(line.anchor, -1)) or replayed.get(line.anchor) or "?"
-        for line in answer.lines
+        for line in answer.shown
     }
 
 

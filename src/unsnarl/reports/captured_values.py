@@ -19,7 +19,7 @@ from unsnarl.runfile.captures import Capture
 
 def raw_points(answers: Sequence[Answer], index: int, interner: Interner) -> list[int]:
     """What to capture: the points of the answers that run `index` has."""
-    shown = {line.point for answer in answers if index in answer.runs for line in answer.lines}
+    shown = {line.point for answer in answers if index in answer.runs for line in answer.shown}
     return sorted({raw for point in shown for raw in interner.raw_points(point)})
 
 
@@ -50,9 +50,9 @@ def assign(
         if index in answer.runs:
             anchors = answer.threads.get(index, {})
             ranked = {anchor: paths[at] for anchor, at in anchors.items() if at in paths}
-            match = LineSearch(seen, answer.lines, ranked).best()
+            match = LineSearch(seen, answer.shown, ranked).best()
             captures = {at: match[at].capture for at in sorted(match)}
-            about = [captures[at] for at in captures if answer.lines[at].same_cell >= SAME_CELL]
+            about = [captures[at] for at in captures if answer.shown[at].same_cell >= SAME_CELL]
             names = lock_names(about, list(captures.values()))
             for line, one in captures.items():
                 found[number, line] = captured(one, names)

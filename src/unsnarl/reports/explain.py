@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from unsnarl.analyses.answer import Line
+from unsnarl.model.python_names import shown_function
 from unsnarl.model.report import FindingPoint, Region
 from unsnarl.model.run import Caught, Frame
 from unsnarl.model.sources import Sources
@@ -36,7 +37,7 @@ def describe_lines(
             FindingPoint(
                 file=sources.relative(point.site.file),
                 line=point.site.line,
-                function=point.site.function,
+                function=shown_function(point.site.function),
                 thread=paths[line.anchor],
                 role=line.role,
                 op=point.op.word,
@@ -59,7 +60,7 @@ def describe_lines(
 
 def frame_text(frame: Frame, sources: Sources) -> str:
     """`spider.py:25 in Spider.run`."""
-    return f"{sources.relative(frame.file)}:{frame.line} in {frame.function}"
+    return f"{sources.relative(frame.file)}:{frame.line} in {shown_function(frame.function)}"
 
 
 class _Raised(NamedTuple):
@@ -99,8 +100,9 @@ def _caught_at(caught: Caught, sources: Sources) -> str:
 def _with_line(
     points: Sequence[FindingPoint], raised: _Raised, sources: Sources
 ) -> list[FindingPoint]:
-    thread, frame = raised.thread, raised.frame
+    frame = raised.frame
     file = sources.relative(frame.file)
+    thread = _raising(points, raised.thread, file, frame.line)
     same = [i for i, point in enumerate(points) if _is_at(point, thread, file, frame.line)]
     # What was still to come would have come later.
     happened = next((i for i, point in enumerate(points) if point.due), len(points))
@@ -123,6 +125,12 @@ def _with_line(
         caught=raised.caught,
     )
     return [*points[:at], point, *points[at:]]
+
+
+def _raising(points: Sequence[FindingPoint], thread: str, file: str, line: int) -> str:
+    """Who raised it: a future hands its exception to a thread that never was on that line."""
+    there = [point.thread for point in points if (point.file, point.line) == (file, line)]
+    return there[-1] if there and thread not in there else thread
 
 
 def _is_at(point: FindingPoint, thread: str, file: str, line: int) -> bool:

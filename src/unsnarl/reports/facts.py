@@ -108,7 +108,13 @@ class FailingRun:
 
 @dataclasses.dataclass(frozen=True)
 class ExplainedEvent:
-    """One event of an explanation; `pending` if it never returned, `due` if it never began."""
+    """One event of an explanation.
+
+    Attributes:
+        pending: It never returned.
+        due: It never began.
+        setup: It only brought the threads there.
+    """
 
     path: str
     point: int
@@ -116,6 +122,7 @@ class ExplainedEvent:
     captured: CapturedAccess | None = None
     pending: bool = False
     due: bool = False
+    setup: bool = False
 
 
 @dataclasses.dataclass(frozen=True)

@@ -8,17 +8,23 @@ for one variable, its natural extension for two, else the pair of source and sin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, combinations
 from typing import Literal
 
 from unsnarl.model.report import FindingKind, FindingPoint
 
+CLOSE = re.compile(
+    r"\.?_?(close|shutdown|stop|terminate|dispose|free|delete|destroy|disconnect|release|exit)",
+    re.IGNORECASE,
+)
 FAIL = "fail"
 WAIT = "wait"
 JOIN = "join"
 TIMEOUT = "timeout"  # the time limit of a wait ran out
-NO_EVENTS = (FAIL, TIMEOUT)
+ENTER = "enter"  # the call in which the next access of the thread is made
+NO_EVENTS = (FAIL, TIMEOUT, ENTER)
 ACQUIRE = "acquire"
 CALL = "call"
 WRITES = ("write", CALL)
@@ -110,11 +116,12 @@ def _triples(points: Sequence[FindingPoint]) -> Iterator[tuple[int, ...]]:
 def _quadruples(points: Sequence[FindingPoint]) -> Iterator[tuple[int, ...]]:
     """One thread touches x, then y; between, another touches both, in conflict with each.
 
-    Any exchange back and forth has that form; only within one function does it count as intended.
+    Any exchange back and forth has that form; only within one function, or in what it calls, does
+    it count as intended.
     """
     for first, last in _local_pairs(points):
-        same_function = points[first].function == points[last].function
-        if points[first].variable == points[last].variable or not same_function:
+        within = is_within(points[first], points[last])
+        if points[first].variable == points[last].variable or not within:
             continue
         remote = _remote(points, first, last)
         for one, other in combinations(remote, 2):
@@ -123,6 +130,17 @@ def _quadruples(points: Sequence[FindingPoint]) -> Iterator[tuple[int, ...]]:
                 or (_conflict(points, first, other) and _conflict(points, last, one))
             ):
                 yield first, one, other, last
+
+
+def is_within(one: FindingPoint, other: FindingPoint) -> bool:
+    """Whether one function has both accesses of a thread, itself or in what it calls there."""
+    if one.function == other.function:
+        return True
+    return _is_called_by(one, other) or _is_called_by(other, one)
+
+
+def _is_called_by(inner: FindingPoint, outer: FindingPoint) -> bool:
+    return any(frame.endswith(f" in {outer.function}") for frame in inner.stack)
 
 
 def _local_pairs(points: Sequence[FindingPoint]) -> Iterator[tuple[int, int]]:
@@ -141,6 +159,13 @@ def _remote(points: Sequence[FindingPoint], first: int, last: int) -> list[int]:
 def _conflict(points: Sequence[FindingPoint], one: int, other: int) -> bool:
     same = points[one].variable == points[other].variable
     return same and "W" in (mode(points[one]), mode(points[other]))
+
+
+def closes(point: FindingPoint) -> bool:
+    """Whether an access ends the use of what it touches."""
+    last = point.function.rpartition(".")[2]
+    named = CLOSE.match(last) or CLOSE.search(point.text)
+    return mode(point) == "W" and (bool(named) or point.text.startswith("del "))
 
 
 def mode(point: FindingPoint) -> Literal["R", "W"]:

@@ -22,9 +22,10 @@ def proof_facts(proof: Proof, run: RunFile, interner: Interner) -> ProofFacts:
     pending = {event.key for event in minimal.timeline.pending}
     due = {event.key for event in minimal.timeline.due}
     index = {event.key: at for at, event in enumerate(proof.failing.events)}
+    setup = _setup(proof, run, interner)
     orders = [_indexes(one, minimal.timeline, index) for one in minimal.constraints]
     return ProofFacts(
-        events=_explained(proof.failing, run, interner, pending, due),
+        events=_explained(proof.failing, run, interner, pending=pending, due=due, setup=setup),
         orders=orders,
         reproduced=minimal.reproduced,
         tries=minimal.tries,
@@ -32,6 +33,42 @@ def proof_facts(proof: Proof, run: RunFile, interner: Interner) -> ProofFacts:
         searched=minimal.replays,
         passing=_passing(proof, index, run, interner),
     )
+
+
+def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
+    """Events that only brought the threads there, so that the conflict could happen.
+
+    They are in no other part of the explanation than its orders: locks that were handed over, data
+    that was read before a deadlock, another round of a line that is shown for its thread.
+    """
+    minimal = proof.minimal
+    timeline = minimal.timeline
+    ordered = {
+        timeline.meaning(event).key
+        for one in minimal.constraints
+        for event in (one.before, one.after)
+    }
+    ordered -= {event.key for event in minimal.occurrence}
+    ordered -= {timeline.meaning(event).key for event in timeline.failing(minimal.failing)}
+    events = proof.failing.events
+    conflict = [event for event in events if event.key not in ordered]
+    if not timeline.pending and not any(event.is_access for event in conflict[:-1]):
+        return set()  # the orders are all that there is to show
+    raw = np.array([event.point for event in events], dtype=np.uint32)
+    sites = (interner.point(at).site for at in interner.indexes(raw, run).tolist())
+    lines = {
+        event.key: (event.path, site.file, site.line)
+        for event, site in zip(events, sites, strict=True)
+    }
+    shown = {lines[event.key] for event in conflict}
+    setup: set[EventKey] = set()
+    for event in events:
+        if event.key not in ordered:
+            continue
+        if event.is_access == bool(timeline.pending) or lines[event.key] in shown:
+            setup.add(event.key)
+        shown.add(lines[event.key])
+    return setup
 
 
 def _indexes(one: Constraint, timeline: Timeline, index: dict[EventKey, int]) -> tuple[int, int]:
@@ -53,8 +90,10 @@ def _explained(
     seen: Seen,
     run: RunFile,
     interner: Interner,
+    *,
     pending: Collection[EventKey] = (),
     due: Collection[EventKey] = (),
+    setup: Collection[EventKey] = (),
 ) -> list[ExplainedEvent]:
     raw = np.array([event.point for event in seen.events], dtype=np.uint32)
     captured = _captured(seen.run)
@@ -66,6 +105,7 @@ def _explained(
             captured.get(event.key),
             event.key in pending,
             event.key in due,
+            event.key in setup,
         )
         for event, point in zip(seen.events, interner.indexes(raw, run).tolist(), strict=True)
     ]

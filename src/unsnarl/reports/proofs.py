@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -12,6 +13,7 @@ from unsnarl.analyses.answer import Line
 from unsnarl.model.event import Op
 from unsnarl.model.report import Finding, FindingPoint, PassingRun
 from unsnarl.model.sources import Sources
+from unsnarl.reports.calls import with_calls
 from unsnarl.reports.deadlock import run_names
 from unsnarl.reports.explain import describe_lines, with_failing_lines
 from unsnarl.reports.facts import ExplainedEvent, FailingRun, Points, ProofFacts
@@ -31,7 +33,8 @@ def with_proof(
     described = _described(proof.events, names, points, sources)
     if any(event.pending for event in proof.events):
         described = with_reasons(described, run, names, points, sources)
-    explained = with_failing_lines(described, run, sources)
+    called = with_calls(described, sources.line)
+    explained = with_failing_lines(called, run, sources)
     position = _positions(explained)
     orders = [(position[one], position[other]) for one, other in proof.orders]
     return replace(
@@ -116,6 +119,7 @@ def _line(at: int, event: ExplainedEvent, anchor: int, about: int) -> Line:
 
 def _named(point: FindingPoint, event: ExplainedEvent, names: dict[int, str]) -> FindingPoint:
     """Locks of a deadlock keep the names they have there; an acquire that never returned waits."""
-    changes = {"op": Op.WAIT.word} if event.pending else {}
+    changes: dict[str, Any] = {"op": Op.WAIT.word} if event.pending else {}
     name = names.get(event.cell) if Op[point.op.upper()].is_sync else None
-    return replace(point, due=event.due, **changes, **({"variable": name} if name else {}))
+    changes |= {"due": event.due, "setup": event.setup}
+    return replace(point, **changes, **({"variable": name} if name else {}))

@@ -9,8 +9,8 @@ from math import ceil, log10
 from unsnarl.model.report import FailureReport, Finding, FindingPoint, RunCounts
 from unsnarl.model.run import bound_text
 from unsnarl.reports.paths import shown_path
-from unsnarl.reports.patterns import ACQUIRE, TIMEOUT, WAIT, is_data
-from unsnarl.reports.steps import Step, clean, core_steps
+from unsnarl.reports.patterns import ACQUIRE, TIMEOUT, WAIT, is_data, whole
+from unsnarl.reports.steps import Step, brief_steps, clean, core_steps
 
 KINDS = {
     "atomicity": "atomicity violation",
@@ -28,12 +28,20 @@ def plural(count: int, noun: str) -> str:
 
 def title(finding: Finding, what: str = "") -> str:
     """`lost update on Queue.qsize`; the kind where no shape fits, `what` in place of both."""
-    names = [clean(name) for name in finding.variables]
+    names = [clean(name) for name in _shown_variables(finding)]
     if len(names) > 2:
         names = [", ".join(names[:2]), f"{len(names) - 2} more"]
     return (what or finding.shape or KINDS[finding.kind]) + (
         f" on {' and '.join(names)}" if names else ""
     )
+
+
+def _shown_variables(finding: Finding) -> list[str]:
+    """Those of the steps; not an element as well as the container that it is in."""
+    points = [point for step in brief_steps(finding) for point in step.points]
+    shown = {whole(point.variable) for point in points}
+    names = [name for name in finding.variables if whole(name) in shown] or finding.variables
+    return [name for name in names if whole(name) == name or whole(name) not in names]
 
 
 def experiment_note(finding: Finding) -> str:

@@ -16,8 +16,17 @@ from typing import Literal
 from msgspec.structs import replace
 
 from unsnarl.model.report import FailureReport, Finding, FindingPoint
-from unsnarl.reports.paths import shown_path
-from unsnarl.reports.patterns import CALL, WAIT, conflicts, ends, is_data, mode, whole
+from unsnarl.reports.patterns import (
+    CALL,
+    WAIT,
+    closes,
+    conflicts,
+    ends,
+    is_data,
+    mode,
+    whole,
+)
+from unsnarl.reports.shape_sentences import SENTENCES
 
 Shape = Literal[
     "lost update",
@@ -56,11 +65,12 @@ LOOP = re.compile(
     r"(async )?for\b|.*[\[({].*\bfor\b.*\bin\b|.*\b(list|tuple|set|dict|sorted|sum)\("
 )
 ITERATED = re.compile(r"changed size during iteration|mutated during iteration")
-CLOSE = re.compile(
-    r"\.?_?(close|shutdown|stop|terminate|dispose|free|delete|destroy|disconnect|release|exit)",
-    re.IGNORECASE,
-)
 EMPTY = re.compile(r"(None|NULL|nullptr|False|0|\[\]|\{\}|\(\)|''|\"\"|<unset>)$")
+# What a look-up gives where there is nothing yet.
+ABSENT = re.compile(r"(None|<unset>)$")
+# What is stored there is new: a name or what a call returns, not computed from what was there.
+STORES_NEW = re.compile(r".*\]\s*=\s*[\w.]+(\(.*\))?$")
+LOOKS_UP = re.compile(r".*(\.get\(|\w\[[^\]]*\]$)")
 PLAIN = re.compile(r"[^=!<>]*[^=!<>]=[^=]|.*[-+*/|&^]=")
 
 
@@ -88,12 +98,21 @@ class _Conflict:
     def modes(self) -> str:
         return "".join(map(mode, self.points))
 
+    @property
+    def others(self) -> list[FindingPoint]:
+        """Those of the thread that came in between."""
+        return [point for point in self.points if point.thread != self.first.thread]
+
     def checks(self, point: FindingPoint) -> bool:
         """Whether a line decides something; of a getter, the line that called it."""
         line = point.text
         if line.startswith("return") and point.stack:
             line = self._caller(point) or line
         return bool(CHECK.match(" " + line.removeprefix("return ")) or CHECK.match(line))
+
+    def looks(self, point: FindingPoint) -> bool:
+        """Whether it changes nothing: it reads, or asks to decide by the answer."""
+        return mode(point) == "R" or (point.op == CALL and self.checks(point))
 
     def _caller(self, point: FindingPoint) -> str:
         where, _, _ = point.stack[0].partition(" in ")
@@ -125,14 +144,16 @@ def shape_of(
     if found:
         shape, chosen = min(found, key=lambda one: _preference(one[0], one[1], about))
         return shape, chosen.points
-    pairs = ((_order(pair), pair.points) for pair in _pairs(finding, points, text))
+    pairs = ((_order(failure, pair), pair.points) for pair in _pairs(finding, points, text))
     return next(((name, pair) for name, pair in pairs if name is not None), None)
 
 
 def _preference(shape: Shape, found: _Conflict, about: set[str]) -> tuple[int, ...]:
     """Less is better: about all that the finding is about, by what it is called, tight."""
     apart = found.first.function != found.last.function
-    return -len(about & found.variables), PRIORITY.index(shape), apart, found.length
+    # Further up in the same function means another call of it, or another round of a loop.
+    turned = not apart and found.first.line > found.last.line and len(found.variables) > 1
+    return turned, -len(about & found.variables), PRIORITY.index(shape), apart, found.length
 
 
 def _stuck(waits: Sequence[FindingPoint]) -> Shape:
@@ -173,8 +194,14 @@ def _shape(failure: FailureReport, found: _Conflict) -> Shape:
     return _single(found)
 
 
+def _says_iterated(failure: FailureReport) -> bool:
+    """Whether the interpreter itself noticed it; the program may have caught what it said."""
+    said = (failure.message, *(one.message for one in failure.chain))
+    return any(ITERATED.search(text) for text in said)
+
+
 def _is_iteration(failure: FailureReport, found: _Conflict) -> bool:
-    if ITERATED.search(failure.message):
+    if _says_iterated(failure):
         return True
     first, last = found.first, found.last
     same = (first.file, first.line) == (last.file, last.line)
@@ -185,11 +212,30 @@ def _single(found: _Conflict) -> Shape:
     """By Falcon's table of triples, and by what the first line does with what it read."""
     if (found.checks(found.first) and mode(found.first) == "R") or _is_asked(found):
         return "check-then-act"
+    if _found_nothing(found):
+        return "check-then-act"
+    if mode(found.last) == "R" and any(map(_ends_use, found.others)):
+        return "used after close"
     if found.modes == "WRW":
         return "published before initialised" if _is_empty(found.first) else UNFINISHED
     if found.modes == "RWW" or _overwrites(found):
         return "lost update"
     return UNFINISHED if found.modes == "WWW" else "stale read"
+
+
+def _found_nothing(found: _Conflict) -> bool:
+    """Whether a thread looked something up, found nothing, and put its own there."""
+    if found.modes != "RWW" or found.first.line == found.last.line:
+        return False
+    if found.first.value is not None:
+        return bool(ABSENT.match(found.first.value))
+    return bool(LOOKS_UP.match(found.first.text) and STORES_NEW.match(found.last.text))
+
+
+def _ends_use(point: FindingPoint) -> bool:
+    """Whether it closes something, or leaves nothing behind."""
+    gone = re.search(r"=\s*(None|NULL|nullptr);?$", point.text)
+    return closes(point) or (point.op == "write" and bool(gone))
 
 
 def _is_asked(found: _Conflict) -> bool:
@@ -202,29 +248,26 @@ def _several(found: _Conflict) -> Shape:
     if mode(found.first) == "R" and found.checks(found.first):
         return "check-then-act"
     if mode(found.first) == "W":
-        seen = [point for point in found.points if point.thread != found.first.thread]
-        if any(mode(point) == "R" and EMPTY.match(point.value or "") for point in seen):
+        if any(mode(point) == "R" and EMPTY.match(point.value or "") for point in found.others):
             return "published before initialised"
-    elif any(_closes(point) for point in found.points if point.thread != found.first.thread):
+        if found.first.op == CALL and all(map(found.looks, found.others)):
+            return UNFINISHED
+    elif any(map(closes, found.others)):
         return "used after close"
     return "two variables out of step"
 
 
-def _order(found: _Conflict) -> Shape | None:
+def _order(failure: FailureReport, found: _Conflict) -> Shape | None:
     """Two accesses alone: it was gone already, or it was not there yet."""
     first, last = found.first, found.last
-    if mode(first) == "W" and (_closes(first) or _sets_nothing(first)):
+    if "W" in found.modes and _says_iterated(failure):
+        return "changed while iterated"
+    if mode(first) == "W" and (closes(first) or _sets_nothing(first)):
         return "used after close"
     early = last.due or EMPTY.match(first.value or "<unset>")
     if (mode(first), mode(last)) == ("R", "W") and early:
         return "published before initialised"
     return None
-
-
-def _closes(point: FindingPoint) -> bool:
-    last = point.function.rpartition(".")[2]
-    named = CLOSE.match(last) or CLOSE.search(point.text)
-    return mode(point) == "W" and (bool(named) or point.text.startswith("del "))
 
 
 def _sets_nothing(point: FindingPoint) -> bool:
@@ -247,153 +290,8 @@ def _overwrites(found: _Conflict) -> bool:
     )
 
 
-# The sentences.
-
-Sentence = Callable[[Sequence[FindingPoint], Sequence[str]], str]
-
-
 def _who(failure: FailureReport, point: FindingPoint) -> str:
     """The thread's name; with its path where others have the same one."""
     name = failure.threads.get(point.thread) or "thread"
     alike = sum(other == name for other in failure.threads.values())
     return name if name != "thread" and alike == 1 else f"{name} {point.thread}"
-
-
-def _at(point: FindingPoint) -> str:
-    return f"{shown_path(point.file).rpartition('/')[2]}:{point.line}"
-
-
-def _other(points: Sequence[FindingPoint]) -> int:
-    """The access of the other thread that decides: its last write, else its last."""
-    other = [at for at, point in enumerate(points) if point.thread != points[0].thread]
-    return ([at for at in other if mode(points[at]) == "W"] or other)[-1]
-
-
-def _variable(point: FindingPoint) -> str:
-    return f"{point.variable}{point.part if point.part.startswith('[') else ''}"
-
-
-def _lost(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    other = _other(points)
-    first, last = points[0], points[-1]
-    did = "read" if mode(first) == "R" else "wrote"
-    if mode(last) == "W":
-        end = f"wrote it at {_at(last)} from what it had {did} before: that write is lost"
-        return (
-            f"{names[other]} wrote {_variable(points[other])} at {_at(points[other])} after "
-            f"{names[0]} had {did} it at {_at(first)}; then {names[0]} {end}."
-        )
-    return (
-        f"{names[0]} wrote {_variable(first)} at {_at(first)}; {names[other]} overwrote it at "
-        f"{_at(points[other])} before it was read at {_at(last)}."
-    )
-
-
-def _checked(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    other = _other(points)
-    return (
-        f"{names[0]} checked {_variable(points[0])} at {_at(points[0])} and acted on it at "
-        f"{_at(points[-1])}; in between, {names[other]} changed {_variable(points[other])} at "
-        f"{_at(points[other])}."
-    )
-
-
-def _stale(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    other = _other(points)
-    return (
-        f"{names[0]} used {_variable(points[0])} at {_at(points[0])} and at {_at(points[-1])} as "
-        f"if it were the same; in between, {names[other]} changed it at {_at(points[other])}."
-    )
-
-
-def _unfinished(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    other = _other(points)
-    return (
-        f"{names[0]} was between two changes of {_variable(points[0])} ({_at(points[0])} and "
-        f"{_at(points[-1])}) when {names[other]} used it at {_at(points[other])}."
-    )
-
-
-def _out_of_step(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    other = _other(points)
-    both = " and ".join(dict.fromkeys(_variable(point) for point in (points[0], points[-1])))
-    return (
-        f"{both} belong together; {names[0]} was between the two ({_at(points[0])} and "
-        f"{_at(points[-1])}) when {names[other]} came, at {_at(points[other])}."
-    )
-
-
-def _published(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    if points[0].thread != points[-1].thread:
-        late = ", too late" if points[-1].due else " only later"
-        return (
-            f"{names[0]} used {_variable(points[0])} at {_at(points[0])} before it was ready: "
-            f"{names[-1]} sets it at {_at(points[-1])}{late}."
-        )
-    other = next(at for at, point in enumerate(points) if point.thread != points[0].thread)
-    return (
-        f"{names[0]} made {_variable(points[0])} visible at {_at(points[0])} before its value was "
-        f"ready at {_at(points[-1])}; {names[other]} used it in between, at {_at(points[other])}."
-    )
-
-
-def _closed(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    closing = next((at for at, point in enumerate(points) if _closes(point)), _other(points[::-1]))
-    if points[0].thread != points[-1].thread:
-        closing = 0
-    return (
-        f"{names[closing]} ended the use of {_variable(points[closing])} at "
-        f"{_at(points[closing])}; {names[-1]} still used it at {_at(points[-1])}."
-    )
-
-
-def _iterated(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    other = _other(points)
-    return (
-        f"{names[0]} was iterating over {points[0].variable} at {_at(points[0])} when "
-        f"{names[other]} changed it at {_at(points[other])}."
-    )
-
-
-def _missed(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    return (
-        f"{names[-1]} waits {_awaited(points[-1])} at {_at(points[-1])}, and nobody is left who "
-        "would give it."
-    )
-
-
-def _holding(point: FindingPoint) -> str:
-    return f"holds {' and '.join(point.locks)} and " if point.locks else ""
-
-
-def _awaited(point: FindingPoint) -> str:
-    return point.awaits or f"for {point.variable or 'something'}"
-
-
-def _waiting(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    return (
-        "; ".join(
-            f"{name} holds {' and '.join(point.locks)} and waits for "
-            f"{point.variable or 'something'} at {_at(point)}"
-            if point.locks
-            else f"{name} waits for {point.variable or 'something'} at {_at(point)}"
-            for point, name in zip(points, names, strict=True)
-        )
-        + "."
-    )
-
-
-SENTENCES: dict[Shape, Sentence] = {
-    "lost update": _lost,
-    "check-then-act": _checked,
-    "stale read": _stale,
-    "unfinished change seen": _unfinished,
-    "two variables out of step": _out_of_step,
-    "published before initialised": _published,
-    "used after close": _closed,
-    "changed while iterated": _iterated,
-    "missed signal": _missed,
-    "lock-order deadlock": _waiting,
-    "lock held while waiting": _waiting,
-    "starvation": _waiting,
-}

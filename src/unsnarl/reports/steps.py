@@ -14,12 +14,23 @@ from dataclasses import replace
 
 from unsnarl.model.report import Finding, FindingPoint
 from unsnarl.reports.paths import shown_path
-from unsnarl.reports.patterns import CALL, FAIL, NO_EVENTS, SYNC, TIMEOUT, WAIT, core, is_data
+from unsnarl.reports.patterns import (
+    CALL,
+    ENTER,
+    FAIL,
+    NO_EVENTS,
+    SYNC,
+    TIMEOUT,
+    WAIT,
+    core,
+    is_data,
+)
 
 MOST_STEPS = 8
 # Accesses of other variables before and after the bug rarely help: they get less room.
 STEPS_WITH_SURROUNDINGS = 6
 LONGEST_VALUE = 48
+SET_UP = "set-up"
 TOO_LATE = "too late"  # of an access that the end of the process prevented
 
 
@@ -56,8 +67,8 @@ def brief_steps(finding: Finding) -> list[Step]:
     These are the bug, the failing line and the most relevant accesses around it.
     """
     if finding.orders:
-        every = range(len(finding.explanation))
-        return _steps(finding.explanation, _grouped(finding.explanation, every))
+        shown = [at for at, point in enumerate(finding.explanation) if not point.setup]
+        return _steps(finding.explanation, _grouped(finding.explanation, shown))
     points = finding.points
     kept = set(_essential(points))
     for index in _candidates(points, kept):
@@ -82,27 +93,51 @@ def _name(point: FindingPoint) -> tuple[str, str, int, str]:
     return point.thread, point.file, point.line, point.op
 
 
-def step_of(steps: Sequence[Step], position: int) -> int:
-    """The number of the step that has the point at a position of the explanation, from 1."""
-    for step in steps:
-        position -= len(step.points)
-        if position <= 0:
-            return step.number
-    return len(steps)
+def step_of(finding: Finding, steps: Sequence[Step], position: int) -> int:
+    """The number of the step that has the point at a position of the explanation, from 1.
+
+    0 if the point is part of the set-up, which has no numbers.
+    """
+    point = finding.explanation[position - 1]
+    return next((step.number for step in steps if _has(step, point)), 0)
+
+
+def _has(step: Step, point: FindingPoint) -> bool:
+    # Equal points may be two rounds of a loop.
+    return any(one is point for one in step.points)
+
+
+def setup_orders(finding: Finding) -> int:
+    """How many of the proved orders are about the set-up, and not among the steps."""
+    setup = [point.setup for point in finding.explanation]
+    return sum(setup[before - 1] or setup[after - 1] for before, after in finding.orders)
 
 
 def all_steps(finding: Finding) -> list[Step]:
     """Every point of the finding, as steps; of a proved one those that matter."""
     if finding.orders:
-        return brief_steps(finding)
+        brief = brief_steps(finding)
+        every = _steps(
+            finding.explanation, _grouped(finding.explanation, range(len(finding.explanation)))
+        )
+        return [_numbered(step, brief) for step in every]
     return _steps(finding.points, _grouped(finding.points, range(len(finding.points))))
+
+
+def _numbered(step: Step, brief: Sequence[Step]) -> Step:
+    """With the number that it has without the set-up; a step of the set-up has none."""
+    same = (one.number for one in brief if any(_has(one, point) for point in step.points))
+    number = next(same, 0)
+    return replace(step, number=number, mark=step.mark if number else SET_UP)
 
 
 def core_steps(finding: Finding, steps: Sequence[Step]) -> list[Step]:
     """Those of the steps that make the bug; of a proved explanation those that are ordered."""
     if finding.orders:
-        ordered = {step_of(steps, position) for pair in finding.orders for position in pair}
-        return [step for step in steps if step.number in ordered]
+        ordered = {
+            step_of(finding, steps, position) for pair in finding.orders for position in pair
+        }
+        return [step for step in steps if step.number and step.number in ordered]
     wanted = [finding.points[i] for i in core(finding.points)]
     return [step for step in steps if any(p == w for p in step.points for w in wanted)]
 
@@ -219,6 +254,8 @@ def _what(point: FindingPoint, name: str) -> str:
     """`read 1`, or `read qsize = 1` where several variables are shown."""
     if point.op == TIMEOUT:
         return f"time limit of {point.value} ran out"
+    if point.op == ENTER:
+        return f"calls {clean(point.value or '')}"
     if point.op == WAIT and point.awaits:
         return f"waits {clean(point.awaits)}"
     value, part = _short(point.value), clean(point.part)

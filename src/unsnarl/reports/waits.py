@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from unsnarl.model.event import Op
+from unsnarl.model.python_names import shown_function
 from unsnarl.model.report import FindingPoint
 from unsnarl.model.run import Wait
 from unsnarl.model.site import UNKNOWN_SITE, Site
@@ -153,7 +154,7 @@ def with_reasons(
 
 def _is_at(point: FindingPoint, wait: Wait, points: Points) -> bool:
     site = points.point(wait.point).site
-    return (point.line, point.function) == (site.line, site.function)
+    return (point.line, point.function) == (site.line, shown_function(site.function))
 
 
 def _ran_out(

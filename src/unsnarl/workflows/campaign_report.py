@@ -248,7 +248,12 @@ class _Ranker:
 
         See docs/adr/0013.
         """
-        ends = [Stuck(run.graph, run.waits) for run in failing if compared.signature]
+        # Who still waits for work when something else has failed is not stuck.
+        ends = [
+            Stuck(run.graph, run.waits if stored.final_waits else ())
+            for run, stored in zip(failing, compared.runs, strict=True)
+            if compared.signature
+        ]
         passing = len(compared.comparison.passing), compared.stood_still
         found = self._request.budget.part(
             "rank", "looking at waits",

@@ -18,9 +18,12 @@ GAP = 3
 def order_note(finding: Finding) -> str:
     """`Step 1 before 2 and step 2 before 3: 100/100 fresh runs fail.`, without the count."""
     steps = brief_steps(finding)
-    pairs = [(step_of(steps, one), step_of(steps, other)) for one, other in finding.orders]
+    pairs = [
+        (step_of(finding, steps, one), step_of(finding, steps, other))
+        for one, other in finding.orders
+    ]
     # Both ends may be on one line, and so in one step.
-    return _sentence([pair for pair in dict.fromkeys(pairs) if pair[0] != pair[1]])
+    return _sentence([pair for pair in dict.fromkeys(pairs) if all(pair) and pair[0] != pair[1]])
 
 
 def _sentence(pairs: Sequence[tuple[int, int]]) -> str:
@@ -40,8 +43,9 @@ def difference_note(finding: Finding) -> str:
     if finding.nearest is None:
         return ""
     steps = brief_steps(finding)
-    before, after = (step_of(steps, position) for position in finding.nearest.moved)
-    return f"step {after} comes before step {before}" if before != after else ""
+    before, after = (step_of(finding, steps, position) for position in finding.nearest.moved)
+    shown = before and after and before != after
+    return f"step {after} comes before step {before}" if shown else ""
 
 
 def side_by_side(failure: FailureReport, finding: Finding, width: int) -> list[Text]:
@@ -54,7 +58,7 @@ def side_by_side(failure: FailureReport, finding: Finding, width: int) -> list[T
     steps = brief_steps(finding)
     passing = passing_steps(finding, steps)
     column = (width - 2 - GAP) // 2
-    moved = step_of(steps, finding.nearest.moved[1])
+    moved = step_of(finding, steps, finding.nearest.moved[1])
     left = [Text(f"run {failure.run.lstrip('0')} fails", style="bold")]
     left += [_row(step, "") for step in steps]
     right = [Text("the nearest passing run", style="bold")]

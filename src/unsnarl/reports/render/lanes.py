@@ -25,6 +25,8 @@ GAP = 3
 # A longer path leaves too little room for what happens there.
 LONGEST_PATH = 22
 SHORT_POSITION = 16
+# With less room next to its position, a line is broken in the middle of its names.
+NARROW = 32
 MARK = "◄"
 CROSS = "✗"
 
@@ -88,6 +90,16 @@ def wrap_text(text: Text, width: int) -> list[Text]:
     return lines
 
 
+def _stacked(position: str, text: str, outcome: Text, width: int) -> list[Text]:
+    """A long position has a row of its own: next to it, names would be cut into pieces."""
+    rows = [Text(f"  {line}", style="bold") for line in wrap(text, width - 2)]
+    rows += [Text("    ") + row for row in wrap_text(outcome, width - 4)]
+    stacked = [Text(position), *rows]
+    for row in stacked:
+        row.rstrip()
+    return stacked
+
+
 def _short_files(steps: Sequence[Step]) -> dict[str, str]:
     """Below a package's folder; the last name alone where that is long, and no other has it."""
     files = list(dict.fromkeys(step.file for step in steps))
@@ -99,9 +111,9 @@ def _short_files(steps: Sequence[Step]) -> dict[str, str]:
     return shown
 
 
-def _positions(steps: Sequence[Step]) -> dict[int, str]:
+def _positions(steps: Sequence[Step]) -> dict[tuple[str, int], str]:
     short = _short_files(steps)
-    return {step.number: f"{short[step.file]}:{step.line}" for step in steps}
+    return {(step.file, step.line): f"{short[step.file]}:{step.line}" for step in steps}
 
 
 def _widest(values: Iterable[str]) -> int:
@@ -115,7 +127,7 @@ class _Drawing:
     steps: Sequence[Step]
     threads: Mapping[str, int]
     labels: Mapping[str, str]
-    positions: Mapping[int, str]
+    positions: Mapping[tuple[str, int], str]
     failure: str
 
     def fits(self, lane: int) -> bool:
@@ -123,7 +135,7 @@ class _Drawing:
         if _widest(self.labels.values()) > lane:
             return False
         for step in self.steps:
-            position = _widest(self.positions[other.number] for other in self._in_lane_of(step))
+            position = _widest(map(self._position, self._in_lane_of(step)))
             outcome = cell_len(self._outcome(step, self.failure).plain)
             if position + 2 + cell_len(step.text) + GAP + outcome > lane:
                 return False
@@ -138,7 +150,7 @@ class _Drawing:
             header.append(self.labels[thread], style=f"bold {colour(role)}")
         rows = [header]
         for step in self.steps:
-            row = Text().append(f"{step.number:>3}  ", style="dim")
+            row = Text().append(f"{step.number or '':>3}  ", style="dim")
             row.pad_right(starts[step.thread] - cell_len(row.plain))
             (body,) = self._body(step, self._in_lane_of(step), lane)
             rows.append(row.append_text(body))
@@ -150,7 +162,7 @@ class _Drawing:
         for step in self.steps:
             room = width - INDENT - 2 * len(self.threads) - 1
             for at, body in enumerate(self._body(step, self.steps, room)):
-                number = f"{step.number:>3}" if not at else ""
+                number = f"{step.number or '':>3}" if not at else ""
                 row = Text().append(f"{number:<{INDENT}}", style="dim")
                 rows.append(row.append_text(self._marks(step, first=not at)).append_text(body))
         return rows
@@ -173,6 +185,9 @@ class _Drawing:
         row.append("┌ ", style=style)
         return row.append(cut(self.labels[thread], width - cell_len(row.plain)), f"bold {style}")
 
+    def _position(self, step: Step) -> str:
+        return self.positions[step.file, step.line]
+
     def _in_lane_of(self, step: Step) -> list[Step]:
         return [other for other in self.steps if other.thread == step.thread]
 
@@ -189,10 +204,12 @@ class _Drawing:
 
     def _body(self, step: Step, column: Sequence[Step], width: int) -> list[Text]:
         """Source line, its text and the outcome of a step, aligned with the steps of its column."""
-        position = self.positions[step.number] + "  "
+        position = self._position(step) + "  "
         position_width = max(self._position_width(column), cell_len(position))
         room = width - position_width
         outcome = self._outcome(step, self.failure)
+        if room < NARROW and max(cell_len(step.text), cell_len(outcome.plain) + 2) > room:
+            return _stacked(position, step.text, outcome, width)
         rows = [Text(text, style="bold") for text in wrap(step.text, room)]
         if len(rows) == 1 and cell_len(step.text) + GAP + cell_len(outcome.plain) <= room:
             rows[0].pad_right(self._outcome_starts(step, column, room) - cell_len(step.text))
@@ -208,7 +225,7 @@ class _Drawing:
 
     def _position_width(self, column: Sequence[Step]) -> int:
         """Of the short positions: a single long one must not take the room of all steps."""
-        widths = [cell_len(self.positions[step.number]) for step in column]
+        widths = [cell_len(self._position(step)) for step in column]
         return 2 + max(width for width in widths if width <= max(min(widths), SHORT_POSITION))
 
     def _outcome_starts(self, step: Step, column: Sequence[Step], room: int) -> int:

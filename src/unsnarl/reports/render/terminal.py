@@ -43,7 +43,7 @@ from unsnarl.reports.remarks import (
     title,
 )
 from unsnarl.reports.render import compare_view, lanes
-from unsnarl.reports.steps import Step, all_steps, brief_steps, clean
+from unsnarl.reports.steps import Step, all_steps, brief_steps, clean, setup_orders
 
 STATUS = {
     "confirmed": ("CONFIRMED", "bold red"),
@@ -214,9 +214,15 @@ def _print_finding(
         exception = clean(failure.message.split("\n")[0].split(":")[0])
         drawn = lanes.draw(steps, lambda path: thread_label(failure, path), exception, width)
         _print(console, *drawn)
-    note = cycle_note(finding) or lock_remark(finding, steps)
+    numbered_steps = [step for step in steps if step.number]
+    note = cycle_note(finding) or lock_remark(finding, numbered_steps)
     files = lanes.files_note(steps)
-    for line in (note, *_proof_lines(failure, finding), f"files: {files}" if files else ""):
+    for line in (
+        *_setup(finding, brief),
+        note,
+        *_proof_lines(failure, finding),
+        f"files: {files}" if files else "",
+    ):
         if line:
             _print(console, *_wrapped(line, width, ""))
     if not brief:
@@ -224,6 +230,13 @@ def _print_finding(
         _print_background(finding, steps, console)
     shown = sum(len(step.points) for step in steps)
     return 0 if finding.orders else len(finding.points) - shown
+
+
+def _setup(finding: Finding, brief: bool) -> Iterator[str]:
+    """Orders that only bring the threads there are counted; `show` has them."""
+    count = setup_orders(finding) if brief else 0
+    if count:
+        yield f"set-up: {plural(count, 'more order')}, unsnarl show {finding.id or finding.rank}"
 
 
 def _odd(count: int) -> str:

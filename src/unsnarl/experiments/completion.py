@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A finding completed: with the accesses of one failing run that close its conflict.
+
+See docs/adr/0046. They are facts of the run that is shown, and no part of what was ranked or
+tested: an answer keeps its lines, a proof its orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+
+from unsnarl.analyses.answer import Answer, Line
+from unsnarl.experiments.refine import accesses
+from unsnarl.model.event import Event
+from unsnarl.model.site import Site
+from unsnarl.model.sources import Sources
+from unsnarl.placement.closing import closing
+from unsnarl.placement.occurrence import EventSearch
+from unsnarl.placement.timeline import Timeline
+from unsnarl.runfile import Interner, RunFile
+
+# Ends of an answer in a run that are tried, the latest first.
+MOST_ENDS = 20
+
+
+class Completion:
+    """What one traced failing run adds to findings."""
+
+    def __init__(self, run: RunFile, interner: Interner, timeline: Timeline | None = None) -> None:
+        self._run = run
+        self._timeline = timeline or Timeline(run)
+        self._accesses = accesses(self._timeline)
+        raw = np.unique(np.array([one.point for one in self._accesses], dtype=np.uint32))
+        # Not by raw points: those of code that was loaded late mean this run only.
+        self._indexes = dict(zip(raw.tolist(), interner.indexes(raw, run).tolist(), strict=True))
+        self._interner = interner
+        self._sources = Sources(Path())
+
+    def _site(self, event: Event) -> Site:
+        return self._interner.point(self._indexes[event.point]).site
+
+    def _text(self, site: Site) -> str:
+        return self._sources.line(site.file, site.line)
+
+    def events(self, shown: Sequence[Event]) -> list[Event]:
+        """What to add to these events of the run."""
+        if self._timeline.pending:
+            return []  # a deadlock is its waits: nothing that anybody read or wrote closes it
+        mine = [event for event in self._accesses if event.path == self._run.failing_thread]
+        have = [event for event in shown if event.point in self._indexes]
+        due = {event.key for event in self._timeline.due}
+        happened = [event for event in mine if event.key not in due]
+        last = happened[-1] if happened else None
+        return closing(self._accesses, have, last, self._site, self._text)
+
+    def lines(self, answer: Answer, at: int) -> tuple[Line, ...]:
+        """The lines to show with an answer that failing run `at` has."""
+        occurrence = self._occurrence(answer, at)
+        added = self.events(list(occurrence.values()))
+        times = sorted((event.at, answer.lines[line].time) for line, event in occurrence.items())
+        anchors = {event.path: answer.lines[line] for line, event in occurrence.items()}
+        about = {event.cell: answer.lines[line].same_cell for line, event in occurrence.items()}
+        return tuple(
+            Line(
+                point=self._indexes[event.point],
+                region="body",
+                role=anchors[event.path].role,
+                confidence=1.0,
+                time=_between(times, event.at, len(self._timeline.events)),
+                separation=1.0,
+                same_cell=about.get(event.cell, 0.0),
+                anchor=anchors[event.path].anchor,
+            )
+            for event in added
+            if event.path in anchors
+        )
+
+    def _occurrence(self, answer: Answer, at: int) -> dict[int, Event]:
+        """The fullest occurrence of the answer's lines, by line; of equal ones the latest."""
+        paths = {thread.index: thread.path for thread in self._run.threads}
+        anchors = answer.threads.get(at, {})
+        threads = {anchor: paths[one] for anchor, one in anchors.items() if one in paths}
+        rows = [
+            [one for one in self._accesses if self._indexes[one.point] == line.point]
+            for line in answer.lines
+        ]
+        search = EventSearch(rows, [line.anchor for line in answer.lines], threads)
+        last = len(answer.lines) - 1
+        ends = search.before(last, len(self._timeline.events), {})
+        found = (
+            search.backwards(range(last), end.at, {last: end}, partial=True)
+            for end in islice(ends, MOST_ENDS)
+        )
+        return max(found, key=_fullness, default={})
+
+
+def _fullness(found: Mapping[int, Event]) -> int:
+    return len(found)
+
+
+def _between(times: Sequence[tuple[int, float]], at: int, end: int) -> float:
+    """The time of a line that comes between those of the answer, in the answer's own time."""
+    before = [time for when, time in times if when < at]
+    after = [time for when, time in times if when > at]
+    low = max(before, default=min(after, default=0.0) - 1.0)
+    high = min(after, default=low + 1.0)
+    # Several of one gap keep their order.
+    return low + (high - low) * (at + 1) / (end + 2)

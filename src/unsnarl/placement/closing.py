@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What closes a conflict: accesses of the same run without which those that are shown are a riddle.
+
+An experiment confirms two orders, and a ranking picks accesses that set runs apart. Neither needs
+the check that a thread had made, the write that a failing read took its value from, or the line
+that fails: all of these follow from what was confirmed, or led to it. A reader needs them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+
+from unsnarl.model.event import Event, Op
+from unsnarl.model.site import Site
+from unsnarl.placement.local_names import assigning_lines, defining_lines, names_used
+
+SiteOf = Callable[[Event], Site]
+TextOf = Callable[[Site], str]
+DECIDES = re.compile(r"(el)?if\b|while\b|assert\b")
+MODULE = "<module>"
+# Lines of an explanation, without those that fail; of a long one so many are added all the same.
+MOST_LINES, FEWEST = 6, 2
+# A name may stand for another one, which stands for what was read.
+STEPS_BACK = 3
+
+
+def closing(
+    accesses: Sequence[Event],
+    shown: Sequence[Event],
+    failing: Event | None,
+    site: SiteOf,
+    text: TextOf,
+) -> list[Event]:
+    """The accesses to add, in order of time; the most important ones if they are many.
+
+    Args:
+        accesses: All of the run, in order of time, those that were due last.
+        shown: Those that are shown already.
+        failing: The last access of the thread that failed.
+        site: Where an event is in the source.
+        text: The source line of a site.
+    """
+    return _Closing(accesses, shown, site, text).found(failing)
+
+
+class _Closing:
+    def __init__(
+        self, accesses: Sequence[Event], shown: Sequence[Event], site: SiteOf, text: TextOf
+    ) -> None:
+        self._site = site
+        self._text = text
+        self._shown = sorted(event for event in shown if event.is_access)
+        self._cells: dict[int, list[Event]] = defaultdict(list)
+        self._threads: dict[str, list[Event]] = defaultdict(list)
+        for event in accesses:
+            self._cells[event.cell].append(event)
+            self._threads[event.path].append(event)
+
+    def found(self, failing: Event | None) -> list[Event]:
+        if not self._shown:
+            return []
+        added: dict[tuple[object, ...], Event] = {}
+        lines = {self._line(event) for event in self._shown}
+        room = max(FEWEST, MOST_LINES - len(lines))
+        for event in self._wanted(failing):
+            line = self._line(event)
+            if line not in lines and len(added) < room:
+                added.setdefault(line, event)
+        return sorted(added.values())
+
+    def _line(self, event: Event) -> tuple[object, ...]:
+        """A further access of a line that is shown says nothing new."""
+        site = self._site(event)
+        return event.path, site.file, site.line, event.op is Op.READ
+
+    def _wanted(self, failing: Event | None) -> Iterator[Event]:
+        """The most important first."""
+        yield from self._failure(failing)
+        yield from self._missing_writes()
+        yield from self._definitions()
+        begins = [(begin, event) for event in self._turns() for begin in self._begin(event)]
+        yield from (begin for begin, _ in begins)
+        for begin, event in begins:
+            yield from self._too_late(begin, event)
+        for event in self._turns():
+            yield from self._origins(event)
+
+    def _failure(self, failing: Event | None) -> Iterator[Event]:
+        """The access that fails, if it is of what is shown, and who wrote what it read."""
+        if failing is None:
+            return
+        cells = {event.cell for event in self._shown}
+        if failing.cell in cells:
+            yield failing
+        if failing.op is Op.READ:
+            writes = [one for one in self._others_writes(failing) if one.at < failing.at]
+            # What was written before all that is shown is where it all began, and no news.
+            yield from (one for one in writes[-1:] if one.at > self._shown[0].at)
+
+    def _others_writes(self, event: Event) -> list[Event]:
+        return [one for one in self._cells[event.cell] if one.writes and one.path != event.path]
+
+    def _is_contended(self, event: Event) -> bool:
+        """Whether another thread writes it once this one has begun; who made it does not count."""
+        begun = self._threads[event.path][0].at
+        return any(one.at > begun for one in self._others_writes(event))
+
+    def _missing_writes(self) -> Iterator[Event]:
+        """Reads alone are no conflict: the write that a read came too early or too late for."""
+        if any(event.writes for event in self._shown):
+            return
+        for event in reversed(self._shown):
+            writes = self._others_writes(event)
+            later = [one for one in writes if one.at > event.at]
+            yield from later[:1] or writes[-1:]
+
+    def _definitions(self) -> Iterator[Event]:
+        """Of a module that another thread is still executing: what made the reader's code visible.
+
+        It runs a function that is defined already, and reads a name that is not.
+        """
+        for event in self._shown:
+            site = self._site(event)
+            late = [
+                one
+                for one in self._others_writes(event)
+                if one.at > event.at and self._is_in_module(one, site.file)
+            ]
+            lines = defining_lines(site.file, site.line) if late and event.op is Op.READ else ()
+            made = [
+                one
+                for one in self._threads[late[0].path if late else ""]
+                if one.at < event.at
+                and one.writes
+                and self._is_in_module(one, site.file)
+                and self._site(one).line in lines
+            ]
+            yield from made[-1:]
+
+    def _is_in_module(self, event: Event, file: str) -> bool:
+        site = self._site(event)
+        return (site.file, site.function) == (file, MODULE)
+
+    def _turns(self) -> Iterator[Event]:
+        """The first access of every thread, and those with which it goes on after another one."""
+        seen: set[str] = set()
+        for at, event in enumerate(self._shown):
+            if event.path not in seen or self._shown[at - 1].path != event.path:
+                seen.add(event.path)
+                yield event
+
+    def _begin(self, event: Event) -> list[Event]:
+        """What it had found there before: the first access of the cell in the same execution.
+
+        Whoever reads in order to decide has not looked before.
+        """
+        if event.op is Op.READ and self._decides(event):
+            return []
+        earlier = [one for one in self._execution(event) if one.cell == event.cell]
+        return earlier[-1:]
+
+    def _decides(self, event: Event) -> bool:
+        return bool(DECIDES.match(self._text(self._site(event))))
+
+    def _too_late(self, begin: Event, event: Event) -> Iterator[Event]:
+        """What another thread wrote after this one had decided by what was there before."""
+        if begin.op is not Op.READ or event.op is Op.READ or not self._decides(begin):
+            return
+        threads = {one.path for one in self._shown}
+        later = (one for one in self._others_writes(begin) if one.at > begin.at)
+        yield from islice((one for one in later if one.path in threads), 1)
+
+    def _execution(self, event: Event) -> Iterator[Event]:
+        """What its thread did before it in the same execution of the function, the latest first.
+
+        Going back, lines only decrease; else it was an earlier call, or round of a loop.
+        """
+        site = self._site(event)
+        line = site.line
+        for one in reversed(self._threads[event.path]):
+            other = self._site(one)
+            if one.at >= event.at or (other.file, other.enclosing) != (site.file, site.enclosing):
+                continue
+            if other.line > line:
+                break
+            line = other.line
+            yield one
+
+    def _origins(self, event: Event) -> Iterator[Event]:
+        """Where its thread got what it uses there: the reads behind the local names of its line.
+
+        They matter if others write what they read; of two accesses alone, the last one always says
+        through what the one thread came to what the other had.
+        """
+        is_pair = len(self._shown) == len({one.path for one in self._shown})
+        before = list(self._execution(event))
+        wanted = [self._site(event)]
+        for back in range(STEPS_BACK):
+            lines = {line for site in wanted for line in _assigned(site)}
+            reads = list(_latest(before, lines, self._site))
+            wanted = [self._site(one) for one in reads]
+            contended = [one for one in reads if self._is_contended(one)]
+            yield from contended or (reads[-1:] if is_pair and not back else ())
+
+
+def _assigned(site: Site) -> list[int]:
+    return assigning_lines(site.file, site.line, names_used(site.file, site.line))
+
+
+def _latest(before: Iterable[Event], lines: set[int], site: SiteOf) -> Iterator[Event]:
+    """The latest event on each of the lines, in order of time."""
+    found: dict[int, Event] = {}
+    for event in before:
+        line = site(event).line
+        if line in lines and event.op in (Op.READ, Op.CALL):
+            found.setdefault(line, event)
+    yield from sorted(found.values())

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The calls that a thread was between: steps of their own, where accesses are in other functions.
+
+`return self.length` and `if self.length == 0` say nothing to each other; `while queue.size() > 0:`
+and `page = queue.take()`, two lines of one function, do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from unsnarl.model.report import FindingPoint
+from unsnarl.reports.patterns import ENTER, is_data
+
+# An explanation of more steps than this is not made longer.
+MOST_POINTS = 9
+Text = Callable[[str, int], str]
+
+
+class _Frame(NamedTuple):
+    file: str
+    line: int
+    function: str
+
+
+def with_calls(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]:
+    """With the calls between which others came, each before the access that was made in it."""
+    calls: dict[int, FindingPoint] = {}
+    for mine in _torn(points):
+        depth = _common([_frames(points[at]) for at in mine])
+        before = None
+        for at in mine:
+            frames = _frames(points[at])
+            frame = frames[depth] if 0 <= depth < len(frames) - 1 else None
+            if frame is not None and frame != before:
+                calls[at] = _call(points[at], frame, text)
+            before = frame
+    if len(points) + len(calls) > MOST_POINTS:
+        return list(points)
+    return [one for at, point in enumerate(points) for one in (*_at(calls, at), point)]
+
+
+def _at(calls: dict[int, FindingPoint], at: int) -> Iterator[FindingPoint]:
+    if at in calls:
+        yield calls[at]
+
+
+def _torn(points: Sequence[FindingPoint]) -> Iterator[list[int]]:
+    """The accesses of each thread that has another one's in between."""
+    data = [at for at, point in enumerate(points) if is_data(point)]
+    for thread in dict.fromkeys(points[at].thread for at in data):
+        mine = [at for at in data if points[at].thread == thread]
+        if len(mine) <= data.index(mine[-1]) - data.index(mine[0]):
+            yield mine
+
+
+def _common(stacks: Sequence[Sequence[_Frame]]) -> int:
+    """How deep the innermost function is that all are in, at whatever lines; -1 for none.
+
+    On the same line throughout, they are rounds of one loop.
+    """
+    found = -1
+    for depth, level in enumerate(zip(*stacks, strict=False)):
+        if len({(frame.file, frame.function) for frame in level}) > 1:
+            break
+        found = depth
+        if len({frame.line for frame in level}) > 1:
+            break
+    return found
+
+
+def _frames(point: FindingPoint) -> list[_Frame]:
+    """The calls that led to an access, outermost first, and its own line."""
+    if not point.stack:
+        return []
+    outer = [_parsed(text) for text in reversed(point.stack)]
+    return [*outer, _Frame(point.file, point.line, point.function)]
+
+
+def _parsed(text: str) -> _Frame:
+    where, _, function = text.partition(" in ")
+    file, _, line = where.rpartition(":")
+    return _Frame(file, int(line) if line.isdigit() else 0, function)
+
+
+def _call(point: FindingPoint, frame: _Frame, text: Text) -> FindingPoint:
+    return FindingPoint(
+        file=frame.file,
+        line=frame.line,
+        function=frame.function,
+        thread=point.thread,
+        role=point.role,
+        op=ENTER,
+        variable="",
+        region=point.region,
+        confidence=point.confidence,
+        value=point.function,
+        text=text(frame.file, frame.line),
+        time=point.time,
+    )

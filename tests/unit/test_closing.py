@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What closes a conflict, on accesses made by hand and on small sources."""
+
+from __future__ import annotations
+
+import pytest
+
+from unsnarl.model.event import Event, Op, point_of
+from unsnarl.model.site import Site
+from unsnarl.placement.closing import closing
+from unsnarl.placement.local_names import assigning_lines, defining_lines, names_used
+
+READ, WRITE, CALL = Op.READ, Op.WRITE, Op.CALL
+SOCK, COUNT, FILE, DATA = 1, 2, 3, 4
+TEXTS = {
+    10: "if self.sock:",
+    12: "if self.sock.closed:",
+    20: "self.sock = None",
+    30: "if self.count >= 1:",
+    33: "self.count += 1",
+    40: "self.file.close()",
+    41: "self.count -= 1",
+}
+FUNCTIONS = {
+    **dict.fromkeys((10, 11, 12, 13), "close"),
+    **dict.fromkeys((30, 33), "take"),
+    **dict.fromkeys((40, 41), "give"),
+}
+
+
+def site(event):
+    line = event.site
+    return Site("m.py", FUNCTIONS.get(line, f"f{line}"), line, line, 0, 0, "attr_read", "")
+
+
+def made(*rows):
+    """Each event: thread, operation, line, cell."""
+    events = []
+    for at, (thread, op, line, cell) in enumerate(rows):
+        events.append(Event(at, f"0.{thread}", point_of(line, op), 1, cell))
+    return events
+
+
+def added(events, *shown, failing=None):
+    found = closing(
+        events,
+        [events[at] for at in shown],
+        None if failing is None else events[failing],
+        site,
+        lambda one: TEXTS.get(one.line, ""),
+    )
+    return [event.at for event in found]
+
+
+def test_the_access_that_fails_is_shown_where_it_is_of_what_is_shown():
+    events = made((1, READ, 10, SOCK), (2, WRITE, 20, SOCK), (1, READ, 12, SOCK))
+    assert added(events, 0, 1, failing=2) == [2]
+    other = made((1, READ, 10, SOCK), (2, WRITE, 20, SOCK), (1, READ, 12, DATA))
+    assert added(other, 0, 1, failing=2) == []
+
+
+def test_who_wrote_what_the_failing_read_took():
+    events = made(
+        (1, READ, 50, COUNT),
+        (2, WRITE, 51, COUNT),
+        (1, WRITE, 52, DATA),
+        (3, READ, 53, DATA),
+    )
+    assert added(events, 0, 1, failing=3) == [2]
+
+
+def test_what_was_written_before_all_that_is_shown_is_no_news():
+    events = made(
+        (2, WRITE, 52, DATA), (1, READ, 50, COUNT), (2, WRITE, 51, COUNT), (1, READ, 53, DATA)
+    )
+    assert added(events, 1, 2, failing=3) == []
+
+
+def test_reads_alone_get_the_write_that_comes_too_late():
+    events = made((1, READ, 50, DATA), (2, WRITE, 51, DATA), (2, WRITE, 52, DATA))
+    assert added(events, 0) == [1]
+
+
+def test_and_if_none_follows_the_one_before():
+    events = made((2, WRITE, 51, DATA), (1, READ, 50, DATA))
+    assert added(events, 1) == [0]
+
+
+def test_a_thread_had_looked_before():
+    events = made((1, READ, 10, SOCK), (2, WRITE, 20, SOCK), (1, WRITE, 13, SOCK))
+    assert added(events, 1, 2) == [0]
+
+
+def test_a_look_in_an_earlier_call_of_the_function_does_not_count():
+    """Going back, lines only decrease within one execution."""
+    events = made(
+        (1, READ, 10, SOCK),
+        (1, WRITE, 13, SOCK),
+        (1, READ, 11, DATA),
+        (2, WRITE, 20, SOCK),
+        (1, WRITE, 12, SOCK),
+    )
+    assert added(events, 3, 4) == []
+
+
+def test_what_another_thread_wrote_after_the_check_comes_too_late():
+    """One gives back the file, then the count; the other believes the count in between."""
+    events = made(
+        (1, CALL, 40, FILE),
+        (2, READ, 30, COUNT),
+        (2, WRITE, 33, COUNT),
+        (2, CALL, 60, FILE),
+        (1, WRITE, 41, COUNT),
+    )
+    assert added(events, 0, 2, 3) == [1, 4]
+
+
+def test_a_further_access_of_a_line_that_is_shown_adds_nothing():
+    events = made((1, READ, 10, SOCK), (2, WRITE, 20, SOCK), (1, READ, 10, SOCK))
+    assert added(events, 0, 1, failing=2) == []
+
+
+SOURCE = """\
+import sys
+
+def get(name):
+    key = "m." + name
+    try:
+        module = sys.modules[key]
+    except KeyError:
+        module = load(key)
+
+    def later():
+        module = None
+    return getattr(module, "thing")
+"""
+
+
+@pytest.fixture
+def source(tmp_path):
+    file = tmp_path / "m.py"
+    file.write_text(SOURCE)
+    return str(file)
+
+
+def test_the_names_of_a_line_and_where_they_were_bound(source):
+    names = names_used(source, 12)
+    assert names == {"getattr", "module"}
+    assert assigning_lines(source, 12, names) == [6, 8]
+
+
+def test_of_a_compound_statement_the_head_counts(tmp_path):
+    file = tmp_path / "m.py"
+    file.write_text("def f(a):\n    b = a\n    while b:\n        c = a.x\n")
+    assert names_used(str(file), 3) == {"b"}
+
+
+def test_what_is_no_python_has_no_names(tmp_path):
+    file = tmp_path / "m.c"
+    file.write_text("int main(void) { return 0; }\n")
+    assert names_used(str(file), 1) == frozenset()
+    assert assigning_lines(str(tmp_path / "gone.py"), 1, frozenset({"a"})) == []
+
+
+HALF_IMPORTED = """\
+import registry
+
+@registry.install
+class Finder:
+    def find(self):
+        return Found()
+
+class Found:
+    pass
+"""
+
+
+def test_of_a_module_that_is_still_executed_what_made_the_code_visible(tmp_path):
+    file = tmp_path / "half.py"
+    file.write_text(HALF_IMPORTED)
+    assert list(defining_lines(str(file), 6)) == [3, 4]
+    assert list(defining_lines(str(file), 1)) == []
+
+    def here(event):
+        line = event.site
+        function = "Finder.find" if line == 6 else "<module>"
+        return Site(str(file), function, line, line, 0, 0, "global_read", "")
+
+    events = made((2, WRITE, 3, SOCK), (1, READ, 6, DATA), (2, WRITE, 8, DATA))
+    found = closing(events, events[1:], None, here, lambda _: "")
+    assert [event.at for event in found] == [0]
+
+
+def test_two_accesses_alone_say_through_what_one_came_to_it(source):
+    def here(event):
+        line = event.site
+        return Site(source, "get" if line < 50 else "other", line, line, 0, 0, "item_read", "")
+
+    events = made((1, READ, 6, DATA), (1, READ, 12, SOCK), (2, WRITE, 60, SOCK))
+    found = closing(events, events[1:], None, here, lambda _: "")
+    assert [event.at for event in found] == [0]
+
+
+def test_with_more_accesses_only_what_others_write_matters(source):
+    def here(event):
+        line = event.site
+        return Site(source, "get" if line < 50 else "other", line, line, 0, 0, "item_read", "")
+
+    events = made(
+        (1, READ, 6, DATA), (2, WRITE, 61, DATA), (1, READ, 12, SOCK), (2, WRITE, 60, SOCK),
+        (1, WRITE, 12, SOCK),
+    )  # fmt: skip
+    found = closing(events, events[2:], None, here, lambda _: "")
+    assert [event.at for event in found] == [0]
+    calm = [event for event in events if event.at != 1]
+    assert closing(calm, events[2:], None, here, lambda _: "") == []

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Answers and proofs completed from a traced run made by hand."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from tests.unit.traces import run_of
+
+from unsnarl.analyses.answer import Answer, Line
+from unsnarl.experiments.completion import Completion
+from unsnarl.experiments.minimise import Minimal
+from unsnarl.experiments.prove import Proof, Seen
+from unsnarl.model.event import Op, op_of, site_of
+from unsnarl.model.site import Point, Site
+from unsnarl.placement.timeline import Timeline
+from unsnarl.reports.proof_facts import proof_facts
+
+READ, WRITE, ACQUIRE, RELEASE = Op.READ, Op.WRITE, Op.ACQUIRE, Op.RELEASE
+SOCK, LOCK, MODE = 1, 9, 3
+# The one looks, the other one clears it, the first one looks once more and fails.
+RACE = [(1, READ, 10, SOCK), (2, WRITE, 20, SOCK), (1, READ, 12, SOCK)]
+
+
+class FakeInterner:
+    """Raw points are indexes, and sites lines of two functions."""
+
+    def indexes(self, raw, run):
+        return raw
+
+    def point(self, index):
+        line = site_of(index)
+        function = "close" if line < 20 else "stop"
+        return Point(Site("m.py", function, line, line, 0, 0, "attr_read", ""), op_of(index))
+
+
+def traced(*events, **more):
+    run = run_of(*events, **more)
+    threads = [SimpleNamespace(path=path, index=at) for at, path in enumerate(("0", "0.1", "0.2"))]
+    return SimpleNamespace(**{**vars(run), "threads": threads, "failing_thread": "0.1"})
+
+
+def line(site, op, role, time):
+    return Line(site << 4 | op, "body", role, 1.0, time, 1.0, 1.0, role - 1)
+
+
+def answer(*lines):
+    return Answer("joined", 1.0, {}, lines, (0,), 0, {0: {0: 1, 1: 2}})
+
+
+def test_an_answer_is_shown_with_the_access_that_fails():
+    found = Completion(traced(*RACE), FakeInterner()).lines(
+        answer(line(10, READ, 1, 1.0), line(20, WRITE, 2, 2.0)), 0
+    )
+    assert [(one.point, one.role, one.anchor) for one in found] == [(12 << 4 | READ, 1, 0)]
+    assert found[0].time > 2.0
+    assert found[0].same_cell == 1.0
+
+
+def test_what_is_added_stands_between_the_ranked_lines():
+    ranked = answer(line(20, WRITE, 2, 1.0), line(12, READ, 1, 2.0))
+    completed = Completion(traced(*RACE), FakeInterner()).lines(ranked, 0)
+    shown = Answer(**{**vars(ranked), "closing": completed}).shown
+    assert [site_of(one.point) for one in shown] == [10, 20, 12]
+    assert ranked.shown == ranked.lines
+
+
+def test_a_deadlock_is_its_waits():
+    run = traced(*RACE, waiting=[(1, 30, LOCK)])
+    assert Completion(run, FakeInterner()).events(Timeline(run).events[:2]) == []
+
+
+@pytest.fixture
+def proof():
+    """The race, behind a hand-over of a lock and two rounds of a line that is shown."""
+    run = traced(
+        (2, RELEASE, 40, LOCK),
+        (1, ACQUIRE, 41, LOCK),
+        (1, READ, 10, SOCK),
+        (2, WRITE, 20, SOCK),
+        (1, READ, 10, SOCK),
+        (2, WRITE, 20, SOCK),
+        (1, READ, 12, SOCK),
+    )
+    timeline = Timeline(run)
+    events = timeline.events
+    orders = tuple(
+        timeline.constraint(events[one], events[other]) for one, other in ((0, 1), (2, 3))
+    )
+    minimal = Minimal(orders, 10, 10, 0, run, timeline, "0.1", (events[4], events[5], events[6]))
+    return Proof(0, minimal, Seen(tuple(events), None)), run
+
+
+def test_what_only_brought_the_threads_there_is_set_up(proof):
+    shown = proof_facts(*proof, FakeInterner())
+    assert [event.setup for event in shown.events] == [True, True, True, True, False, False, False]
+    assert shown.orders == [(0, 1), (2, 3)]
+
+
+def test_where_the_orders_are_all_there_is_they_are_shown(proof):
+    whole, run = proof
+    minimal = Minimal(**{**vars(whole.minimal), "occurrence": ()})
+    events = whole.minimal.timeline.events
+    bare = Proof(0, minimal, Seen((*events[:4], events[6]), None))
+    shown = proof_facts(bare, run, FakeInterner())
+    assert not any(event.setup for event in shown.events)
