@@ -22,6 +22,8 @@ FRAME = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<function>.+)")
 LINES = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
 # `names` of `names[2]`, `x` of `Config.x.y`: the variable itself, then what of it.
 PARTS = re.compile(r"[\[(].*")
+# What has a frame of its own and no name.
+UNNAMED = re.compile(r"(\.<locals>\.<(listcomp|setcomp|dictcomp|genexpr|lambda)>)+$")
 
 
 class CallLine(NamedTuple):
@@ -217,8 +219,11 @@ def accesses_in(conflict: Conflict, functions: Iterable[tuple[str, str]]) -> Ite
 
 
 def function_named(source: SourceFile, qualified: str) -> Function | None:
-    """The function of this qualified name: `Account.book`, `main.<locals>.worker`."""
-    return _functions(source).get(qualified)
+    """The function of this qualified name: `Account.book`, `main.<locals>.worker`.
+
+    A comprehension or a lambda is part of the function that it stands in.
+    """
+    return _functions(source).get(UNNAMED.sub("", qualified))
 
 
 def _functions(source: SourceFile) -> dict[str, Function]:

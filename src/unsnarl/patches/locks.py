@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from unsnarl.patches.blocks import Function, StatementRun, executed, is_text, last_line
+from unsnarl.patches.imports import import_statement
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 COUNTER = re.compile(r" #\d+$")
@@ -244,32 +245,8 @@ def threading_call(edits: LineEdits, made: str) -> tuple[str, list[str]]:
             for alias in node.names:
                 if alias.name == made:
                     return f"{alias.asname or made}()", []
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name == "threading":
-                    return f"{alias.asname or 'threading'}.{made}()", []
-    line, before = _import_line(edits.source)
-    if before:
-        edits.insert_before(line, "import threading", like=line)
-    else:
-        edits.insert_after(line, "import threading", like=line)
-    return f"threading.{made}()", ["import threading"]
-
-
-def _import_line(source: SourceFile) -> tuple[int, bool]:
-    """Where an import can be added: before the first one, or behind what must come first."""
-    head = 0
-    for node in source.tree.body:
-        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if future or (is_text(node) and node is source.tree.body[0]):
-            head = last_line(node)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            return node.lineno, True
-        else:
-            break
-    if not head:
-        return source.tree.body[0].lineno, True
-    return head, False
+    name, added = import_statement(edits, "threading")
+    return f"{name}.{made}()", added
 
 
 def _after_imports(edits: LineEdits, text: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patches that are no lock around some lines: a copy, a loop around a wait, an order kept."""
+"""Patches that are no lock around some lines: a loop around a wait, an order kept; and others."""
 
 from __future__ import annotations
 
@@ -16,20 +16,17 @@ from unsnarl.patches.blocks import (
     last_line,
 )
 from unsnarl.patches.checks import same_but_for
-from unsnarl.patches.conflict import Conflict, function_named, functions_of
+from unsnarl.patches.conflict import Conflict, function_named
+from unsnarl.patches.copies import copies, local_copies, own_managers
 from unsnarl.patches.locks import LockChoice, all_names, bear, classes, new_name, threading_call
+from unsnarl.patches.pieces import functions, header, lines_of, made, nodes, one_line, whole
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
-
-# What the interpreter says if a container is changed while somebody iterates over it.
-ITERATION = "during iteration"
 
 
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
-    makers = [rechecks]
-    if ITERATION in conflict.message:
-        makers.append(copies)
+    makers = [rechecks, copies, local_copies, own_managers]
     if conflict.finding.kind == "deadlock":
         makers.append(sorted_locks)
     # An order does not make anything atomic (docs/adr/0042).
@@ -43,50 +40,34 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
             continue
 
 
-def _functions(conflict: Conflict) -> Iterator[tuple[SourceFile, Function]]:
-    """The functions of the finding's points."""
-    names = functions_of(conflict) | {(one.file, one.function) for one in conflict.points}
-    for file, qualified in sorted(names):
-        source = conflict.sources.get(file)
-        function = function_named(source, qualified) if source is not None else None
-        if source is not None and function is not None:
-            yield source, function
-
-
-def _nodes(function: Function) -> Iterator[ast.AST]:
-    return executed(function.body)
-
-
 # A wait in a loop.
 
 
 def rechecks(conflict: Conflict) -> Iterator[Draft]:
     """`while` instead of `if` around a condition's wait: what was true when it was woken may not
     be any more; and the check under the condition's lock."""
-    for source, function in _functions(conflict):
-        for node in _nodes(function):
+    for source, function in functions(conflict):
+        for node in nodes(function):
             if isinstance(node, ast.If) and not node.orelse and len(node.body) == 1:
-                draft = _rechecked(source, node)
-                if draft is not None:
-                    yield draft
+                yield from made(_rechecked, source, node)
 
 
-def _rechecked(source: SourceFile, node: ast.If) -> Draft | None:
+def _rechecked(source: SourceFile, node: ast.If) -> Draft:
     inner = node.body[0]
-    test = _one_line(source, node, "if")
+    test = one_line(source, node, "if")
     if _is_wait(inner):
         edits = LineEdits(source)
-        edits.change(node.lineno, _header(source, node.lineno, f"while {test}:"))
+        edits.change(node.lineno, header(source, node.lineno, f"while {test}:"))
         says = f"check the condition of {source.name}:{node.lineno} once more after the wait"
-        return _whole("recheck", says, edits, 1)
+        return whole("recheck", says, edits, 1)
     if isinstance(inner, ast.With) and len(inner.body) == 1 and _is_wait(inner.body[0]):
-        lock = _one_line(source, inner, "with")
+        lock = one_line(source, inner, "with")
         edits = LineEdits(source)
-        edits.change(node.lineno, _header(source, node.lineno, f"with {lock}:"))
-        edits.change(inner.lineno, _header(source, inner.lineno, f"while {test}:"))
+        edits.change(node.lineno, header(source, node.lineno, f"with {lock}:"))
+        edits.change(inner.lineno, header(source, inner.lineno, f"while {test}:"))
         says = f"check the condition of {source.name}:{node.lineno} under its lock, in a loop"
-        return _whole("recheck", says, edits, 2)
-    return None
+        return whole("recheck", says, edits, 2)
+    raise UnpatchableError("there is no wait")
 
 
 def _is_wait(node: ast.stmt) -> bool:
@@ -98,100 +79,43 @@ def _is_wait(node: ast.stmt) -> bool:
     )
 
 
-def _one_line(source: SourceFile, node: ast.If | ast.With | ast.For | ast.While, word: str) -> str:
-    """What stands between the keyword and the colon of a header of one line."""
-    line = source.lines[node.lineno - 1].strip()
-    if not line.startswith(f"{word} ") or node.body[0].lineno == node.lineno:
-        raise UnpatchableError(f"{source.name}:{node.lineno} is no header of one line")
-    code = line.partition("  #")[0].rstrip()
-    if not code.endswith(":"):
-        raise UnpatchableError(f"{source.name}:{node.lineno} is no header of one line")
-    return code[len(word) : -1].strip()
-
-
-def _header(source: SourceFile, line: int, text: str) -> str:
-    old = source.lines[line - 1]
-    _, mark, comment = old.rstrip("\r\n").partition("  #")
-    end = old[len(old.rstrip("\r\n")) :]
-    return f"{source.indentation(line)}{text}{mark}{comment}{end}"
-
-
-def _whole(kind: str, says: str, edits: LineEdits, size: int) -> Draft:
-    """A draft of one file; it must compile."""
-    text = edits.text()
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError) as error:
-        raise UnpatchableError(f"the patched file does not compile: {error}") from None
-    return Draft(kind, says, {edits.source.name: text}, size)
-
-
-# A copy before an iteration.
-
-
-def copies(conflict: Conflict) -> Iterator[Draft]:
-    """`for x in list(d)`: one call, during which nobody changes the container."""
-    for source, function in _functions(conflict):
-        for node in _nodes(function):
-            if isinstance(node, ast.For) and _names_in(node.iter) & conflict.at_fault:
-                yield _copied(source, node)
-
-
-def _names_in(node: ast.expr) -> frozenset[str]:
-    found = [one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)]
-    return frozenset([*found, *(one.id for one in ast.walk(node) if isinstance(one, ast.Name))])
-
-
-def _copied(source: SourceFile, node: ast.For) -> Draft:
-    over = node.iter
-    if over.lineno != over.end_lineno or over.end_col_offset is None:
-        raise UnpatchableError("what is iterated over has several lines")
-    data = source.lines[over.lineno - 1].encode()
-    first, last = over.col_offset, over.end_col_offset
-    text = b"%slist(%s)%s" % (data[:first], data[first:last], data[last:])
-    edits = LineEdits(source)
-    edits.change(over.lineno, text.decode())
-    says = f"iterate over a copy at {source.name}:{over.lineno}"
-    return _whole("copy", says, edits, 1)
-
-
 # One order of locks.
 
 
 def sorted_locks(conflict: Conflict) -> Iterator[Draft]:
     """Two locks that are taken one after the other, in an order that all threads have."""
-    lines = {(one.file, one.line) for one in conflict.points}
-    for source, function in _functions(conflict):
-        for outer in _nodes(function):
+    lines = lines_of(conflict)
+    for source, function in functions(conflict):
+        for outer in nodes(function):
             inner = outer.body[0] if isinstance(outer, ast.With) else None
             if not (isinstance(outer, ast.With) and isinstance(inner, ast.With)):
                 continue
             if {(source.name, outer.lineno), (source.name, inner.lineno)} <= lines:
-                yield _sorted(source, outer, inner)
-                yield _swapped(source, outer, inner)
+                yield from made(_sorted, source, outer, inner)
+                yield from made(_swapped, source, outer, inner)
 
 
 def _sorted(source: SourceFile, outer: ast.With, inner: ast.With) -> Draft:
-    one, two = _one_line(source, outer, "with"), _one_line(source, inner, "with")
+    one, two = one_line(source, outer, "with"), one_line(source, inner, "with")
     if any(item.optional_vars for node in (outer, inner) for item in node.items):
         raise UnpatchableError("what is taken has a name")
     taken = all_names(source)
     first, second = (new_name(name, taken) for name in ("first_lock", "second_lock"))
     edits = LineEdits(source)
     edits.insert_before(outer.lineno, f"{first}, {second} = sorted(({one}, {two}), key=id)")
-    edits.change(outer.lineno, _header(source, outer.lineno, f"with {first}:"))
-    edits.change(inner.lineno, _header(source, inner.lineno, f"with {second}:"))
+    edits.change(outer.lineno, header(source, outer.lineno, f"with {first}:"))
+    edits.change(inner.lineno, header(source, inner.lineno, f"with {second}:"))
     says = f"take the locks of {source.name}:{outer.lineno} and :{inner.lineno} in one order"
-    return _whole("lock-order", says, edits, 3)
+    return whole("lock-order", says, edits, 3)
 
 
 def _swapped(source: SourceFile, outer: ast.With, inner: ast.With) -> Draft:
-    one, two = _one_line(source, outer, "with"), _one_line(source, inner, "with")
+    one, two = one_line(source, outer, "with"), one_line(source, inner, "with")
     edits = LineEdits(source)
-    edits.change(outer.lineno, _header(source, outer.lineno, f"with {two}:"))
-    edits.change(inner.lineno, _header(source, inner.lineno, f"with {one}:"))
+    edits.change(outer.lineno, header(source, outer.lineno, f"with {two}:"))
+    edits.change(inner.lineno, header(source, inner.lineno, f"with {one}:"))
     says = f"take {two} before {one} at {source.name}:{outer.lineno}"
-    return _whole("lock-order", says, edits, 2)
+    return whole("lock-order", says, edits, 2)
 
 
 # Orders.
@@ -213,7 +137,7 @@ def joins(conflict: Conflict) -> Iterator[Draft]:
         added = [ast.unparse(one) for one in ast.parse(text).body]
         same_but_for(source, edits.text(), added)
         says = f"join the threads before {source.name}:{run.first}"
-        yield _whole("join", says, edits, 2)
+        yield whole("join", says, edits, 2)
 
 
 def _started(function: Function, before: int) -> Iterator[str]:
@@ -252,7 +176,7 @@ def events(conflict: Conflict) -> Iterator[Draft]:
     edits.insert_before(end.first, f"{event}.wait()")
     same_but_for(source, edits.text(), added)
     says = f"{source.name}:{end.first} waits for an event that is set behind :{begin.last}"
-    yield _whole("event", says, edits, 3)
+    yield whole("event", says, edits, 3)
 
 
 def _born(
