@@ -18,6 +18,7 @@ from unsnarl.patches.source import SourceFile, UnpatchableError
 
 ACCESSES = ("read", "write", "call")
 MAIN = "0"
+MODULE_CODE = "<module>"  # the function of what a module executes
 FRAME = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<function>.+)")
 LINES = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
 # `names` of `names[2]`, `x` of `Config.x.y`: the variable itself, then what of it.

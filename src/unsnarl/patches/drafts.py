@@ -55,12 +55,13 @@ def locked(conflict: Conflict, spans: Iterable[LineSpan]) -> Iterator[Draft]:
     if not wanted:
         return
     for choice in choices(conflict, wanted):
-        try:
-            draft = lock_draft(conflict.sources, wanted, choice, conflict.at_fault)
-        except UnpatchableError:
-            continue
-        if protects(conflict, draft):
-            yield draft
+        for turns in (True, False):
+            try:
+                draft = lock_draft(conflict.sources, wanted, choice, conflict.at_fault, turns=turns)
+            except UnpatchableError:
+                continue
+            if protects(conflict, draft):
+                yield draft
 
 
 def protects(conflict: Conflict, draft: Draft) -> bool:
@@ -91,7 +92,9 @@ def with_reentrant_lock(conflict: Conflict, draft: Draft) -> Draft | None:
         return None
     choice = replace(draft.choice, reentrant=True)
     try:
-        return lock_draft(conflict.sources, draft.spans, choice, conflict.at_fault)
+        return lock_draft(
+            conflict.sources, draft.spans, choice, conflict.at_fault, turns=draft.turns
+        )
     except UnpatchableError:
         return None
 
@@ -101,7 +104,7 @@ def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
     owners = classes(conflict.sources)
     yield from dict.fromkeys(_own(conflict, owners))
     for owner, _ in conflict.names:
-        if owner in owners and owners[owner].constructor is not None:
+        if owner in owners:
             source = owners[owner].source
             yield LockChoice(owner, new_name("_lock", all_names(source)), source.name, is_new=True)
     taken = set().union(*(all_names(source) for source in conflict.sources.values()))

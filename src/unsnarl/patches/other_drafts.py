@@ -19,16 +19,23 @@ from unsnarl.patches.checks import same_but_for
 from unsnarl.patches.conflict import Conflict, function_named
 from unsnarl.patches.copies import copies, local_copies, own_managers
 from unsnarl.patches.locks import LockChoice, all_names, bear, classes, new_name, threading_call
-from unsnarl.patches.pieces import functions, header, lines_of, made, nodes, one_line, whole
+from unsnarl.patches.moves import out_of_locks, published_last
+from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
 from unsnarl.patches.regions import Draft
-from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
+from unsnarl.patches.source import (
+    LineEdits,
+    SourceFile,
+    UnpatchableError,
+    changed_header,
+    header_text,
+)
 
 
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
-    makers = [rechecks, copies, local_copies, own_managers]
+    makers = [rechecks, copies, local_copies, own_managers, published_last]
     if conflict.finding.kind == "deadlock":
-        makers.append(sorted_locks)
+        makers += [sorted_locks, out_of_locks]
     # An order does not make anything atomic (docs/adr/0042).
     fix = conflict.finding.fix
     if conflict.finding.kind == "order" and fix is not None and fix.kind == "order":
@@ -54,17 +61,17 @@ def rechecks(conflict: Conflict) -> Iterator[Draft]:
 
 def _rechecked(source: SourceFile, node: ast.If) -> Draft:
     inner = node.body[0]
-    test = one_line(source, node, "if")
+    test = header_text(source, node, "if")
     if _is_wait(inner):
         edits = LineEdits(source)
-        edits.change(node.lineno, header(source, node.lineno, f"while {test}:"))
+        edits.change(node.lineno, changed_header(source, node.lineno, f"while {test}:"))
         says = f"check the condition of {source.name}:{node.lineno} once more after the wait"
         return whole("recheck", says, edits, 1)
     if isinstance(inner, ast.With) and len(inner.body) == 1 and _is_wait(inner.body[0]):
-        lock = one_line(source, inner, "with")
+        lock = header_text(source, inner, "with")
         edits = LineEdits(source)
-        edits.change(node.lineno, header(source, node.lineno, f"with {lock}:"))
-        edits.change(inner.lineno, header(source, inner.lineno, f"while {test}:"))
+        edits.change(node.lineno, changed_header(source, node.lineno, f"with {lock}:"))
+        edits.change(inner.lineno, changed_header(source, inner.lineno, f"while {test}:"))
         says = f"check the condition of {source.name}:{node.lineno} under its lock, in a loop"
         return whole("recheck", says, edits, 2)
     raise UnpatchableError("there is no wait")
@@ -96,24 +103,24 @@ def sorted_locks(conflict: Conflict) -> Iterator[Draft]:
 
 
 def _sorted(source: SourceFile, outer: ast.With, inner: ast.With) -> Draft:
-    one, two = one_line(source, outer, "with"), one_line(source, inner, "with")
+    one, two = header_text(source, outer, "with"), header_text(source, inner, "with")
     if any(item.optional_vars for node in (outer, inner) for item in node.items):
         raise UnpatchableError("what is taken has a name")
     taken = all_names(source)
     first, second = (new_name(name, taken) for name in ("first_lock", "second_lock"))
     edits = LineEdits(source)
     edits.insert_before(outer.lineno, f"{first}, {second} = sorted(({one}, {two}), key=id)")
-    edits.change(outer.lineno, header(source, outer.lineno, f"with {first}:"))
-    edits.change(inner.lineno, header(source, inner.lineno, f"with {second}:"))
+    edits.change(outer.lineno, changed_header(source, outer.lineno, f"with {first}:"))
+    edits.change(inner.lineno, changed_header(source, inner.lineno, f"with {second}:"))
     says = f"take the locks of {source.name}:{outer.lineno} and :{inner.lineno} in one order"
     return whole("lock-order", says, edits, 3)
 
 
 def _swapped(source: SourceFile, outer: ast.With, inner: ast.With) -> Draft:
-    one, two = one_line(source, outer, "with"), one_line(source, inner, "with")
+    one, two = header_text(source, outer, "with"), header_text(source, inner, "with")
     edits = LineEdits(source)
-    edits.change(outer.lineno, header(source, outer.lineno, f"with {two}:"))
-    edits.change(inner.lineno, header(source, inner.lineno, f"with {one}:"))
+    edits.change(outer.lineno, changed_header(source, outer.lineno, f"with {two}:"))
+    edits.change(inner.lineno, changed_header(source, inner.lineno, f"with {one}:"))
     says = f"take {two} before {one} at {source.name}:{outer.lineno}"
     return whole("lock-order", says, edits, 2)
 

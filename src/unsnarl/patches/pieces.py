@@ -48,25 +48,6 @@ def names_in(node: ast.AST) -> frozenset[str]:
     return frozenset([*found, *(one.id for one in ast.walk(node) if isinstance(one, ast.Name))])
 
 
-def one_line(source: SourceFile, node: ast.If | ast.With | ast.For | ast.While, word: str) -> str:
-    """What stands between the keyword and the colon of a header of one line."""
-    line = source.lines[node.lineno - 1].strip()
-    if not line.startswith(f"{word} ") or node.body[0].lineno == node.lineno:
-        raise UnpatchableError(f"{source.name}:{node.lineno} is no header of one line")
-    code = line.partition("  #")[0].rstrip()
-    if not code.endswith(":"):
-        raise UnpatchableError(f"{source.name}:{node.lineno} is no header of one line")
-    return code[len(word) : -1].strip()
-
-
-def header(source: SourceFile, line: int, text: str) -> str:
-    """A line with another text; its indentation, comment and end stay."""
-    old = source.lines[line - 1]
-    _, mark, comment = old.rstrip("\r\n").partition("  #")
-    end = old[len(old.rstrip("\r\n")) :]
-    return f"{source.indentation(line)}{text}{mark}{comment}{end}"
-
-
 def replace_expressions(
     edits: LineEdits, expressions: Sequence[ast.expr], text: str = "", call: str = ""
 ) -> None:
