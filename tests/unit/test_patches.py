@@ -2,16 +2,15 @@
 """Patches are written into the text: what is not meant stays as it is, to the byte."""
 
 import ast
-import textwrap
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.conflicts import conflict, line_of, point, source
 
 from unsnarl.execution.budget import Budget
-from unsnarl.model.report import Finding, FindingPoint, Fix, PatchChecks, SourceLine
+from unsnarl.model.report import Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan, covering
 from unsnarl.patches.checks import check_holdable, same_but_for
 from unsnarl.patches.conflict import Conflict
@@ -19,7 +18,7 @@ from unsnarl.patches.drafts import drafts
 from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, lock_draft
 from unsnarl.patches.search import PatchSearch, unified
-from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
+from unsnarl.patches.source import LineEdits, UnpatchableError
 from unsnarl.patches.trying import Tried
 
 NEW = LockChoice("", "_lock", "a.py", is_new=True)
@@ -44,15 +43,6 @@ def main(account, amounts):
     for amount in amounts:
         account.pay(amount)
 '''
-
-
-def source(text: str | bytes) -> SourceFile:
-    data = text if isinstance(text, bytes) else textwrap.dedent(text).encode()
-    return SourceFile(Path("a.py"), "a.py", data)
-
-
-def line_of(file: SourceFile, part: str) -> int:
-    return next(at for at, line in enumerate(file.lines, 1) if part in line)
 
 
 def held(text: str | bytes, first: str, last: str = "", choice: LockChoice = NEW) -> str:
@@ -315,21 +305,6 @@ def test_wrapping_keeps_what_a_program_means(made: tuple[str, str], data: st.Dat
 
 
 # From a finding to drafts.
-
-
-def point(line: int, role: int, op: str, variable: str, **more: Any) -> FindingPoint:
-    function = more.pop("function", "")
-    return FindingPoint(
-        "a.py", line, function, f"0.{role}", role, op, variable, "source", 1.0, **more
-    )
-
-
-def conflict(text: str, *points: FindingPoint, message: str = "", **more: Any) -> Conflict:
-    variables = tuple(dict.fromkeys(one.variable for one in points))
-    made = Finding(
-        1, "joined", 1.0, {}, more.pop("kind", "atomicity"), variables, points, 1, **more
-    )
-    return Conflict(made, {"a.py": source(text)}, message)
 
 
 ITERATED = """\

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from unsnarl.patches.blocks import Function, StatementRun, covering, executed
 from unsnarl.patches.conflict import Conflict, function_named
 from unsnarl.patches.imports import import_statement
-from unsnarl.patches.locks import all_names, classes, new_name, self_name
+from unsnarl.patches.locks import classes, new_name, self_name
 from unsnarl.patches.pieces import (
     functions,
     lines_of,
@@ -80,16 +80,32 @@ def _copied(source: SourceFile, iterated: Sequence[ast.expr]) -> Draft:
 def local_copies(conflict: Conflict) -> Iterator[Draft]:
     """`sock = self.sock` before `if sock: sock.send()`: the check is about what is used then."""
     lines = lines_of(conflict)
+    assigned = conflict.at_fault & _assigned(conflict)
     for source, function in functions(conflict):
         reads: dict[str, list[ast.expr]] = {}
         for node in nodes(function):
-            text = _variable(node, conflict.at_fault, function)
+            text = _variable(node, assigned, function)
             if text and isinstance(node, ast.expr):
                 reads.setdefault(text, []).append(node)
         for text, found in sorted(reads.items()):
             named = [one for one in found if (source.name, one.lineno) in lines]
             for some in (named, found) if named else ():
                 yield from made(_read_once, source, text, found, some)
+
+
+def _assigned(conflict: Conflict) -> set[str]:
+    """Variables that the finding's writes bind to another object, not only change."""
+    found: set[str] = set()
+    for point in conflict.points:
+        source = conflict.sources.get(point.file)
+        if source is None or point.op == "read":
+            continue
+        for node in executed(covering(source, point.line, point.line).statements):
+            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
+                found.add(node.attr)
+            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                found.add(node.id)
+    return found
 
 
 def _variable(node: ast.AST, at_fault: frozenset[str], function: Function) -> str:
@@ -130,13 +146,19 @@ def _read_once(
     within = [one for one in reads if run.first <= one.lineno <= run.last]
     if len(within) == 1:
         raise UnpatchableError(f"{text} is read once")
-    name = new_name(text.rpartition(".")[2].lstrip("_") or "value", all_names(source))
+    name = new_name(text.rpartition(".")[2].lstrip("_") or "value", _plain_names(source))
     edits = LineEdits(source)
     edits.insert_before(run.first, f"{name} = {text}")
     replace_expressions(edits, within, text=name)
     _check_same(source, edits, name, text)
     says = f"read {text} once, before {source.name}:{run.first}"
     return whole("local-copy", says, edits, len({one.lineno for one in within}) + 1)
+
+
+def _plain_names(source: SourceFile) -> set[str]:
+    """All names that are not those of attributes."""
+    found = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
+    return found | {one.arg for one in ast.walk(source.tree) if isinstance(one, ast.arg)}
 
 
 def _is_read(node: ast.AST, text: str) -> bool:

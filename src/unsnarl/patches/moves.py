@@ -23,6 +23,7 @@ from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError, header_text
 
 PUBLISHED = ("published before initialised", "two variables out of step")
+WRITES = ("write", "call")
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
@@ -32,12 +33,13 @@ LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 def published_last(conflict: Conflict) -> Iterator[Draft]:
     """A write, or a call, moved behind the writes that belong to it."""
-    if conflict.finding.shape not in PUBLISHED and len(conflict.variables) == 1:
+    single = conflict.finding.shape not in PUBLISHED and len(conflict.variables) == 1
+    if single or conflict.finding.kind == "deadlock":
         return
     seen = set()
     for point in conflict.points:
         source = conflict.sources.get(point.file)
-        if source is None or point.op == "read" or (point.file, point.line) in seen:
+        if source is None or point.op not in WRITES or (point.file, point.line) in seen:
             continue
         seen.add((point.file, point.line))
         if point.function == MODULE_CODE:

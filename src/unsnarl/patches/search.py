@@ -16,6 +16,8 @@ from unsnarl.patches.source import LINES, SourceFile
 from unsnarl.patches.trying import Tried
 
 MOST_TRIED = 16
+# For each set of lines that a failing run adds.
+MOST_EXTENDED = 2
 Try = Callable[[Draft], Tried]
 
 
@@ -77,20 +79,22 @@ class PatchSearch:
         if came.checks.deadlocks:
             twice = with_reentrant_lock(self._conflict, draft)
             return [twice] if twice is not None else []
-        return list(self._extended(draft, came))[:2] if draft.kind == "lock" else []
+        return list(self._extended(draft, came)) if draft.kind == "lock" else []
 
     def _extended(self, draft: Draft, came: Tried) -> Iterator[Draft]:
         """With the functions in which the failing run accessed the variables at fault."""
-        names = {name for _, name in self._conflict.names}
-        functions = {(file, function) for file, function, name in came.accessed if name in names}
-        missed = [
-            span
-            for span in accesses_in(self._conflict, functions)
-            if not any(one.covers(span) for one in draft.spans)
-        ]
-        if missed:
-            more = locked(self._conflict, (*draft.spans, *missed))
-            yield from sorted((one for one in more if one.choice == draft.choice), key=cost)
+        at_fault = self._conflict.at_fault
+        functions = {(file, function) for file, function, name in came.accessed if name in at_fault}
+        for calls in (False, True):
+            missed = [
+                span
+                for span in accesses_in(self._conflict, functions, calls=calls)
+                if not any(one.covers(span) for one in draft.spans)
+            ]
+            if missed:
+                more = locked(self._conflict, (*draft.spans, *missed))
+                same = (one for one in more if one.choice == draft.choice)
+                yield from sorted(same, key=cost)[:MOST_EXTENDED]
 
     def _patch(self, draft: Draft, came: Tried, tried: int) -> Patch:
         return Patch(
