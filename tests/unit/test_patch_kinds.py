@@ -103,7 +103,6 @@ def read_twice(text: str, function: str, first: str, last: str) -> list[str]:
         "local-copy",
         text,
         at(text, first, 1, "read", "Client.sock", function=function),
-        at(text, "def teardown", 2, "write", "Client.sock", function="Client.teardown"),
         point(
             line_of(source(text), "def teardown") + 1,
             2,

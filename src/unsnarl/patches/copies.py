@@ -95,16 +95,14 @@ def local_copies(conflict: Conflict) -> Iterator[Draft]:
 
 def _assigned(conflict: Conflict) -> set[str]:
     """Variables that the finding's writes bind to another object, not only change."""
+    written = {(one.file, one.line) for one in conflict.points if one.op != "read"}
     found: set[str] = set()
-    for point in conflict.points:
-        source = conflict.sources.get(point.file)
-        if source is None or point.op == "read":
-            continue
-        for node in executed(covering(source, point.line, point.line).statements):
-            if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load):
-                found.add(node.attr)
-            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                found.add(node.id)
+    for source in conflict.sources.values():
+        for node in ast.walk(source.tree):
+            if not isinstance(node, ast.Attribute | ast.Name) or isinstance(node.ctx, ast.Load):
+                continue
+            if (source.name, node.lineno) in written:
+                found.add(node.attr if isinstance(node, ast.Attribute) else node.id)
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from unsnarl.patches.blocks import (
     Function,
@@ -164,42 +165,68 @@ def _started(function: Function, before: int) -> Iterator[str]:
 
 
 def events(conflict: Conflict) -> Iterator[Draft]:
-    """An event that is set behind what must come first, and waited for before the other."""
+    """An event that is set behind what must come first, and waited for before the other.
+
+    Where that is so every time anew, a semaphore: as often as the one, so often the other, and
+    once before all.
+    """
     fix = conflict.finding.fix
-    if fix is None or fix.scope not in ("once", "") or fix.begin.file != fix.end.file:
-        return
-    source = conflict.sources.get(fix.begin.file)
-    if source is None:
+    source = conflict.sources.get(fix.begin.file) if fix is not None else None
+    if fix is None or source is None or fix.begin.file != fix.end.file:
         return
     begin = covering(source, fix.begin.line, fix.begin.line)
     end = covering(source, fix.end.line, fix.end.line)
     if begin.function is None or end.function is None or begin.function is end.function:
         return
+    if fix.scope in ("once", ""):
+        yield from made(_signalled, conflict, source, begin, end, Signal("Event", "set", "wait"))
+    elif fix.scope == "turns":
+        signal = Signal("Semaphore", "release", "acquire")
+        yield from made(_signalled, conflict, source, begin, end, signal)
+
+
+class Signal(NamedTuple):
+    """By which one thread waits for another: its type, and what both call."""
+
+    type: str
+    gives: str
+    waits: str
+
+
+def _signalled(
+    conflict: Conflict, source: SourceFile, begin: StatementRun, end: StatementRun, signal: Signal
+) -> Draft:
     edits = LineEdits(source)
     name = new_name("_ready", all_names(source))
-    event, added = _born(conflict, edits, (begin, end), name)
-    added += [f"{event}.set()", f"{event}.wait()"]
-    edits.insert_after(begin.last, f"{event}.set()", like=begin.first)
-    edits.insert_before(end.first, f"{event}.wait()")
-    same_but_for(source, edits.text(), added)
-    says = f"{source.name}:{end.first} waits for an event that is set behind :{begin.last}"
-    yield whole("event", says, edits, 3)
+    event, added = _born(conflict, edits, (begin, end), name, signal.type)
+    gives, waits = f"{event}.{signal.gives}()", f"{event}.{signal.waits}()"
+    edits.insert_after(begin.last, gives, like=begin.first)
+    edits.insert_before(end.first, waits)
+    same_but_for(source, edits.text(), [*added, gives, waits])
+    kind = signal.type.lower()
+    what = f"an {kind} that is set" if kind == "event" else f"a {kind} that is released"
+    says = f"{source.name}:{end.first} waits for {what} behind :{begin.last}"
+    return whole("event", says, edits, 3)
 
 
 def _born(
-    conflict: Conflict, edits: LineEdits, runs: tuple[StatementRun, StatementRun], name: str
+    conflict: Conflict,
+    edits: LineEdits,
+    runs: tuple[StatementRun, StatementRun],
+    name: str,
+    made_as: str,
 ) -> tuple[str, list[str]]:
-    """The event's name in the object, the function or the module that both runs share."""
+    """The signal's name in the object, the function or the module that both runs share."""
     owners = classes(conflict.sources)
     one, two = runs
     if one.owner is not None and one.owner is two.owner and one.owner.name in owners:
-        added = bear(LockChoice(one.owner.name, name, "", True), edits, owners, "Event")
+        added = bear(LockChoice(one.owner.name, name, "", True), edits, owners, made_as)
         return f"self.{name}", added
     shared = [node for node in one.around if isinstance(node, Function) and node in two.around]
     if not shared:
         choice = LockChoice("", name, edits.source.name, True)
-        return name, bear(choice, edits, owners, "Event")
-    call, added = threading_call(edits, "Event")
+        return name, bear(choice, edits, owners, made_as)
+    call, added = threading_call(edits, made_as)
     body = shared[-1].body
     first = next((node for node in body if not is_text(node)), body[0])
     local = name.lstrip("_")

@@ -42,7 +42,7 @@ class Draft:
     """A patch that has yet to be run.
 
     Attributes:
-        kind: What it does: `lock`, `copy`, `recheck`, `lock-order`, `event`, `join`, `move`.
+        kind: What it does, as `Patch.kind` has it.
         says: In words.
         texts: The new text of each file, by its name.
         size: How many lines it puts under a lock, or changes; smaller ones are tried first.
