@@ -138,9 +138,16 @@ def test_what_is_only_changed_and_not_assigned_is_not_copied() -> None:
     assert not read_twice(text, "Client.close", "if self.sock", "self.sock.close")
 
 
+@pytest.mark.parametrize("line", ["self.sock = self.sock.next()", "self.sock += 1"])
+def test_what_is_written_back_must_be_atomic(line: str) -> None:
+    text = CLIENT.replace("self.sock = None\n        return", f"{line}\n        return")
+    assert line in text
+    assert not read_twice(text, "Client.close", "if self.sock", "self.sock.close")
+
+
 def test_a_read_after_an_assignment_keeps_its_meaning() -> None:
-    text = CLIENT.replace("self.sock.close()", "self.sock = self.sock.last()")
-    for found in read_twice(text, "Client.close", "if self.sock", "frame"):
+    text = CLIENT.replace("self.sock.close()", "self.sock.close(); self.sock = None")
+    for found in read_twice(text, "Client.close", "if self.sock", "self.sock.close"):
         assert "self.last = self.sock.frame" in found
 
 

@@ -20,6 +20,7 @@ from unsnarl.patches.regions import Draft, lock_draft
 from unsnarl.patches.search import PatchSearch, unified
 from unsnarl.patches.source import LineEdits, UnpatchableError
 from unsnarl.patches.trying import Tried
+from unsnarl.reports.fixes import try_notes
 
 NEW = LockChoice("", "_lock", "a.py", is_new=True)
 BANK = '''
@@ -437,7 +438,7 @@ def run(work):
 """
 
 
-def ordered(kind: str) -> Conflict:
+def ordered(kind: str, scope: Any = "once") -> Conflict:
     begin = SourceLine("a.py", 9, "run.<locals>.first")
     end = SourceLine("a.py", 12, "run.<locals>.second")
     return conflict(
@@ -445,7 +446,7 @@ def ordered(kind: str) -> Conflict:
         point(12, 1, "read", "result", function="run.<locals>.second"),
         point(9, 2, "write", "result", function="run.<locals>.first"),
         kind=kind,
-        fix=Fix("order", begin, end, scope="once", runs=1),
+        fix=Fix("order", begin, end, scope=scope, runs=1),
     )
 
 
@@ -455,6 +456,14 @@ def test_an_event_is_waited_for() -> None:
     assert "def run(work):\n    ready = threading.Event()\n    result = None\n" in text
     assert "        result = work()\n        ready.set()\n" in text
     assert "    def second():\n        ready.wait()\n        print(result)\n" in text
+
+
+def test_what_must_come_first_in_every_turn_has_a_semaphore() -> None:
+    made = [one for one in drafts(ordered("order", "turns")) if one.kind == "event"]
+    text = made[0].texts["a.py"]
+    assert "def run(work):\n    ready = threading.Semaphore()\n    result = None\n" in text
+    assert "        result = work()\n        ready.release()\n" in text
+    assert "    def second():\n        ready.acquire()\n        print(result)\n" in text
 
 
 def test_an_order_is_no_fix_of_an_atomicity_violation() -> None:
@@ -496,6 +505,10 @@ def test_the_nearest_is_named_if_none_survives() -> None:
     assert found is not None
     assert not found.patch.works
     assert found.patch.checks.fail == 1
+    assert [one.checks.fail for one in found.patch.tries[:3]] == [3, 1, 5]
+    notes = try_notes(found.patch)
+    assert notes[1] == f"2. {found.patch.tries[1].says}: 1 of 210 runs fail"
+    assert len(notes) == found.patch.tried
 
 
 def test_a_deadlock_leads_to_a_lock_that_can_be_taken_twice() -> None:

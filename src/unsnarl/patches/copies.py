@@ -141,6 +141,7 @@ def _read_once(
     run = _until_stored(covering(source, min(lines), max(lines)), text)
     if any(isinstance(one, LOOPS) for one in executed(run.statements)):
         raise UnpatchableError("a loop has to see what others change")
+    _check_writes(run, text)
     within = [one for one in reads if run.first <= one.lineno <= run.last]
     if len(within) == 1:
         raise UnpatchableError(f"{text} is read once")
@@ -151,6 +152,19 @@ def _read_once(
     _check_same(source, edits, name, text)
     says = f"read {text} once, before {source.name}:{run.first}"
     return whole("local-copy", says, edits, len({one.lineno for one in within}) + 1)
+
+
+def _check_writes(run: StatementRun, text: str) -> None:
+    """Raises if something that depends on the variable is written back: that must be atomic."""
+    for node in executed(run.statements):
+        written: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            written = node.targets
+        elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+            written = [node.target]
+        constant = isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        if not constant and any(ast.unparse(one) == text for one in written):
+            raise UnpatchableError(f"{text} is written there, too")
 
 
 def _plain_names(source: SourceFile) -> set[str]:
