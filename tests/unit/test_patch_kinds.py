@@ -8,7 +8,7 @@ import pytest
 from tests.unit.conflicts import conflict, line_of, point, source
 
 from unsnarl.execution.budget import Budget
-from unsnarl.model.report import FindingPoint, PatchChecks
+from unsnarl.model.report import FindingPoint, Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
 from unsnarl.patches.drafts import drafts
 from unsnarl.patches.locks import LockChoice
@@ -380,6 +380,58 @@ def test_a_class_without_a_constructor_has_the_lock_itself() -> None:
     with pytest.raises(UnpatchableError):
         other = source(text.replace("(dict)", "(enum.Enum)"))
         lock_draft({"a.py": other}, [LineSpan("a.py", line, line)], choice)
+
+
+# Joins.
+
+PACK = textwrap.dedent(
+    """\
+    class Blocks:
+        def delete(self):
+            self.blocks = None
+
+        def take(self):
+            return self.blocks.popleft()
+
+
+    def pack(blocks, workers):
+        for worker in workers:
+            worker.start()
+        blocks.delete()
+
+
+    class Server:
+        def start(self):
+            self.worker.start()
+
+        def stop(self):
+            self.blocks = None
+    """
+)
+
+
+@pytest.mark.parametrize(
+    ("function", "line", "stack", "wanted"),
+    [
+        (
+            "Blocks.delete",
+            "self.blocks = None",
+            ("a.py:12 in pack",),
+            "    for worker in workers:\n        worker.join()\n    blocks.delete()\n",
+        ),
+        ("Server.stop", "", (), "        self.worker.join()\n        self.blocks = None\n"),
+    ],
+)
+def test_threads_are_joined_where_they_are_at_hand(
+    function: str, line: str, stack: tuple[str, ...], wanted: str
+) -> None:
+    number = line_of(source(PACK), line) if line else len(source(PACK).lines)
+    end = point(number, 1, "write", "Blocks.blocks", function=function, stack=stack)
+    begin = at(PACK, "popleft", 2, "read", "Blocks.blocks", function="Blocks.take")
+    lines = [SourceLine("a.py", one.line, one.function) for one in (begin, end)]
+    fix = Fix("order", *lines, scope="ended", runs=1)
+    texts = of_kind("join", PACK, end, begin, kind="order", fix=fix)
+    assert wanted in texts[0]
 
 
 # Calls.

@@ -17,9 +17,17 @@ from unsnarl.patches.blocks import (
     last_line,
 )
 from unsnarl.patches.checks import same_but_for
-from unsnarl.patches.conflict import Conflict, function_named
+from unsnarl.patches.conflict import CallLine, Conflict, frames, function_named
 from unsnarl.patches.copies import copies, local_copies, own_managers
-from unsnarl.patches.locks import LockChoice, all_names, bear, classes, new_name, threading_call
+from unsnarl.patches.locks import (
+    LockChoice,
+    all_names,
+    bear,
+    classes,
+    new_name,
+    self_name,
+    threading_call,
+)
 from unsnarl.patches.moves import out_of_locks, published_last
 from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
 from unsnarl.patches.regions import Draft
@@ -130,22 +138,44 @@ def _swapped(source: SourceFile, outer: ast.With, inner: ast.With) -> Draft:
 
 
 def joins(conflict: Conflict) -> Iterator[Draft]:
-    """Wait for the end of threads before what must come after it."""
+    """Wait for the end of threads before what must come after it, or before a call of it."""
     fix = conflict.finding.fix
-    source = conflict.sources.get(fix.end.file) if fix is not None else None
-    function = function_named(source, fix.end.function) if source and fix else None
-    if source is None or function is None or fix is None:
+    if fix is None:
         return
-    run = covering(source, fix.end.line, fix.end.line)
+    ends = [one for one in conflict.points if (one.file, one.line) == (fix.end.file, fix.end.line)]
+    own = CallLine(fix.end.file, fix.end.line, fix.end.function)
+    for frame in dict.fromkeys([own, *(frame for one in ends for frame in frames(one))]):
+        source = conflict.sources.get(frame.file)
+        function = function_named(source, frame.function) if source is not None else None
+        if source is not None and function is not None:
+            yield from _joined(source, function, frame.line)
+
+
+def _joined(source: SourceFile, function: Function, line: int) -> Iterator[Draft]:
+    """A draft for each thread, or list of threads, that is at hand before this line."""
+    run = covering(source, line, line)
     if run.function is not function:
         return
-    for text in dict.fromkeys(_started(function, run.first)):
-        edits = LineEdits(source)
-        edits.insert_before(run.first, text.replace("\n    ", f"\n{source.unit}"))
-        added = [ast.unparse(one) for one in ast.parse(text).body]
-        same_but_for(source, edits.text(), added)
-        says = f"join the threads before {source.name}:{run.first}"
-        yield whole("join", says, edits, 2)
+    found = [*_started(function, run.first), *_started_by_others(function, run)]
+    for text in dict.fromkeys(found):
+        yield from made(_joined_by, source, run, text)
+
+
+def _joined_by(source: SourceFile, run: StatementRun, text: str) -> Draft:
+    edits = LineEdits(source)
+    edits.insert_before(run.first, text.replace("\n    ", f"\n{source.unit}"))
+    added = [ast.unparse(one) for one in ast.parse(text).body]
+    same_but_for(source, edits.text(), added)
+    return whole("join", f"join the threads before {source.name}:{run.first}", edits, 2)
+
+
+def _started_by_others(function: Function, run: StatementRun) -> Iterator[str]:
+    """Threads that are attributes and that another method of the object starts."""
+    methods = [one for one in run.owner.body if isinstance(one, Function)] if run.owner else []
+    for method in methods:
+        if method is not function:
+            found = _started(method, last_line(method) + 1)
+            yield from (one for one in found if one.startswith(f"{self_name(function)}."))
 
 
 def _started(function: Function, before: int) -> Iterator[str]:
