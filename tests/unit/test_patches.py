@@ -2,16 +2,15 @@
 """Patches are written into the text: what is not meant stays as it is, to the byte."""
 
 import ast
-import textwrap
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.conflicts import conflict, line_of, point, source
 
 from unsnarl.execution.budget import Budget
-from unsnarl.model.report import Finding, FindingPoint, Fix, PatchChecks, SourceLine
+from unsnarl.model.report import Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan, covering
 from unsnarl.patches.checks import check_holdable, same_but_for
 from unsnarl.patches.conflict import Conflict
@@ -19,8 +18,9 @@ from unsnarl.patches.drafts import drafts
 from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, lock_draft
 from unsnarl.patches.search import PatchSearch, unified
-from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
+from unsnarl.patches.source import LineEdits, UnpatchableError
 from unsnarl.patches.trying import VARYING, Tried
+from unsnarl.reports.fixes import try_notes
 
 NEW = LockChoice("", "_lock", "a.py", is_new=True)
 BANK = '''
@@ -44,15 +44,6 @@ def main(account, amounts):
     for amount in amounts:
         account.pay(amount)
 '''
-
-
-def source(text: str | bytes) -> SourceFile:
-    data = text if isinstance(text, bytes) else textwrap.dedent(text).encode()
-    return SourceFile(Path("a.py"), "a.py", data)
-
-
-def line_of(file: SourceFile, part: str) -> int:
-    return next(at for at, line in enumerate(file.lines, 1) if part in line)
 
 
 def held(text: str | bytes, first: str, last: str = "", choice: LockChoice = NEW) -> str:
@@ -317,21 +308,6 @@ def test_wrapping_keeps_what_a_program_means(made: tuple[str, str], data: st.Dat
 # From a finding to drafts.
 
 
-def point(line: int, role: int, op: str, variable: str, **more: Any) -> FindingPoint:
-    function = more.pop("function", "")
-    return FindingPoint(
-        "a.py", line, function, f"0.{role}", role, op, variable, "source", 1.0, **more
-    )
-
-
-def conflict(text: str, *points: FindingPoint, message: str = "", **more: Any) -> Conflict:
-    variables = tuple(dict.fromkeys(one.variable for one in points))
-    made = Finding(
-        1, "joined", 1.0, {}, more.pop("kind", "atomicity"), variables, points, 1, **more
-    )
-    return Conflict(made, {"a.py": source(text)}, message)
-
-
 ITERATED = """\
 import threading
 
@@ -462,7 +438,7 @@ def run(work):
 """
 
 
-def ordered(kind: str) -> Conflict:
+def ordered(kind: str, scope: Any = "once") -> Conflict:
     begin = SourceLine("a.py", 9, "run.<locals>.first")
     end = SourceLine("a.py", 12, "run.<locals>.second")
     return conflict(
@@ -470,7 +446,7 @@ def ordered(kind: str) -> Conflict:
         point(12, 1, "read", "result", function="run.<locals>.second"),
         point(9, 2, "write", "result", function="run.<locals>.first"),
         kind=kind,
-        fix=Fix("order", begin, end, scope="once", runs=1),
+        fix=Fix("order", begin, end, scope=scope, runs=1),
     )
 
 
@@ -480,6 +456,14 @@ def test_an_event_is_waited_for() -> None:
     assert "def run(work):\n    ready = threading.Event()\n    result = None\n" in text
     assert "        result = work()\n        ready.set()\n" in text
     assert "    def second():\n        ready.wait()\n        print(result)\n" in text
+
+
+def test_what_must_come_first_in_every_turn_has_a_semaphore() -> None:
+    made = [one for one in drafts(ordered("order", "turns")) if one.kind == "event"]
+    text = made[0].texts["a.py"]
+    assert "def run(work):\n    ready = threading.Semaphore()\n    result = None\n" in text
+    assert "        result = work()\n        ready.release()\n" in text
+    assert "    def second():\n        ready.acquire()\n        print(result)\n" in text
 
 
 def test_an_order_is_no_fix_of_an_atomicity_violation() -> None:
@@ -521,6 +505,10 @@ def test_the_nearest_is_named_if_none_survives() -> None:
     assert found is not None
     assert not found.patch.works
     assert found.patch.checks.fail == 1
+    assert [one.checks.fail for one in found.patch.tries[:3]] == [3, 1, 5]
+    notes = try_notes(found.patch)
+    assert notes[1] == f"2. {found.patch.tries[1].says}: 1 of 210 runs fail"
+    assert len(notes) == found.patch.tried
 
 
 def test_a_deadlock_leads_to_a_lock_that_can_be_taken_twice() -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     help="To look for a patch. [default: 120]",
 )
+@click.option("-v", "--verbose", is_flag=True, help="Also list every patch that was tried.")
 @json_option()
 @finding_argument("1")
 @campaign_argument()
@@ -45,6 +46,7 @@ def fix(
     applies: bool,
     output: str | None,
     time: float | None,
+    verbose: bool,
 ) -> int:
     """Show the patch that repairs a finding, as a unified diff.
 
@@ -58,6 +60,7 @@ def fix(
       unsnarl fix
       unsnarl fix length-7c1e --apply
       unsnarl fix 2 -o bug.patch
+      unsnarl fix -v
     """
     check_json_file(json_file)
     from unsnarl.workflows import fix as fixes  # noqa: PLC0415  heavy; not for --help
@@ -68,15 +71,19 @@ def fix(
     works = found.patch is not None and found.patch.works
     if applies and works:
         found = fixes.apply(found, campaign)
-    _show(found, json_file, output)
+    _show(found, json_file, output, verbose=verbose)
     if found.ends_with is not None:
         raise found.ends_with
     return EXIT_OK if works else EXIT_INCONCLUSIVE
 
 
-def _show(found: FixedFinding, json_file: str | None, output: str | None) -> None:
+def _show(found: FixedFinding, json_file: str | None, output: str | None, *, verbose: bool) -> None:
     from unsnarl.reports.render.json import encode  # noqa: PLC0415
-    from unsnarl.reports.render.terminal import make_console, print_patch  # noqa: PLC0415
+    from unsnarl.reports.render.terminal import (  # noqa: PLC0415
+        make_console,
+        print_patch,
+        print_tries,
+    )
 
     patch = found.patch
     if output is not None and patch is not None and patch.works:
@@ -86,7 +93,10 @@ def _show(found: FixedFinding, json_file: str | None, output: str | None) -> Non
     elif patch is None:
         click.echo("no patch was found: nothing that could be tried fits this finding")
     else:
-        print_patch(patch, found.chosen.number, make_console())
+        console = make_console()
+        if verbose:
+            print_tries(patch, console)
+        print_patch(patch, found.chosen.number, console)
     if json_file != "-":
         echo_warnings(found.warnings)
         for path in found.applied:

@@ -184,15 +184,29 @@ class PatchChecks(msgspec.Struct, frozen=True):
         return bool(self.runs) and not self.bad and self.serial
 
 
+class PatchTry(msgspec.Struct, frozen=True):
+    """A patch that was tried: what it does, and what came of it.
+
+    Attributes:
+        message: What was wrong with it, in words; "" if the figures say it.
+    """
+
+    says: str
+    checks: PatchChecks
+    message: str = ""
+
+
 class Patch(msgspec.Struct, frozen=True):
     """An edit of the program that was run: the fix, if `works`, else the nearest try.
 
     Attributes:
         diff: A unified diff; its files are named as in the report.
         files: The files that it changes.
-        kind: What it does: `lock`, `copy`, `recheck`, `lock-order`, `event`, `join`, `move`.
+        kind: What it does: `lock`, `copy`, `local-copy`, `own-manager`, `recheck`, `lock-order`,
+            `event`, `join`, `move`.
         says: The same in words.
         tried: How many patches were tried, this one included.
+        tries: All of them, in their order.
         works: Whether it survived all checks.
     """
 
@@ -203,6 +217,7 @@ class Patch(msgspec.Struct, frozen=True):
     checks: PatchChecks
     tried: int = 1
     works: bool = False
+    tries: tuple[PatchTry, ...] = ()
 
 
 # JSON keeps the field's first name: the contract allows no renaming.

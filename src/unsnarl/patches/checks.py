@@ -72,6 +72,24 @@ def _strip(node: ast.AST, added: frozenset[str]) -> None:
             _strip(statement, added)
             kept += _without(statement, added)
         block[:] = kept
+    if isinstance(node, ast.While):
+        _join_loop(node)
+
+
+def _join_loop(node: ast.While) -> None:
+    """`while test:` of `while True: if not test: break`."""
+    first = node.body[0] if node.body else None
+    if not isinstance(first, ast.If) or ast.unparse(node.test) != "True" or first.orelse:
+        return
+    if len(first.body) == 1 and isinstance(first.body[0], ast.Break):
+        node.test = _negation(first.test)
+        node.body[:] = node.body[1:] or [ast.Pass()]
+
+
+def _negation(test: ast.expr) -> ast.expr:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return test.operand
+    return ast.UnaryOp(ast.Not(), test)
 
 
 def _without(statement: ast.stmt, added: frozenset[str]) -> list[ast.stmt]:

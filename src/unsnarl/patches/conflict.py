@@ -14,15 +14,18 @@ from unsnarl.model.python_names import shown_function
 from unsnarl.model.report import Finding, FindingPoint
 from unsnarl.patches.blocks import Function, LineSpan, covering
 from unsnarl.patches.checks import check_holdable
-from unsnarl.patches.locks import plain_name
+from unsnarl.patches.locks import plain_name, self_name
 from unsnarl.patches.source import SourceFile, UnpatchableError
 
 ACCESSES = ("read", "write", "call")
 MAIN = "0"
+MODULE_CODE = "<module>"  # the function of what a module executes
 FRAME = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<function>.+)")
 LINES = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
 # `names` of `names[2]`, `x` of `Config.x.y`: the variable itself, then what of it.
 PARTS = re.compile(r"[\[(].*")
+# What has a frame of its own and no name.
+UNNAMED = re.compile(r"((\.<locals>)?\.<(listcomp|setcomp|dictcomp|genexpr|lambda)>)+$")
 
 
 class CallLine(NamedTuple):
@@ -168,6 +171,7 @@ def span_sets(conflict: Conflict) -> Iterator[tuple[LineSpan, ...]]:
     yield from ((one,) for one in roles)
     yield roles
     yield tuple(accesses_in(conflict, functions_of(conflict)))
+    yield tuple(accesses_in(conflict, functions_of(conflict), calls=True))
 
 
 def _of_roles(conflict: Conflict) -> Iterator[LineSpan]:
@@ -199,27 +203,68 @@ def functions_of(conflict: Conflict) -> set[tuple[str, str]]:
     return {(one.file, one.function) for one in conflict.accesses}
 
 
-def accesses_in(conflict: Conflict, functions: Iterable[tuple[str, str]]) -> Iterator[LineSpan]:
-    """In each function the lines from the first to the last that names a variable at fault."""
-    names = {name for _, name in conflict.names}
-    for file, qualified in sorted(set(functions)):
+def accesses_in(
+    conflict: Conflict, functions: Iterable[tuple[str, str]], *, calls: bool = False
+) -> Iterator[LineSpan]:
+    """In each function the lines from the first to the last that names a variable at fault.
+
+    With `calls`, also those that call another one of the functions, which is then left out itself:
+    what it does is done under the caller's lock.
+    """
+    every = sorted(set(functions))
+    called = {own_name(name) for _, name in every} if calls else set()
+    found: dict[tuple[str, str], LineSpan] = {}
+    inner: set[str] = set()
+    for file, qualified in every:
         source = conflict.sources.get(file)
         function = function_named(source, qualified) if source is not None else None
         if function is None or function.name == "__init__":
             continue
-        lines = [
-            node.lineno
-            for node in ast.walk(function)
-            if (isinstance(node, ast.Attribute) and node.attr in names)
-            or (isinstance(node, ast.Name) and node.id in names)
-        ]
+        others = called - {function.name}
+        inner |= {name for _, name in called_names(function) if name in others}
+        lines = [*_naming(function, conflict.at_fault)]
+        lines += [line for line, name in called_names(function) if name in others]
         if lines:
-            yield LineSpan(file, min(lines), max(lines))
+            found[file, qualified] = LineSpan(file, min(lines), max(lines))
+    for (_, qualified), span in found.items():
+        if own_name(qualified) not in inner:
+            yield span
+
+
+def _naming(function: Function, names: frozenset[str]) -> Iterator[int]:
+    """The lines of a function that name one of the variables."""
+    for node in ast.walk(function):
+        if (isinstance(node, ast.Attribute) and node.attr in names) or (
+            isinstance(node, ast.Name) and node.id in names
+        ):
+            yield node.lineno
+
+
+def called_names(function: Function) -> Iterator[tuple[int, str]]:
+    """The calls of functions and of the object's own methods: their lines and names.
+
+    Other objects may have a method of the same name.
+    """
+    me = self_name(function)
+    for node in ast.walk(function):
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Name):
+            yield called.lineno, called.id
+        elif isinstance(called, ast.Attribute) and me and ast.unparse(called.value) == me:
+            yield called.lineno, called.attr
+
+
+def own_name(qualified: str) -> str:
+    """`book` of `Account.book`, also for a comprehension in it."""
+    return UNNAMED.sub("", qualified).rpartition(".")[2]
 
 
 def function_named(source: SourceFile, qualified: str) -> Function | None:
-    """The function of this qualified name: `Account.book`, `main.worker`."""
-    return _functions(source).get(shown_function(qualified))
+    """The function of this qualified name: `Account.book`, `main.worker`.
+
+    A comprehension or a lambda is part of the function that it stands in.
+    """
+    return _functions(source).get(shown_function(UNNAMED.sub("", qualified)))
 
 
 def _functions(source: SourceFile) -> dict[str, Function]:

@@ -7,8 +7,16 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from unsnarl.patches.blocks import LineSpan
-from unsnarl.patches.conflict import CallLine, Conflict, frames, span_sets
+from unsnarl.model.report import FindingPoint
+from unsnarl.patches.blocks import LineSpan, covering
+from unsnarl.patches.conflict import (
+    CallLine,
+    Conflict,
+    called_names,
+    frames,
+    own_name,
+    span_sets,
+)
 from unsnarl.patches.locks import (
     ClassSource,
     LockChoice,
@@ -31,7 +39,7 @@ def drafts(conflict: Conflict) -> list[Draft]:
     found: dict[tuple[tuple[str, str], ...], Draft] = {}
     for draft in _all(conflict):
         found.setdefault(tuple(sorted(draft.texts.items())), draft)
-    return sorted(found.values(), key=cost)
+    return sorted(found.values(), key=lambda one: (not keeps_together(conflict, one), cost(one)))
 
 
 def cost(draft: Draft) -> int:
@@ -55,24 +63,61 @@ def locked(conflict: Conflict, spans: Iterable[LineSpan]) -> Iterator[Draft]:
     if not wanted:
         return
     for choice in choices(conflict, wanted):
-        try:
-            draft = lock_draft(conflict.sources, wanted, choice, conflict.at_fault)
-        except UnpatchableError:
-            continue
-        if protects(conflict, draft):
-            yield draft
+        for turns in (True, False):
+            try:
+                draft = lock_draft(conflict.sources, wanted, choice, conflict.at_fault, turns=turns)
+            except UnpatchableError:
+                continue
+            if protects(conflict, draft):
+                yield draft
 
 
 def protects(conflict: Conflict, draft: Draft) -> bool:
     """Whether every access at fault is under the lock: else the failure only becomes rarer.
 
     An access counts as protected if it, or a call that led to it, is in the patch's lines or in a
-    `with` of the same lock.
+    `with` of the same lock. Where no calls were seen, one in the patch's lines is taken for it.
     """
     return all(
         any(_is_protected(frame, conflict, draft) for frame in frames(point))
+        or (not point.stack and _is_called(point.function, conflict, draft))
         for point in conflict.conflicting
     )
+
+
+def keeps_together(conflict: Conflict, draft: Draft) -> bool:
+    """Whether a thread that comes back after another one is in one critical section all the time.
+
+    A lock that it lets go of in between rarely helps: such patches are tried last.
+    """
+    if draft.kind != "lock":
+        return True
+    every = conflict.conflicting
+    for role in {one.role for one in every}:
+        at = [index for index, one in enumerate(every) if one.role == role]
+        if at[-1] - at[0] >= len(at) and not any(
+            all(_is_inside(every[index], span, conflict, draft) for index in at)
+            for span in draft.spans
+        ):
+            return False
+    return True
+
+
+def _is_inside(point: FindingPoint, span: LineSpan, conflict: Conflict, draft: Draft) -> bool:
+    lines = [LineSpan(frame.file, frame.line, frame.line) for frame in frames(point)]
+    alone = replace(draft, spans=(span,))
+    return any(map(span.covers, lines)) or _is_called(point.function, conflict, alone)
+
+
+def _is_called(qualified: str, conflict: Conflict, draft: Draft) -> bool:
+    """Whether the patch's lines call this function."""
+    name = own_name(qualified)
+    for span in draft.spans:
+        function = covering(conflict.sources[span.file], span.first, span.last).function
+        for line, called in called_names(function) if function is not None else ():
+            if called == name and span.first <= line <= span.last:
+                return True
+    return False
 
 
 def _is_protected(frame: CallLine, conflict: Conflict, draft: Draft) -> bool:
@@ -91,7 +136,9 @@ def with_reentrant_lock(conflict: Conflict, draft: Draft) -> Draft | None:
         return None
     choice = replace(draft.choice, reentrant=True)
     try:
-        return lock_draft(conflict.sources, draft.spans, choice, conflict.at_fault)
+        return lock_draft(
+            conflict.sources, draft.spans, choice, conflict.at_fault, turns=draft.turns
+        )
     except UnpatchableError:
         return None
 
@@ -101,7 +148,7 @@ def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
     owners = classes(conflict.sources)
     yield from dict.fromkeys(_own(conflict, owners))
     for owner, _ in conflict.names:
-        if owner in owners and owners[owner].constructor is not None:
+        if owner in owners:
             source = owners[owner].source
             yield LockChoice(owner, new_name("_lock", all_names(source)), source.name, is_new=True)
     taken = set().union(*(all_names(source) for source in conflict.sources.values()))

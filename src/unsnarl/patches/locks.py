@@ -10,11 +10,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from unsnarl.patches.blocks import Function, StatementRun, executed, is_text, last_line
+from unsnarl.patches.blocks import Function, StatementRun, executed, first_line, is_text, last_line
+from unsnarl.patches.imports import import_statement
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 COUNTER = re.compile(r" #\d+$")
-LOCKS = ("Lock", "RLock")
+# Classes whose body declares fields or members.
+DECLARED = frozenset(
+    {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "NamedTuple", "TypedDict", "Protocol"}
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +72,12 @@ class ClassSource(NamedTuple):
             return None
         found = [one for one in self.node.body if isinstance(one, Function)]
         return next((one for one in found if one.name == "__init__"), None)
+
+    @property
+    def has_plain_body(self) -> bool:
+        """Whether a variable in its body is one attribute of the class, and nothing else."""
+        bases = {ast.unparse(one).partition("[")[0].rpartition(".")[2] for one in self.node.bases}
+        return not bases & DECLARED and not self.node.keywords
 
 
 def plain_name(name: str) -> str:
@@ -225,16 +235,30 @@ def bear(
         text = f"{choice.name} = {call}"
         _after_imports(edits, text)
         return [*added, text]
-    constructor = owners[choice.owner].constructor
+    owner = owners[choice.owner]
+    constructor = owner.constructor
     if constructor is None:
-        raise UnpatchableError(f"{choice.owner} has no __init__ to make a lock in")
+        return [*added, _in_class(choice, edits, owner, call)]
     text = f"{self_name(constructor)}.{choice.name} = {call}"
-    body = constructor.body
-    first = body[1] if is_text(body[0]) and len(body) > 1 else body[0]
+    first = _first_statement(constructor.body)
     if first.lineno == constructor.lineno or is_text(first):
         raise UnpatchableError(f"{choice.owner}.__init__ is too short")
-    edits.insert_before(first.lineno, text)
+    edits.insert_before(first_line(first), text)
     return [*added, text]
+
+
+def _in_class(choice: LockChoice, edits: LineEdits, owner: ClassSource, call: str) -> str:
+    """Without `__init__`, all objects of a class share the lock."""
+    first = _first_statement(owner.node.body)
+    if not owner.has_plain_body or first.lineno == owner.node.lineno or is_text(first):
+        raise UnpatchableError(f"{choice.owner} has no room for a lock")
+    text = f"{choice.name} = {call}"
+    edits.insert_before(first_line(first), f"{text}\n", like=first.lineno)
+    return text
+
+
+def _first_statement(body: Sequence[ast.stmt]) -> ast.stmt:
+    return body[1] if is_text(body[0]) and len(body) > 1 else body[0]
 
 
 def threading_call(edits: LineEdits, made: str) -> tuple[str, list[str]]:
@@ -244,32 +268,8 @@ def threading_call(edits: LineEdits, made: str) -> tuple[str, list[str]]:
             for alias in node.names:
                 if alias.name == made:
                     return f"{alias.asname or made}()", []
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name == "threading":
-                    return f"{alias.asname or 'threading'}.{made}()", []
-    line, before = _import_line(edits.source)
-    if before:
-        edits.insert_before(line, "import threading", like=line)
-    else:
-        edits.insert_after(line, "import threading", like=line)
-    return f"threading.{made}()", ["import threading"]
-
-
-def _import_line(source: SourceFile) -> tuple[int, bool]:
-    """Where an import can be added: before the first one, or behind what must come first."""
-    head = 0
-    for node in source.tree.body:
-        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if future or (is_text(node) and node is source.tree.body[0]):
-            head = last_line(node)
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            return node.lineno, True
-        else:
-            break
-    if not head:
-        return source.tree.body[0].lineno, True
-    return head, False
+    name, added = import_statement(edits, "threading")
+    return f"{name}.{made}()", added
 
 
 def _after_imports(edits: LineEdits, text: str) -> None:

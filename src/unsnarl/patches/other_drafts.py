@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patches that are no lock around some lines: a copy, a loop around a wait, an order kept."""
+"""Patches that are no lock around some lines: a loop around a wait, an order kept; and others."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from unsnarl.patches.blocks import (
     Function,
@@ -16,22 +17,34 @@ from unsnarl.patches.blocks import (
     last_line,
 )
 from unsnarl.patches.checks import same_but_for
-from unsnarl.patches.conflict import Conflict, function_named, functions_of
-from unsnarl.patches.locks import LockChoice, all_names, bear, classes, new_name, threading_call
+from unsnarl.patches.conflict import CallLine, Conflict, frames, function_named
+from unsnarl.patches.copies import copies, local_copies, own_managers
+from unsnarl.patches.locks import (
+    LockChoice,
+    all_names,
+    bear,
+    classes,
+    new_name,
+    self_name,
+    threading_call,
+)
+from unsnarl.patches.moves import out_of_locks, published_last
+from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
 from unsnarl.patches.regions import Draft
-from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
-
-# What the interpreter says if a container is changed while somebody iterates over it.
-ITERATION = "during iteration"
+from unsnarl.patches.source import (
+    LineEdits,
+    SourceFile,
+    UnpatchableError,
+    changed_header,
+    header_text,
+)
 
 
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
-    makers = [rechecks]
-    if ITERATION in conflict.message:
-        makers.append(copies)
+    makers = [rechecks, copies, local_copies, own_managers, published_last]
     if conflict.finding.kind == "deadlock":
-        makers.append(sorted_locks)
+        makers += [sorted_locks, out_of_locks]
     # An order does not make anything atomic (docs/adr/0042).
     fix = conflict.finding.fix
     if conflict.finding.kind == "order" and fix is not None and fix.kind == "order":
@@ -43,50 +56,34 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
             continue
 
 
-def _functions(conflict: Conflict) -> Iterator[tuple[SourceFile, Function]]:
-    """The functions of the finding's points."""
-    names = functions_of(conflict) | {(one.file, one.function) for one in conflict.points}
-    for file, qualified in sorted(names):
-        source = conflict.sources.get(file)
-        function = function_named(source, qualified) if source is not None else None
-        if source is not None and function is not None:
-            yield source, function
-
-
-def _nodes(function: Function) -> Iterator[ast.AST]:
-    return executed(function.body)
-
-
 # A wait in a loop.
 
 
 def rechecks(conflict: Conflict) -> Iterator[Draft]:
     """`while` instead of `if` around a condition's wait: what was true when it was woken may not
     be any more; and the check under the condition's lock."""
-    for source, function in _functions(conflict):
-        for node in _nodes(function):
+    for source, function in functions(conflict):
+        for node in nodes(function):
             if isinstance(node, ast.If) and not node.orelse and len(node.body) == 1:
-                draft = _rechecked(source, node)
-                if draft is not None:
-                    yield draft
+                yield from made(_rechecked, source, node)
 
 
-def _rechecked(source: SourceFile, node: ast.If) -> Draft | None:
+def _rechecked(source: SourceFile, node: ast.If) -> Draft:
     inner = node.body[0]
-    test = _one_line(source, node, "if")
+    test = header_text(source, node, "if")
     if _is_wait(inner):
         edits = LineEdits(source)
-        edits.change(node.lineno, _header(source, node.lineno, f"while {test}:"))
+        edits.change(node.lineno, changed_header(source, node.lineno, f"while {test}:"))
         says = f"check the condition of {source.name}:{node.lineno} once more after the wait"
-        return _whole("recheck", says, edits, 1)
+        return whole("recheck", says, edits, 1)
     if isinstance(inner, ast.With) and len(inner.body) == 1 and _is_wait(inner.body[0]):
-        lock = _one_line(source, inner, "with")
+        lock = header_text(source, inner, "with")
         edits = LineEdits(source)
-        edits.change(node.lineno, _header(source, node.lineno, f"with {lock}:"))
-        edits.change(inner.lineno, _header(source, inner.lineno, f"while {test}:"))
+        edits.change(node.lineno, changed_header(source, node.lineno, f"with {lock}:"))
+        edits.change(inner.lineno, changed_header(source, inner.lineno, f"while {test}:"))
         says = f"check the condition of {source.name}:{node.lineno} under its lock, in a loop"
-        return _whole("recheck", says, edits, 2)
-    return None
+        return whole("recheck", says, edits, 2)
+    raise UnpatchableError("there is no wait")
 
 
 def _is_wait(node: ast.stmt) -> bool:
@@ -98,122 +95,87 @@ def _is_wait(node: ast.stmt) -> bool:
     )
 
 
-def _one_line(source: SourceFile, node: ast.If | ast.With | ast.For | ast.While, word: str) -> str:
-    """What stands between the keyword and the colon of a header of one line."""
-    line = source.lines[node.lineno - 1].strip()
-    if not line.startswith(f"{word} ") or node.body[0].lineno == node.lineno:
-        raise UnpatchableError(f"{source.name}:{node.lineno} is no header of one line")
-    code = line.partition("  #")[0].rstrip()
-    if not code.endswith(":"):
-        raise UnpatchableError(f"{source.name}:{node.lineno} is no header of one line")
-    return code[len(word) : -1].strip()
-
-
-def _header(source: SourceFile, line: int, text: str) -> str:
-    old = source.lines[line - 1]
-    _, mark, comment = old.rstrip("\r\n").partition("  #")
-    end = old[len(old.rstrip("\r\n")) :]
-    return f"{source.indentation(line)}{text}{mark}{comment}{end}"
-
-
-def _whole(kind: str, says: str, edits: LineEdits, size: int) -> Draft:
-    """A draft of one file; it must compile."""
-    text = edits.text()
-    try:
-        ast.parse(text)
-    except (SyntaxError, ValueError) as error:
-        raise UnpatchableError(f"the patched file does not compile: {error}") from None
-    return Draft(kind, says, {edits.source.name: text}, size)
-
-
-# A copy before an iteration.
-
-
-def copies(conflict: Conflict) -> Iterator[Draft]:
-    """`for x in list(d)`: one call, during which nobody changes the container."""
-    for source, function in _functions(conflict):
-        for node in _nodes(function):
-            if isinstance(node, ast.For) and _names_in(node.iter) & conflict.at_fault:
-                yield _copied(source, node)
-
-
-def _names_in(node: ast.expr) -> frozenset[str]:
-    found = [one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)]
-    return frozenset([*found, *(one.id for one in ast.walk(node) if isinstance(one, ast.Name))])
-
-
-def _copied(source: SourceFile, node: ast.For) -> Draft:
-    over = node.iter
-    if over.lineno != over.end_lineno or over.end_col_offset is None:
-        raise UnpatchableError("what is iterated over has several lines")
-    data = source.lines[over.lineno - 1].encode()
-    first, last = over.col_offset, over.end_col_offset
-    text = b"%slist(%s)%s" % (data[:first], data[first:last], data[last:])
-    edits = LineEdits(source)
-    edits.change(over.lineno, text.decode())
-    says = f"iterate over a copy at {source.name}:{over.lineno}"
-    return _whole("copy", says, edits, 1)
-
-
 # One order of locks.
 
 
 def sorted_locks(conflict: Conflict) -> Iterator[Draft]:
     """Two locks that are taken one after the other, in an order that all threads have."""
-    lines = {(one.file, one.line) for one in conflict.points}
-    for source, function in _functions(conflict):
-        for outer in _nodes(function):
+    lines = lines_of(conflict)
+    for source, function in functions(conflict):
+        for outer in nodes(function):
             inner = outer.body[0] if isinstance(outer, ast.With) else None
             if not (isinstance(outer, ast.With) and isinstance(inner, ast.With)):
                 continue
             if {(source.name, outer.lineno), (source.name, inner.lineno)} <= lines:
-                yield _sorted(source, outer, inner)
-                yield _swapped(source, outer, inner)
+                yield from made(_sorted, source, outer, inner)
+                yield from made(_swapped, source, outer, inner)
 
 
 def _sorted(source: SourceFile, outer: ast.With, inner: ast.With) -> Draft:
-    one, two = _one_line(source, outer, "with"), _one_line(source, inner, "with")
+    one, two = header_text(source, outer, "with"), header_text(source, inner, "with")
     if any(item.optional_vars for node in (outer, inner) for item in node.items):
         raise UnpatchableError("what is taken has a name")
     taken = all_names(source)
     first, second = (new_name(name, taken) for name in ("first_lock", "second_lock"))
     edits = LineEdits(source)
     edits.insert_before(outer.lineno, f"{first}, {second} = sorted(({one}, {two}), key=id)")
-    edits.change(outer.lineno, _header(source, outer.lineno, f"with {first}:"))
-    edits.change(inner.lineno, _header(source, inner.lineno, f"with {second}:"))
+    edits.change(outer.lineno, changed_header(source, outer.lineno, f"with {first}:"))
+    edits.change(inner.lineno, changed_header(source, inner.lineno, f"with {second}:"))
     says = f"take the locks of {source.name}:{outer.lineno} and :{inner.lineno} in one order"
-    return _whole("lock-order", says, edits, 3)
+    return whole("lock-order", says, edits, 3)
 
 
 def _swapped(source: SourceFile, outer: ast.With, inner: ast.With) -> Draft:
-    one, two = _one_line(source, outer, "with"), _one_line(source, inner, "with")
+    one, two = header_text(source, outer, "with"), header_text(source, inner, "with")
     edits = LineEdits(source)
-    edits.change(outer.lineno, _header(source, outer.lineno, f"with {two}:"))
-    edits.change(inner.lineno, _header(source, inner.lineno, f"with {one}:"))
+    edits.change(outer.lineno, changed_header(source, outer.lineno, f"with {two}:"))
+    edits.change(inner.lineno, changed_header(source, inner.lineno, f"with {one}:"))
     says = f"take {two} before {one} at {source.name}:{outer.lineno}"
-    return _whole("lock-order", says, edits, 2)
+    return whole("lock-order", says, edits, 2)
 
 
 # Orders.
 
 
 def joins(conflict: Conflict) -> Iterator[Draft]:
-    """Wait for the end of threads before what must come after it."""
+    """Wait for the end of threads before what must come after it, or before a call of it."""
     fix = conflict.finding.fix
-    source = conflict.sources.get(fix.end.file) if fix is not None else None
-    function = function_named(source, fix.end.function) if source and fix else None
-    if source is None or function is None or fix is None:
+    if fix is None:
         return
-    run = covering(source, fix.end.line, fix.end.line)
+    ends = [one for one in conflict.points if (one.file, one.line) == (fix.end.file, fix.end.line)]
+    own = CallLine(fix.end.file, fix.end.line, fix.end.function)
+    for frame in dict.fromkeys([own, *(frame for one in ends for frame in frames(one))]):
+        source = conflict.sources.get(frame.file)
+        function = function_named(source, frame.function) if source is not None else None
+        if source is not None and function is not None:
+            yield from _joined(source, function, frame.line)
+
+
+def _joined(source: SourceFile, function: Function, line: int) -> Iterator[Draft]:
+    """A draft for each thread, or list of threads, that is at hand before this line."""
+    run = covering(source, line, line)
     if run.function is not function:
         return
-    for text in dict.fromkeys(_started(function, run.first)):
-        edits = LineEdits(source)
-        edits.insert_before(run.first, text.replace("\n    ", f"\n{source.unit}"))
-        added = [ast.unparse(one) for one in ast.parse(text).body]
-        same_but_for(source, edits.text(), added)
-        says = f"join the threads before {source.name}:{run.first}"
-        yield _whole("join", says, edits, 2)
+    found = [*_started(function, run.first), *_started_by_others(function, run)]
+    for text in dict.fromkeys(found):
+        yield from made(_joined_by, source, run, text)
+
+
+def _joined_by(source: SourceFile, run: StatementRun, text: str) -> Draft:
+    edits = LineEdits(source)
+    edits.insert_before(run.first, text.replace("\n    ", f"\n{source.unit}"))
+    added = [ast.unparse(one) for one in ast.parse(text).body]
+    same_but_for(source, edits.text(), added)
+    return whole("join", f"join the threads before {source.name}:{run.first}", edits, 2)
+
+
+def _started_by_others(function: Function, run: StatementRun) -> Iterator[str]:
+    """Threads that are attributes and that another method of the object starts."""
+    methods = [one for one in run.owner.body if isinstance(one, Function)] if run.owner else []
+    for method in methods:
+        if method is not function:
+            found = _started(method, last_line(method) + 1)
+            yield from (one for one in found if one.startswith(f"{self_name(function)}."))
 
 
 def _started(function: Function, before: int) -> Iterator[str]:
@@ -233,42 +195,68 @@ def _started(function: Function, before: int) -> Iterator[str]:
 
 
 def events(conflict: Conflict) -> Iterator[Draft]:
-    """An event that is set behind what must come first, and waited for before the other."""
+    """An event that is set behind what must come first, and waited for before the other.
+
+    Where that is so every time anew, a semaphore: as often as the one, so often the other, and
+    once before all.
+    """
     fix = conflict.finding.fix
-    if fix is None or fix.scope not in ("once", "") or fix.begin.file != fix.end.file:
-        return
-    source = conflict.sources.get(fix.begin.file)
-    if source is None:
+    source = conflict.sources.get(fix.begin.file) if fix is not None else None
+    if fix is None or source is None or fix.begin.file != fix.end.file:
         return
     begin = covering(source, fix.begin.line, fix.begin.line)
     end = covering(source, fix.end.line, fix.end.line)
     if begin.function is None or end.function is None or begin.function is end.function:
         return
+    if fix.scope in ("once", ""):
+        yield from made(_signalled, conflict, source, begin, end, Signal("Event", "set", "wait"))
+    elif fix.scope == "turns":
+        signal = Signal("Semaphore", "release", "acquire")
+        yield from made(_signalled, conflict, source, begin, end, signal)
+
+
+class Signal(NamedTuple):
+    """By which one thread waits for another: its type, and what both call."""
+
+    type: str
+    gives: str
+    waits: str
+
+
+def _signalled(
+    conflict: Conflict, source: SourceFile, begin: StatementRun, end: StatementRun, signal: Signal
+) -> Draft:
     edits = LineEdits(source)
     name = new_name("_ready", all_names(source))
-    event, added = _born(conflict, edits, (begin, end), name)
-    added += [f"{event}.set()", f"{event}.wait()"]
-    edits.insert_after(begin.last, f"{event}.set()", like=begin.first)
-    edits.insert_before(end.first, f"{event}.wait()")
-    same_but_for(source, edits.text(), added)
-    says = f"{source.name}:{end.first} waits for an event that is set behind :{begin.last}"
-    yield _whole("event", says, edits, 3)
+    event, added = _born(conflict, edits, (begin, end), name, signal.type)
+    gives, waits = f"{event}.{signal.gives}()", f"{event}.{signal.waits}()"
+    edits.insert_after(begin.last, gives, like=begin.first)
+    edits.insert_before(end.first, waits)
+    same_but_for(source, edits.text(), [*added, gives, waits])
+    kind = signal.type.lower()
+    what = f"an {kind} that is set" if kind == "event" else f"a {kind} that is released"
+    says = f"{source.name}:{end.first} waits for {what} behind :{begin.last}"
+    return whole("event", says, edits, 3)
 
 
 def _born(
-    conflict: Conflict, edits: LineEdits, runs: tuple[StatementRun, StatementRun], name: str
+    conflict: Conflict,
+    edits: LineEdits,
+    runs: tuple[StatementRun, StatementRun],
+    name: str,
+    made_as: str,
 ) -> tuple[str, list[str]]:
-    """The event's name in the object, the function or the module that both runs share."""
+    """The signal's name in the object, the function or the module that both runs share."""
     owners = classes(conflict.sources)
     one, two = runs
     if one.owner is not None and one.owner is two.owner and one.owner.name in owners:
-        added = bear(LockChoice(one.owner.name, name, "", True), edits, owners, "Event")
+        added = bear(LockChoice(one.owner.name, name, "", True), edits, owners, made_as)
         return f"self.{name}", added
     shared = [node for node in one.around if isinstance(node, Function) and node in two.around]
     if not shared:
         choice = LockChoice("", name, edits.source.name, True)
-        return name, bear(choice, edits, owners, "Event")
-    call, added = threading_call(edits, "Event")
+        return name, bear(choice, edits, owners, made_as)
+    call, added = threading_call(edits, made_as)
     body = shared[-1].body
     first = next((node for node in body if not is_text(node)), body[0])
     local = name.lstrip("_")

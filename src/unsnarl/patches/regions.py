@@ -13,6 +13,7 @@ from unsnarl.patches.blocks import (
     blocks_of,
     covering,
     executed,
+    first_line,
     last_line,
 )
 from unsnarl.patches.checks import check_holdable, same_but_for
@@ -25,7 +26,13 @@ from unsnarl.patches.locks import (
     lock_births,
     module_births,
 )
-from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
+from unsnarl.patches.source import (
+    LineEdits,
+    SourceFile,
+    UnpatchableError,
+    changed_header,
+    header_text,
+)
 
 Sources = Mapping[str, SourceFile]
 
@@ -35,12 +42,13 @@ class Draft:
     """A patch that has yet to be run.
 
     Attributes:
-        kind: What it does: `lock`, `copy`, `recheck`, `lock-order`, `event`, `join`, `move`.
+        kind: What it does, as `Patch.kind` has it.
         says: In words.
         texts: The new text of each file, by its name.
         size: How many lines it puts under a lock, or changes; smaller ones are tried first.
         spans: The lines that it protects.
         choice: The lock.
+        turns: Whether a loop takes it anew in every turn.
     """
 
     kind: str
@@ -49,6 +57,7 @@ class Draft:
     size: int
     spans: tuple[LineSpan, ...] = ()
     choice: LockChoice | None = field(default=None, compare=False)
+    turns: bool = False
 
 
 def lock_draft(
@@ -56,15 +65,18 @@ def lock_draft(
     spans: Sequence[LineSpan],
     choice: LockChoice,
     at_fault: frozenset[str] = frozenset(),
+    *,
+    turns: bool = False,
 ) -> Draft:
     """Hold the lock around all the spans; raises UnpatchableError where that cannot be.
 
-    `at_fault` are names that may change meanwhile: no lock is reached through them.
+    `at_fault` are names that may change meanwhile: no lock is reached through them. With `turns`,
+    loops among the statements take the lock in every turn; raises if there is none.
     """
     owners = classes(sources)
     every = {name: LineEdits(source) for name, source in sources.items()}
     added: dict[str, list[str]] = {name: [] for name in sources}
-    size = 0
+    size = split = 0
     if choice.is_new:
         home = owners[choice.owner].source.name if choice.owner else choice.file
         made = "RLock" if choice.reentrant else "Lock"
@@ -78,13 +90,19 @@ def lock_draft(
                 raise UnpatchableError(f"{lock} is reached through a variable at fault")
             if _is_held(run, lock):
                 continue
-            size += _hold(every[name], _with_adjacent(run, lock), lock)
+            in_turns = turns and is_splittable(run)
+            split += in_turns
+            if in_turns:
+                size += _hold_in_turns(every[name], run, lock, _last(spans, name, run))
+            else:
+                size += _hold(every[name], _with_adjacent(run, lock), lock)
             added[name].append(f"with {lock}:")
-    if not size:
-        raise UnpatchableError("the lock is held there already")
+    if not size or (turns and not split):
+        raise UnpatchableError("the lock is held there already, or no loop can be split")
     texts = _texts(every, added)
     says = f"hold {_named(choice)} around {_shown(spans)}"
-    return Draft("lock", says, texts, size, tuple(spans), choice)
+    says += ", in every turn of the loop" if turns else ""
+    return Draft("lock", says, texts, size, tuple(spans), choice, turns)
 
 
 def _texts(every: Mapping[str, LineEdits], added: Mapping[str, Sequence[str]]) -> dict[str, str]:
@@ -189,6 +207,53 @@ def _hold(edits: LineEdits, run: StatementRun, lock: str) -> int:
             size -= last_line(node) - node.lineno
     edits.wrap(run.first, run.last, f"with {lock}:")
     return max(size, 1)
+
+
+# A loop that takes the lock in every turn.
+
+
+def is_splittable(run: StatementRun) -> bool:
+    """Whether the statements are one `while` loop whose condition is part of the region."""
+    node = run.statements[0]
+    return (
+        len(run.statements) == 1
+        and isinstance(node, ast.While)
+        and not node.orelse
+        and not isinstance(node.test, ast.Constant)
+    )
+
+
+def _last(spans: Iterable[LineSpan], name: str, run: StatementRun) -> int:
+    """The last line of the run that has to be under the lock."""
+    return max(one.last for one in spans if one.file == name and run.first <= one.last <= run.last)
+
+
+def _hold_in_turns(edits: LineEdits, run: StatementRun, lock: str, last: int) -> int:
+    """`while True:`, and below it the lock around the check and the first statements."""
+    node = run.statements[0]
+    source = edits.source
+    if not isinstance(node, ast.While):
+        raise UnpatchableError("there is no loop")
+    test = header_text(source, node, "while")
+    inside = [one for one in node.body if first_line(one) <= last]
+    check_holdable((ast.Expr(node.test), *inside), f"{source.name}:{run.first}", lock)
+    for one in executed(inside):
+        if isinstance(one, ast.With) and lock in _items(one):
+            _unwrap(edits, one, lock)
+    unit = source.unit
+    edits.change(node.lineno, changed_header(source, node.lineno, "while True:"))
+    for depth, text in enumerate((f"with {lock}:", f"if {_negated(node.test, test)}:", "break"), 1):
+        edits.insert_after(node.lineno, unit * depth + text, like=node.lineno)
+    end = last_line(inside[-1]) if inside else node.lineno
+    edits.shift(node.lineno + 1, end, 1)
+    return max(end - node.lineno, 1)
+
+
+def _negated(test: ast.expr, text: str) -> str:
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return ast.unparse(test.operand)
+    compound = isinstance(test, ast.BoolOp | ast.IfExp | ast.NamedExpr | ast.Compare)
+    return f"not ({text})" if compound else f"not {text}"
 
 
 def _unwrap(edits: LineEdits, node: ast.With, lock: str) -> None:

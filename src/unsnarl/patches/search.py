@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from unsnarl.execution.budget import Budget, OutOfTimeError
-from unsnarl.model.report import Patch
+from unsnarl.model.report import Patch, PatchTry
 from unsnarl.patches.conflict import Conflict, accesses_in
 from unsnarl.patches.drafts import cost, drafts, locked, with_reentrant_lock
 from unsnarl.patches.regions import Draft
@@ -16,6 +16,8 @@ from unsnarl.patches.source import LINES, SourceFile
 from unsnarl.patches.trying import Tried
 
 MOST_TRIED = 16
+# For each set of lines that a failing run adds.
+MOST_EXTENDED = 2
 Try = Callable[[Draft], Tried]
 
 
@@ -36,23 +38,24 @@ class PatchSearch:
         self._budget = budget
         self._queue: list[Draft] = []
         self._seen: set[str] = set()
+        self._tries: list[PatchTry] = []
 
     def find(self) -> FoundPatch | None:
         """The first that works, or else the one that came nearest; None if none could be tried."""
         self._add(drafts(self._conflict), first=False)
         best: tuple[float, Draft, Tried] | None = None
-        tried = 0
-        while self._queue and tried < MOST_TRIED:
+        while self._queue and len(self._tries) < MOST_TRIED:
             draft = self._queue.pop(0)
-            tried += 1
-            self._budget.doing(f"trying patch {tried}")
+            tried = len(self._tries)
+            self._budget.doing(f"trying patch {tried + 1}")
             try:
                 came = self._attempt(draft)
             except OutOfTimeError:
-                self._budget.note("patch", f"patches after {tried - 1} were not tried", "time")
+                self._budget.note("patch", f"patches after {tried} were not tried", "time")
                 break
+            self._tries.append(PatchTry(draft.says, came.checks, came.message or came.failure))
             if came.works:
-                return FoundPatch(self._patch(draft, came, tried), draft)
+                return FoundPatch(self._patch(draft, came), draft)
             if best is None or _badness(came) < best[0]:
                 best = _badness(came), draft, came
             if not came.whole and not came.message:
@@ -61,7 +64,7 @@ class PatchSearch:
             self._add(self._next(draft, came), first=True)
         if best is None:
             return None
-        return FoundPatch(self._patch(best[1], best[2], tried), best[1])
+        return FoundPatch(self._patch(best[1], best[2]), best[1])
 
     def _add(self, more: list[Draft], *, first: bool) -> None:
         new = []
@@ -77,30 +80,33 @@ class PatchSearch:
         if came.checks.deadlocks:
             twice = with_reentrant_lock(self._conflict, draft)
             return [twice] if twice is not None else []
-        return list(self._extended(draft, came))[:2] if draft.kind == "lock" else []
+        return list(self._extended(draft, came)) if draft.kind == "lock" else []
 
     def _extended(self, draft: Draft, came: Tried) -> Iterator[Draft]:
         """With the functions in which the failing run accessed the variables at fault."""
-        names = {name for _, name in self._conflict.names}
-        functions = {(file, function) for file, function, name in came.accessed if name in names}
-        missed = [
-            span
-            for span in accesses_in(self._conflict, functions)
-            if not any(one.covers(span) for one in draft.spans)
-        ]
-        if missed:
-            more = locked(self._conflict, (*draft.spans, *missed))
-            yield from sorted((one for one in more if one.choice == draft.choice), key=cost)
+        at_fault = self._conflict.at_fault
+        functions = {(file, function) for file, function, name in came.accessed if name in at_fault}
+        for calls in (False, True):
+            missed = [
+                span
+                for span in accesses_in(self._conflict, functions, calls=calls)
+                if not any(one.covers(span) for one in draft.spans)
+            ]
+            if missed:
+                more = locked(self._conflict, (*draft.spans, *missed))
+                same = (one for one in more if one.choice == draft.choice)
+                yield from sorted(same, key=cost)[:MOST_EXTENDED]
 
-    def _patch(self, draft: Draft, came: Tried, tried: int) -> Patch:
+    def _patch(self, draft: Draft, came: Tried) -> Patch:
         return Patch(
             diff=unified(draft, dict(self._conflict.sources)),
             files=tuple(sorted(draft.texts)),
             kind=draft.kind,
             says=draft.says,
             checks=came.checks,
-            tried=tried,
+            tried=len(self._tries),
             works=came.works,
+            tries=tuple(self._tries),
         )
 
 

@@ -98,6 +98,27 @@ def _inside_strings(text: str) -> Iterator[int]:
             yield from range(first + 1, token.end[0] + 1)
 
 
+def header_text(
+    source: SourceFile, node: ast.If | ast.With | ast.For | ast.While, word: str
+) -> str:
+    """What stands between the keyword and the colon of a header of one line."""
+    line = source.lines[node.lineno - 1].strip()
+    if not line.startswith(f"{word} ") or node.body[0].lineno == node.lineno:
+        raise UnpatchableError(f"{source.name}:{node.lineno} is no header of one line")
+    code = line.partition("  #")[0].rstrip()
+    if not code.endswith(":"):
+        raise UnpatchableError(f"{source.name}:{node.lineno} is no header of one line")
+    return code[len(word) : -1].strip()
+
+
+def changed_header(source: SourceFile, line: int, text: str) -> str:
+    """A line with another text; its indentation, comment and end stay."""
+    old = source.lines[line - 1]
+    _, mark, comment = old.rstrip("\r\n").partition("  #")
+    end = old[len(old.rstrip("\r\n")) :]
+    return f"{source.indentation(line)}{text}{mark}{comment}{end}"
+
+
 class LineEdits:
     """Changes of one file, collected by the lines of the original and made at once."""
 
@@ -119,6 +140,13 @@ class LineEdits:
     def insert_after(self, line: int, text: str, like: int = 0) -> None:
         """The same, behind the line."""
         self._after.setdefault(line, []).append(self._whole(like or line, text))
+
+    def move(self, first: int, last: int, behind: int) -> None:
+        """Lines to another line of the same block."""
+        for number in range(first, last + 1):
+            text = self.source.lines[number - 1].rstrip("\r\n")
+            self._after.setdefault(behind, []).append(text + self.source.newline)
+            self.remove(number)
 
     def remove(self, line: int) -> None:
         """Leave out a line."""
@@ -173,5 +201,6 @@ class LineEdits:
         return line
 
     def _whole(self, like: int, text: str) -> str:
-        indented = [f"{self.source.indentation(like)}{part}" for part in text.split("\n")]
+        blank = self.source.indentation(like)
+        indented = [f"{blank}{part}" if part else "" for part in text.split("\n")]
         return "".join(part + self.source.newline for part in indented)

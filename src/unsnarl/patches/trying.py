@@ -59,12 +59,15 @@ class Tried:
 
     Attributes:
         accessed: The functions that named accesses in a failing run are in: (file, function, name).
+        message: Why it could not be run as the original is.
+        failure: The signature of the run that failed.
     """
 
     checks: PatchChecks
     whole: bool = True
     accessed: frozenset[tuple[str, str, str]] = frozenset()
     message: str = ""
+    failure: str = ""
 
     @property
     def works(self) -> bool:
@@ -166,7 +169,8 @@ class PatchRunner:
                     break
         except OutOfTimeError:
             whole = False
-        return Tried(checks, whole, self._accessed(bad))
+        failure = bad.signature if bad is not None else ""
+        return Tried(checks, whole, self._accessed(bad), failure=failure)
 
     def _replayed(self, trials: Trials, target: Target) -> tuple[PatchChecks, Trial | None]:
         """Along what failed before: the patched program must not come to it any more."""

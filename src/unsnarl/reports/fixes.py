@@ -45,6 +45,18 @@ def patch_note(patch: Patch, number: int) -> str:
     return f"no patch was found; nearest: {patch.says} still fails in {bad} of {runs} runs."
 
 
+def try_notes(patch: Patch) -> list[str]:
+    """Of every patch that was tried: what it does and what came of it."""
+    notes = []
+    for number, one in enumerate(patch.tries, 1):
+        checks = one.checks
+        runs = checks.runs + checks.replayed
+        came = f"{checks.bad} of {runs} runs fail" if runs else "it cannot be run"
+        why = f" ({one.message})" if one.message else ""
+        notes.append(f"{number}. {one.says}: {came}{why}")
+    return notes
+
+
 def _shortcomings(fix: Fix) -> str:
     counts = [("fails", fix.fail), ("deadlocks", fix.deadlocks)]
     parts = [f"{verb} in {count}/{fix.runs}" for verb, count in counts if count]

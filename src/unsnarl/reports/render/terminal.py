@@ -25,7 +25,7 @@ from unsnarl.model.report import (
     numbered,
 )
 from unsnarl.reports.chain import chain_note
-from unsnarl.reports.fixes import fix_note, patch_note
+from unsnarl.reports.fixes import fix_note, patch_note, try_notes
 from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import WAIT
 from unsnarl.reports.remarks import (
@@ -275,6 +275,13 @@ def print_patch(patch: Patch, number: int, console: Console) -> None:
         for text in patch.diff.splitlines():
             style = DIFF_STYLES.get(text[:1], "")
             console.print(Text(UNPRINTABLE.sub("?", text), style=style), soft_wrap=True)
+
+
+def print_tries(patch: Patch, console: Console) -> None:
+    """All patches that were tried, each in a paragraph."""
+    for note in try_notes(patch):
+        for line in _wrapped(note, console.width, "dim", indent=0):
+            _print(console, line)
 
 
 def _print_patches(report: Report, console: Console) -> None:

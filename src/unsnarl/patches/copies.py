@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Patches that read once what others may change meanwhile: a copy of a container, of an attribute,
+of a context manager."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+
+from unsnarl.patches.blocks import Function, StatementRun, covering, executed
+from unsnarl.patches.conflict import Conflict, function_named
+from unsnarl.patches.imports import import_statement
+from unsnarl.patches.locks import classes, new_name, self_name
+from unsnarl.patches.pieces import (
+    functions,
+    lines_of,
+    made,
+    names_in,
+    nodes,
+    replace_expressions,
+    whole,
+)
+from unsnarl.patches.regions import Draft
+from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
+
+# What the interpreter says if a container is changed while somebody iterates over it.
+ITERATION = "during iteration"
+ITERATED = "changed while iterated"
+# Built-ins that call Python code, or are asked for one element at a time, while they iterate.
+ITERATING = frozenset({"min", "max", "sum", "any", "all", "map", "filter", "enumerate", "zip"})
+LOOPS = (ast.For, ast.While, ast.AsyncFor)
+
+
+# A copy before an iteration.
+
+
+def copies(conflict: Conflict) -> Iterator[Draft]:
+    """`for x in list(d)`: one call, during which nobody changes the container."""
+    if ITERATION not in conflict.message and conflict.finding.shape != ITERATED:
+        return
+    lines = lines_of(conflict)
+    for source, function in functions(conflict):
+        found = list(_iterated(function, conflict.at_fault))
+        named = [one for one in found if (source.name, one.lineno) in lines]
+        for node in named:
+            yield from made(_copied, source, [node])
+        if len(found) > 1 or not named:
+            yield from made(_copied, source, found)
+
+
+def _iterated(function: Function, at_fault: frozenset[str]) -> Iterator[ast.expr]:
+    """What loops, comprehensions and some built-ins go through, if it is a variable at fault."""
+    for node in nodes(function):
+        over: list[ast.expr] = []
+        if isinstance(node, ast.For | ast.comprehension):
+            over = [node.iter]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            over = node.args if node.func.id in ITERATING else []
+        for one in over:
+            # A comprehension and a built-in have their own iteration.
+            inner = isinstance(one, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp)
+            called = isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
+            if not inner and not called and names_in(one) & at_fault:
+                yield one
+
+
+def _copied(source: SourceFile, iterated: Sequence[ast.expr]) -> Draft:
+    if not iterated:
+        raise UnpatchableError("nothing is iterated over")
+    edits = LineEdits(source)
+    replace_expressions(edits, iterated, call="list")
+    lines = sorted({one.lineno for one in iterated})
+    says = f"iterate over a copy at {source.name}:{', :'.join(map(str, lines))}"
+    return whole("copy", says, edits, len(lines))
+
+
+# An attribute that is read once.
+
+
+def local_copies(conflict: Conflict) -> Iterator[Draft]:
+    """`sock = self.sock` before `if sock: sock.send()`: the check is about what is used then."""
+    lines = lines_of(conflict)
+    assigned = conflict.at_fault & _assigned(conflict)
+    for source, function in functions(conflict):
+        reads: dict[str, list[ast.expr]] = {}
+        for node in nodes(function):
+            text = _variable(node, assigned, function)
+            if text and isinstance(node, ast.expr):
+                reads.setdefault(text, []).append(node)
+        for text, found in sorted(reads.items()):
+            named = [one for one in found if (source.name, one.lineno) in lines]
+            for some in (named, found) if named else ():
+                yield from made(_read_once, source, text, found, some)
+
+
+def _assigned(conflict: Conflict) -> set[str]:
+    """Variables that the finding's writes bind to another object, not only change."""
+    written = {(one.file, one.line) for one in conflict.points if one.op != "read"}
+    found: set[str] = set()
+    for source in conflict.sources.values():
+        for node in ast.walk(source.tree):
+            if not isinstance(node, ast.Attribute | ast.Name) or isinstance(node.ctx, ast.Load):
+                continue
+            if (source.name, node.lineno) in written:
+                found.add(node.attr if isinstance(node, ast.Attribute) else node.id)
+    return found
+
+
+def _variable(node: ast.AST, at_fault: frozenset[str], function: Function) -> str:
+    """The text of a read of a variable at fault, if it is an attribute or a global."""
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+        return ast.unparse(node) if node.attr in at_fault and _is_chain(node) else ""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in at_fault:
+        return node.id if node.id not in _own_names(function) else ""
+    return ""
+
+
+def _is_chain(node: ast.expr) -> bool:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _own_names(function: Function) -> set[str]:
+    """Names that are not those of the module: arguments, and what is assigned here."""
+    arguments = function.args
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    names = {one.arg for one in every}
+    found = list(executed(function.body))
+    names |= {
+        one.id for one in found if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }
+    return names - {name for one in found if isinstance(one, ast.Global) for name in one.names}
+
+
+def _read_once(
+    source: SourceFile, text: str, reads: Sequence[ast.expr], between: Sequence[ast.expr]
+) -> Draft:
+    """All reads from the first to the last of some, without a loop or an assignment in between."""
+    lines = [one.lineno for one in between]
+    run = _until_stored(covering(source, min(lines), max(lines)), text)
+    if any(isinstance(one, LOOPS) for one in executed(run.statements)):
+        raise UnpatchableError("a loop has to see what others change")
+    _check_writes(run, text)
+    within = [one for one in reads if run.first <= one.lineno <= run.last]
+    if len(within) == 1:
+        raise UnpatchableError(f"{text} is read once")
+    name = new_name(text.rpartition(".")[2].lstrip("_") or "value", _plain_names(source))
+    edits = LineEdits(source)
+    edits.insert_before(run.first, f"{name} = {text}")
+    replace_expressions(edits, within, text=name)
+    _check_same(source, edits, name, text)
+    says = f"read {text} once, before {source.name}:{run.first}"
+    return whole("local-copy", says, edits, len({one.lineno for one in within}) + 1)
+
+
+def _check_writes(run: StatementRun, text: str) -> None:
+    """Raises if something that depends on the variable is written back: that must be atomic."""
+    for node in executed(run.statements):
+        written: list[ast.expr] = []
+        if isinstance(node, ast.Assign):
+            written = node.targets
+        elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+            written = [node.target]
+        constant = isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant)
+        if not constant and any(ast.unparse(one) == text for one in written):
+            raise UnpatchableError(f"{text} is written there, too")
+
+
+def _plain_names(source: SourceFile) -> set[str]:
+    """All names that are not those of attributes."""
+    found = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
+    return found | {one.arg for one in ast.walk(source.tree) if isinstance(one, ast.arg)}
+
+
+def _is_read(node: ast.AST, text: str) -> bool:
+    return (
+        isinstance(node, ast.Attribute | ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and ast.unparse(node) == text
+    )
+
+
+def _until_stored(run: StatementRun, text: str) -> StatementRun:
+    """Its statements up to one that assigns the variable first and reads it later."""
+    kept: list[ast.stmt] = []
+    for statement in run.statements:
+        found = [one for one in executed([statement]) if _names(one, text)]
+        stores = [one for one in found if not _is_read(one, text)]
+        last_read = max([_position(one) for one in found if _is_read(one, text)], default=(0, 0))
+        if any(_position(one) < last_read for one in stores):
+            break
+        kept.append(statement)
+        if stores:
+            break
+    if not kept:
+        raise UnpatchableError(f"{text} is assigned between its reads")
+    return run._replace(statements=tuple(kept))
+
+
+def _names(node: ast.AST, text: str) -> bool:
+    return isinstance(node, ast.Attribute | ast.Name) and ast.unparse(node) == text
+
+
+def _position(node: ast.AST) -> tuple[int, int]:
+    return getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+
+
+def _check_same(source: SourceFile, edits: LineEdits, name: str, text: str) -> None:
+    """Raises unless the new text is the old one once the local name is undone."""
+    tree = ast.parse(edits.text())
+    variable = ast.parse(text, mode="eval").body
+
+    class Undo(ast.NodeTransformer):
+        def visit_Assign(self, node: ast.Assign) -> ast.AST | None:
+            if ast.unparse(node) == f"{name} = {text}":
+                return None
+            return self.generic_visit(node)
+
+        def visit_Name(self, node: ast.Name) -> ast.AST:
+            return variable if node.id == name else node
+
+    if ast.dump(Undo().visit(tree)) != ast.dump(source.tree):
+        raise UnpatchableError(f"the patched {source.name} differs in more than was wanted")
+
+
+# A context manager for each call.
+
+
+def own_managers(conflict: Conflict) -> Iterator[Draft]:
+    """`with copy.copy(self):` in a decorator that enters one object in every call.
+
+    What `__enter__` keeps in the object for `__exit__` is then of one call, not of all.
+    """
+    owners = classes(conflict.sources)
+    for owner, attribute in conflict.names:
+        if owner not in owners or not _is_kept_for_exit(owners[owner].node, attribute):
+            continue
+        for name in _with_bases(owner, conflict):
+            if name in owners:
+                source = owners[name].source
+                method = function_named(source, f"{name}.__call__")
+                for one in _entered(method) if method is not None else ():
+                    yield from made(_own_manager, source, one)
+
+
+def _is_kept_for_exit(node: ast.ClassDef, attribute: str) -> bool:
+    """Whether `__enter__` assigns the attribute and `__exit__` reads it."""
+    methods = {one.name: one for one in node.body if isinstance(one, Function)}
+    enter, leave = methods.get("__enter__"), methods.get("__exit__")
+    if enter is None or leave is None:
+        return False
+
+    def named(method: Function, context: type[ast.expr_context]) -> bool:
+        return any(
+            isinstance(one, ast.Attribute)
+            and one.attr == attribute
+            and isinstance(one.ctx, context)
+            for one in executed(method.body)
+        )
+
+    return named(enter, ast.Store) and named(leave, ast.Load)
+
+
+def _with_bases(name: str, conflict: Conflict) -> list[str]:
+    """A class and those that it is derived from, as far as their files are at hand."""
+    owners = classes(conflict.sources)
+    found = [name]
+    for one in found:
+        if one in owners:
+            bases = [ast.unparse(base).rpartition(".")[2] for base in owners[one].node.bases]
+            found += [base for base in bases if base not in found]
+    return found
+
+
+def _entered(method: Function) -> Iterator[ast.expr]:
+    """`self` of `with self:` in the functions that a method defines."""
+    me = self_name(method)
+    inner = [one for one in ast.walk(method) if isinstance(one, Function) and one is not method]
+    for function in inner:
+        for node in executed(function.body):
+            if isinstance(node, ast.With):
+                for item in node.items:
+                    named = isinstance(item.context_expr, ast.Name) and item.context_expr.id == me
+                    if named and item.optional_vars is None:
+                        yield item.context_expr
+
+
+def _own_manager(source: SourceFile, node: ast.expr) -> Draft:
+    edits = LineEdits(source)
+    module, _ = import_statement(edits, "copy")
+    replace_expressions(edits, [node], call=f"{module}.copy")
+    says = f"enter a copy of the object in each call at {source.name}:{node.lineno}"
+    return whole("own-manager", says, edits, 2)

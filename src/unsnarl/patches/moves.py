@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Patches that move statements: what publishes an object behind what completes it, a registration
+behind the definitions that it needs, a wait out of a lock."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from unsnarl.model.report import FindingPoint
+from unsnarl.patches.blocks import (
+    DEFINITIONS,
+    StatementRun,
+    blocks_of,
+    covering,
+    executed,
+    first_line,
+    last_line,
+)
+from unsnarl.patches.conflict import MODULE_CODE, Conflict
+from unsnarl.patches.pieces import functions, made, names_in, nodes, whole
+from unsnarl.patches.regions import Draft
+from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError, header_text
+
+PUBLISHED = ("published before initialised", "two variables out of step")
+WRITES = ("write", "call")
+SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
+LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+
+
+# Published last.
+
+
+def published_last(conflict: Conflict) -> Iterator[Draft]:
+    """A write, or a call, moved behind the writes that belong to it."""
+    single = conflict.finding.shape not in PUBLISHED and len(conflict.variables) == 1
+    if single or conflict.finding.kind == "deadlock":
+        return
+    seen = set()
+    for point in conflict.points:
+        source = conflict.sources.get(point.file)
+        if source is None or point.op not in WRITES or (point.file, point.line) in seen:
+            continue
+        seen.add((point.file, point.line))
+        if point.function == MODULE_CODE:
+            yield from made(_undecorated, source, point.line)
+        yield from made(_behind_role, source, conflict, point)
+        yield from made(_behind_block, source, point)
+
+
+def _behind_role(source: SourceFile, conflict: Conflict, point: FindingPoint) -> Draft:
+    """Behind the last statement of the block that has another point of the same role."""
+    run, block = _movable(source, point.line)
+    lines = [
+        one.line
+        for one in conflict.points
+        if (one.file, one.function, one.role) == (point.file, point.function, point.role)
+    ]
+    later = [
+        one
+        for one in block
+        if first_line(one) > run.last
+        and any(first_line(one) <= line <= last_line(one) for line in lines)
+    ]
+    if not later:
+        raise UnpatchableError("nothing of the same thread comes later")
+    return _moved(source, run, block, later[-1])
+
+
+def _behind_block(source: SourceFile, point: FindingPoint) -> Draft:
+    """To the end of its block, before the statement that leaves it."""
+    run, block = _movable(source, point.line)
+    later = [one for one in block if first_line(one) > run.last and not isinstance(one, LEAVING)]
+    if run.function is None:
+        later = [one for one in later if not _is_main(one)]
+    if not later:
+        raise UnpatchableError("it is at the end of its block")
+    return _moved(source, run, block, later[-1])
+
+
+def _is_main(node: ast.stmt) -> bool:
+    """`if __name__ == "__main__":`"""
+    return isinstance(node, ast.If) and "__name__" in names_in(node.test)
+
+
+def _movable(source: SourceFile, line: int) -> tuple[StatementRun, list[ast.stmt]]:
+    """The one simple statement of a line, and its block."""
+    run = covering(source, line, line)
+    if len(run.statements) != 1 or not isinstance(run.statements[0], SIMPLE):
+        raise UnpatchableError(f"{source.name}:{line} is not one simple statement")
+    return run, _block_of(run)
+
+
+def _block_of(run: StatementRun) -> list[ast.stmt]:
+    return next(one for one in blocks_of(run.around[-1]) if run.statements[0] in one)
+
+
+def _moved(source: SourceFile, run: StatementRun, block: list[ast.stmt], behind: ast.stmt) -> Draft:
+    (statement,) = run.statements
+    first, last = block.index(statement), block.index(behind)
+    passed = block[first + 1 : last + 1]
+    _check_independent(source, statement, passed)
+    edits = LineEdits(source)
+    edits.move(run.first, run.last, last_line(behind))
+    wanted = [*block[:first], *passed, statement, *block[last + 1 :]]
+    _check_block(source, edits, block, wanted)
+    says = f"move {source.name}:{run.first} behind :{last_line(behind)}"
+    return whole("move", says, edits, 2 * (run.last - run.first + 1))
+
+
+def _check_independent(source: SourceFile, moved: ast.stmt, passed: list[ast.stmt]) -> None:
+    """Raises if what it assigns is read there, or what it reads is assigned there."""
+    stored = _named_in([moved], ast.Store)
+    loaded = _named_in([moved], ast.Load)
+    if stored & _named_in(passed, ast.Load) or loaded & _named_in(passed, ast.Store):
+        raise UnpatchableError(f"{source.name}:{moved.lineno} cannot move: others depend on it")
+    if any(isinstance(one, LEAVING) for one in executed(passed)):
+        raise UnpatchableError(f"{source.name}:{moved.lineno} would be left out at times")
+
+
+def _named_in(statements: list[ast.stmt], context: type[ast.expr_context]) -> set[str]:
+    """The variables and attributes, as text, that statements read or assign."""
+    found = [
+        one
+        for one in executed(statements)
+        if isinstance(one, ast.Name | ast.Attribute) and isinstance(one.ctx, context)
+    ]
+    return {ast.unparse(one) for one in found}
+
+
+def _check_block(
+    source: SourceFile, edits: LineEdits, block: list[ast.stmt], wanted: list[ast.stmt]
+) -> None:
+    """Raises unless the new text is the old one with these statements in the block's place."""
+    old = list(block)
+    block[:] = wanted
+    expected = ast.dump(source.tree)
+    block[:] = old
+    try:
+        same = ast.dump(ast.parse(edits.text())) == expected
+    except (SyntaxError, ValueError):
+        same = False
+    if not same:
+        raise UnpatchableError(f"the patched {source.name} differs in more than was wanted")
+
+
+def _undecorated(source: SourceFile, line: int) -> Draft:
+    """`Finder = install(Finder)` at the end of the module, instead of `@install`."""
+    run = covering(source, line, line)
+    node = run.statements[0]
+    if run.function is not None or not isinstance(node, ast.ClassDef | ast.FunctionDef):
+        raise UnpatchableError(f"{source.name}:{line} is no decorator of the module")
+    if not node.decorator_list or len(run.statements) != 1:
+        raise UnpatchableError(f"{source.name}:{line} is no decorator of the module")
+    outer = node.decorator_list[0]
+    block = _block_of(run)
+    later = [one for one in block[block.index(node) + 1 :] if not _is_main(one)]
+    if not later or not isinstance(run.around[-1], ast.Module):
+        raise UnpatchableError(f"{source.name}:{line} is at the end of the module")
+    edits = LineEdits(source)
+    for number in range(outer.lineno, (outer.end_lineno or outer.lineno) + 1):
+        edits.remove(number)
+    text = f"{node.name} = {ast.unparse(outer)}({node.name})"
+    end = last_line(later[-1])
+    edits.insert_after(end, f"\n\n{text}", like=later[-1].lineno)
+    decorators, node.decorator_list = node.decorator_list, node.decorator_list[1:]
+    try:
+        at = block.index(later[-1]) + 1
+        _check_block(source, edits, block, [*block[:at], *ast.parse(text).body, *block[at:]])
+    finally:
+        node.decorator_list = decorators
+    says = f"call {ast.unparse(outer)} of {source.name}:{line} when the module is complete"
+    return whole("move", says, edits, 2)
+
+
+# Out of a lock.
+
+
+def out_of_locks(conflict: Conflict) -> Iterator[Draft]:
+    """A wait, or a call that leads to one, behind the `with` that it is in."""
+    waits = {(one.file, one.line) for one in conflict.points if one.op == "wait"}
+    for source, function in functions(conflict):
+        for node in nodes(function):
+            if isinstance(node, ast.With):
+                for at, statement in enumerate(node.body):
+                    lines = range(first_line(statement), last_line(statement) + 1)
+                    if at and any((source.name, line) in waits for line in lines):
+                        yield from made(_out, source, node, at)
+
+
+def _out(source: SourceFile, node: ast.With, at: int) -> Draft:
+    """The statements from one to the end, behind the `with` that has them."""
+    header_text(source, node, "with")
+    tail = node.body[at:]
+    if any(isinstance(one, DEFINITIONS) for one in tail):
+        raise UnpatchableError("a definition stays where it is")
+    names = {ast.unparse(one.context_expr) for one in node.items}
+    if any(ast.unparse(one) in names for one in executed(tail) if isinstance(one, ast.expr)):
+        raise UnpatchableError("what is held is needed there")
+    run = covering(source, node.lineno, node.lineno)
+    block = _block_of(run)
+    edits = LineEdits(source)
+    first, last = first_line(tail[0]), last_line(tail[-1])
+    edits.shift(first, last, -1)
+    where = block.index(node)
+    whole_body = list(node.body)
+    node.body[:] = whole_body[:at]
+    try:
+        wanted = [*block[: where + 1], *tail, *block[where + 1 :]]
+        _check_block(source, edits, block, wanted)
+    finally:
+        node.body[:] = whole_body
+    says = f"move {source.name}:{first}-{last} out of the lock of :{node.lineno}"
+    return whole("move", says, edits, last - first + 1)
