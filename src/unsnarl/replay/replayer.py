@@ -16,7 +16,7 @@ from unsnarl.campaigns.store import Store
 from unsnarl.errors import UsageError
 from unsnarl.execution.disk import storing
 from unsnarl.execution.server import Done
-from unsnarl.execution.trials import Trial, Trials, fresh_plans
+from unsnarl.execution.trials import Trial, Trials, Until, fresh_plans
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.plan import Plan
 from unsnarl.model.run import RunRecord
@@ -157,13 +157,13 @@ class Replayer:
         doing = f"trying the constraints of run {self.schedule.run} with free switching"
         return self._trials.some(plans, doing)
 
-    def constrained_trials(self, runs: int) -> list[Trial]:
-        """The same, one by one."""
-        return self._trials.run(self._enforced(runs)[1])
+    def constrained_trials(self, runs: int, until: Until | None = None) -> list[Trial]:
+        """The same, one by one, as long as more are needed."""
+        return self._trials.run(self._enforced(runs)[1], until=until)
 
-    def freely_constrained_trials(self, runs: int) -> list[Trial]:
+    def freely_constrained_trials(self, runs: int, until: Until | None = None) -> list[Trial]:
         """The same, with switches at the events themselves; what came of each."""
-        return self._trials.run(self._enforced(runs, freely=True)[1])
+        return self._trials.run(self._enforced(runs, freely=True)[1], until=until)
 
     def _enforced(self, runs: int, *, freely: bool = False) -> tuple[Enforced, list[Plan]]:
         """What can be enforced, and so many plans for it."""
