@@ -35,7 +35,7 @@ class Budget:
 
     Attributes:
         time: Seconds for the hunt.
-        verify: Seconds for the hunt that ends a `verify`.
+        verify: Seconds for a `verify`, from its start to its answer.
         fixed: Seconds for the hunt of the fixed release.
         processes: So many commands replay the failure ...
         times: ... each so many times.
@@ -44,7 +44,7 @@ class Budget:
     """
 
     time: int = TIME
-    verify: int = 20
+    verify: int = 30
     fixed: int = 30
     processes: int = 4
     times: int = 5

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from unsnarl.errors import ToolError
+from unsnarl.execution.addresses import steady_addresses
 from unsnarl.execution.disk import storing
 from unsnarl.execution.target import Target
 
@@ -74,7 +75,7 @@ class Server:
         self._decoder = msgspec.json.Decoder(Reply)
         python = [target.python.executable, *target.flags, *SERVER]
         # Our copy of the server's end is closed: while it is open, a death shows no end of file.
-        with theirs, storing(folder), (folder / LOG).open("ab") as log:
+        with theirs, storing(folder), (folder / LOG).open("ab") as log, steady_addresses():
             self.process = subprocess.Popen(
                 [*python, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
