@@ -3,8 +3,8 @@
 
 Forced trials are fresh runs in which the events come in the order that they had in one failing run;
 control trials are the same with holds elsewhere, which must not help. Forbidden trials replay the
-recorded failing schedules: without the rules every one of them fails. An arm has as many trials as
-the verdict needs (arms.py).
+recorded failing schedules: without the rules every one of them fails. Where few were recorded, those
+of failing forced trials are added. An arm has as many trials as the verdict needs (arms.py).
 
     excluded(answers)  the verdict on all of them at once, if runs fail without any of their orders
     test(answer)       the three arms. If forcing the answer's own order is not enough, all that
@@ -246,12 +246,27 @@ class Experimenter:
                 order = found.constraints
                 self.trials.budget.doing("forcing all that makes the failure certain")
                 forcing = self._series(self._fresh("force", order))
-        verdict = concluded(forcing, forbidding, lambda: self._control(run, lines, order))
+        brought: Sequence[Trial] = ()
+        if not forbidding.arm.fail and forbidding.size < ENOUGH and forbidding.rules is not None:
+            brought = self._brought(forcing, forbidding)
+            forbidding = forbidding.longer(_replayed(brought, forbidding.rules))
+        verdict = concluded(forcing, forbidding, lambda: self._control(run, lines, order, brought))
         if verdict.status == "confirmed" and self._is_common(answer):
             return replace(verdict, status="inconclusive", why=self._too_common(answer))
         if verdict.status == "confirmed":
             self._confirmed.add(answer.key)
         return verdict
+
+    def _brought(self, forcing: Series, forbidding: Series) -> Sequence[Trial]:
+        """More failing runs, where few were recorded: those that forcing brought about.
+
+        They take part in the other arms like recorded ones; that they fail again if nothing is
+        forced, the control shows (docs/adr/0045).
+        """
+        if not brings(forcing_result(forcing, forbidding)):
+            return ()
+        fails = [one for one in forcing.made if self.compared.symptom.is_in(one) and one.run]
+        return fails[: RUNS - forbidding.size]
 
     def _forced_by_roles(
         self,
@@ -335,11 +350,15 @@ class Experimenter:
         return forbidding(lines, _repeaters(timeline, lines), equals)
 
     def _control(
-        self, run: RunFile, lines: Sequence[LinePoints], order: Sequence[Constraint]
+        self,
+        run: RunFile,
+        lines: Sequence[LinePoints],
+        order: Sequence[Constraint],
+        brought: Sequence[Trial],
     ) -> Arm:
         self.trials.budget.doing("holding threads elsewhere")
         elsewhere = controlling(lines, unrelated(run, lines, len(lines)))
-        series = self._series(self._replays(elsewhere))
+        series = self._series([*self._replays(elsewhere), *_replayed(brought, elsewhere)])
         control = series.until(half_decides(series.size), least=FEW)
         if not stays(control) and order:
             # A hold may make a replay leave its schedule; constraints are more robust.
@@ -462,6 +481,13 @@ class Experimenter:
 
     def _series(self, plans: Sequence[Plan], begun: Sequence[Trial] = ()) -> Series:
         return Series(self.trials, self.compared.symptom, plans, begun)
+
+
+def _replayed(trials: Iterable[Trial], rules: Sequence[Rule]) -> list[Plan]:
+    """The same runs again, under other rules."""
+    return [
+        replaying(one.run, one.plan.seed, rules=tuple(rules)) for one in trials if one.run is not None
+    ]
 
 
 def _kept_all(trial: Trial) -> bool:
