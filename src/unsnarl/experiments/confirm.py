@@ -3,8 +3,8 @@
 
 Forced trials are fresh runs in which the events come in the order that they had in one failing run;
 control trials are the same with holds elsewhere, which must not help. Forbidden trials replay the
-recorded failing schedules: without the rules every one of them fails. Where few were recorded, those
-of failing forced trials are added. An arm has as many trials as the verdict needs (arms.py).
+recorded failing schedules: without the rules every one of them fails. Where few were recorded,
+those of failing forced trials are added. An arm has as many trials as the verdict needs (arms.py).
 
     excluded(answers)  the verdict on all of them at once, if runs fail without any of their orders
     test(answer)       the three arms. If forcing the answer's own order is not enough, all that
@@ -82,7 +82,7 @@ EASY = 5
 # So many answers that are not confirmed by their own order are minimised.
 # Five took 34 s on tsp of the zoo (docs/adr/0016).
 MOST_MINIMISED = 2
-# Of the time for a test, what the forbidden arm may take: it is the longest, and alone says nothing.
+# Of the time for a test, what the forbidden arm may take: it is the longest, no proof alone.
 FORBIDDING = 0.6
 # An answer that more than this share of the passing runs has cannot be what makes runs fail.
 COMMON = 0.8
@@ -486,7 +486,9 @@ class Experimenter:
 def _replayed(trials: Iterable[Trial], rules: Sequence[Rule]) -> list[Plan]:
     """The same runs again, under other rules."""
     return [
-        replaying(one.run, one.plan.seed, rules=tuple(rules)) for one in trials if one.run is not None
+        replaying(one.run, one.plan.seed, rules=tuple(rules))
+        for one in trials
+        if one.run is not None
     ]
 
 
