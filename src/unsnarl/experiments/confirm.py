@@ -227,14 +227,13 @@ class Experimenter:
                 run, self._lines(run, answer)
             )
         self.trials.budget.doing("forcing")
-        if not forbidding.arm.fail:
-            run = next(self._traced(self._easiest_runs(answer)), run)
+        order, forcing = self._forcing(answer, run, minimal)
+        if minimal is None and not (forbidding.arm.fail and forcing.until(has_failed).fail):
+            easiest = next(self._traced(self._easiest_runs(answer)), run)
+            if easiest is not run or not forcing.made:
+                run, begun = easiest, self._probed.get(answer.key, ())
+                order, forcing = self._forcing(answer, run, None, begun)
         lines = self._lines(run, answer)
-        order: Sequence[Constraint] = (
-            minimal.constraints if minimal else order_constraints(Timeline(run), lines)
-        )
-        begun = () if minimal else self._probed.get(answer.key, ())
-        forcing = self._series(self._fresh("force", order), begun)
         is_alone = not forbidding.arm.fail and minimal is None
         if is_alone and not brings(forcing_result(forcing, forbidding)):
             order, forcing = self._forced_by_roles(answer, order, run, forcing, forbidding)
@@ -256,6 +255,17 @@ class Experimenter:
         if verdict.status == "confirmed":
             self._confirmed.add(answer.key)
         return verdict
+
+    def _forcing(
+        self, answer: Answer, run: RunFile, minimal: Minimal | None, begun: Sequence[Trial] = ()
+    ) -> tuple[Sequence[Constraint], Series]:
+        """What is forced, the order of an answer in a run or minimised constraints; its arm."""
+        order: Sequence[Constraint] = (
+            minimal.constraints
+            if minimal
+            else order_constraints(Timeline(run), self._lines(run, answer))
+        )
+        return order, self._series(self._fresh("force", order), begun)
 
     def _brought(self, forcing: Series, forbidding: Series) -> Sequence[Trial]:
         """More failing runs, where few were recorded: those that forcing brought about.
