@@ -146,7 +146,7 @@ PyMethodDef uns_thread_methods[] = {
     {"thread_count", thread_count, METH_NOARGS, "how many threads the run has had"},
     {"muted", muted, METH_O, "switch the calling thread's probes off or on; nests"},
     {"failed", failed, METH_NOARGS, "the calling thread has failed: no evidence from now on"},
-    {"linger", linger, METH_NOARGS, "the process is about to end: daemon threads may run before"},
+    {"linger", linger, METH_NOARGS, "the process, or a thread, is about to end: others may run"},
     {"sleep", sleep_seconds, METH_O, "time.sleep under the gate"},
     {"monotonic", monotonic, METH_NOARGS, "time.monotonic, with the time that waiting was spared"},
     {"perf_counter", monotonic, METH_NOARGS, "time.perf_counter, likewise"},

@@ -5,6 +5,7 @@
  */
 #include "runs.h"
 #include "gate/gate.h"
+#include "gate/state.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <time.h>
@@ -177,6 +178,25 @@ TEST(a_schedule_is_followed) {
     use_segments(segments, 6);
     CHECK(!strcmp(order_of(), "bbbaabaa"));
     CHECK_EQUAL(after->counters[UNS_COUNT_DIVERGED], 0);
+}
+
+/* A thread that is blocked outside is waited for as long as the schedule goes on with it. */
+static void goes_on_for_three_events(void) {
+    struct uns_thread *self;
+    CHECK_EQUAL(uns_run_begin(&plan, &no_hooks), 0);
+    self = uns_current();
+    CHECK(uns_replay_goes_on(self));
+    for (uint32_t site = 1; uns_events_of(self) < 3; site++)
+        writes(site, 1);
+    CHECK(!uns_replay_goes_on(self));
+    uns_run_finish();
+}
+
+TEST(a_replay_knows_where_its_schedule_leaves_a_thread) {
+    const struct uns_path_segment segments[] = {{.path = "0", .until = 3},
+                                                {.path = "0.1", .until = 9}};
+    use_segments(segments, 2);
+    CHECK_EQUAL(check_in_process(goes_on_for_three_events), 0);
 }
 
 TEST(anchors_count_occurrences_instead_of_events) {

@@ -87,3 +87,30 @@ def test_auto_takes_the_lock_where_it_fails_too(tmp_path):
     report = hunt(tmp_path, WITH_CALL, "--max-runs", "200")
     (failure,) = report["failures"]
     assert not failure["latent"] and failure["switch"] == "gil"
+
+
+SHRINKING = """
+import threading
+
+class Pool:
+    def __init__(self):
+        self.ready = threading.Event()
+        self.thread = threading.Thread(target=self.run)
+
+    def run(self):
+        self.ready.set()
+
+pool = Pool()
+pool.thread.start()
+pool.ready.wait()
+assert pool.thread.is_alive() is EXPECTED
+pool.thread.join()
+"""
+
+
+@pytest.mark.parametrize("expected", [True, False])
+def test_a_thread_with_nothing_left_to_do_may_still_be_alive(tmp_path, expected):
+    """Both are seen: its end is a switch point."""
+    (tmp_path / "shrinking.py").write_text(SHRINKING.replace("EXPECTED", str(expected)))
+    done = called(tmp_path, "hunt", "--no-confirm", "--max-runs", "50", "--", "shrinking.py")
+    assert done.returncode == 1, done.stdout

@@ -119,6 +119,24 @@ def test_what_is_clear_takes_no_more_trials(outcomes):
     assert one.until(has_failed) == first and trials.made == made
 
 
+def test_an_arm_is_made_longer_by_more_plans_and_keeps_its_trials():
+    trials = FakeTrials()
+    one = series([False] * 2, trials)
+    one.until(has_failed)
+    more = one.longer([trial(False), trial(True), trial(False)])
+    assert more.until(has_failed).runs == trials.made == 4
+    assert (one.size, more.size) == (2, 5)
+
+
+def test_plans_of_an_arm_have_rules_in_common_or_none():
+    def arm_of(*points):
+        plans = [SimpleNamespace(rules=(Rule(hold=Match((point,))),)) for point in points]
+        return Series(FakeTrials(), Symptom("boom"), plans)
+
+    assert arm_of(1, 1).rules == (Rule(hold=Match((1,))),)
+    assert arm_of(1, 2).rules is None
+
+
 class ShortOfTime(FakeTrials):
     """So many trials, and the time is over."""
 

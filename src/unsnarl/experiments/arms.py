@@ -14,7 +14,7 @@ from unsnarl.execution.budget import OutOfTimeError
 from unsnarl.execution.symptom import Symptom
 from unsnarl.execution.trials import Trial, Trials
 from unsnarl.experiments.statistics import fisher
-from unsnarl.model.plan import Plan
+from unsnarl.model.plan import Plan, Rule
 from unsnarl.model.report import Arm
 from unsnarl.model.run import RuleEffect
 
@@ -53,6 +53,17 @@ class Series:
     def made(self) -> Sequence[Trial]:
         """The trials so far."""
         return tuple(self._made)
+
+    @property
+    def rules(self) -> tuple[Rule, ...] | None:
+        """The rules of its plans; None if they differ."""
+        every = {plan.rules for plan in self._plans}
+        return every.pop() if len(every) == 1 else None
+
+    def longer(self, plans: Sequence[Plan]) -> Series:
+        """With more plans, and what was made so far."""
+        every = [*self._plans[: self.size], *plans]
+        return Series(self._trials, self._symptom, every, self._made)
 
     @property
     def arm(self) -> Arm:

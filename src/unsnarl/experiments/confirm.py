@@ -3,8 +3,8 @@
 
 Forced trials are fresh runs in which the events come in the order that they had in one failing run;
 control trials are the same with holds elsewhere, which must not help. Forbidden trials replay the
-recorded failing schedules: without the rules every one of them fails. An arm has as many trials as
-the verdict needs (arms.py).
+recorded failing schedules: without the rules every one of them fails. Where few were recorded,
+those of failing forced trials are added. An arm has as many trials as the verdict needs (arms.py).
 
     excluded(answers)  the verdict on all of them at once, if runs fail without any of their orders
     test(answer)       the three arms. If forcing the answer's own order is not enough, all that
@@ -82,7 +82,7 @@ EASY = 5
 # So many answers that are not confirmed by their own order are minimised.
 # Five took 34 s on tsp of the zoo (docs/adr/0016).
 MOST_MINIMISED = 2
-# Of the time for a test, what the forbidden arm may take: it is the longest, and alone says nothing.
+# Of the time for a test, what the forbidden arm may take: it is the longest, no proof alone.
 FORBIDDING = 0.6
 # An answer that more than this share of the passing runs has cannot be what makes runs fail.
 COMMON = 0.8
@@ -254,14 +254,14 @@ class Experimenter:
                 run, self._lines(run, answer)
             )
         self.trials.budget.doing("forcing")
-        if not forbidding.arm.fail and minimal is None:
-            run = next(self._traced(self._easiest_runs(answer)), run)
+        begun = minimal.certifying if minimal else ()
+        order, forcing = self._forcing(answer, run, minimal, begun)
+        if minimal is None and not (forbidding.arm.fail and forcing.until(has_failed).fail):
+            easiest = next(self._traced(self._easiest_runs(answer)), run)
+            if easiest is not run or not forcing.made:
+                run, begun = easiest, self._probed.get(answer.key, ())
+                order, forcing = self._forcing(answer, run, None, begun)
         lines = self._lines(run, answer)
-        order: Sequence[Constraint] = (
-            minimal.constraints if minimal else order_constraints(Timeline(run), lines)
-        )
-        begun = minimal.certifying if minimal else self._probed.get(answer.key, ())
-        forcing = self._series(self._fresh("force", order), begun)
         is_alone = not forbidding.arm.fail and minimal is None
         if is_alone and not brings(forcing_result(forcing, forbidding)):
             order, forcing = self._forced_by_roles(answer, order, run, forcing, forbidding)
@@ -273,12 +273,38 @@ class Experimenter:
                 order = whole.constraints
                 self.trials.budget.doing("forcing all that makes the failure certain")
                 forcing = self._series(self._fresh("force", order), whole.certifying)
-        verdict = concluded(forcing, forbidding, lambda: self._control(run, lines, order))
+        brought: Sequence[Trial] = ()
+        if not forbidding.arm.fail and forbidding.size < ENOUGH and forbidding.rules is not None:
+            brought = self._brought(forcing, forbidding)
+            forbidding = forbidding.longer(_replayed(brought, forbidding.rules))
+        verdict = concluded(forcing, forbidding, lambda: self._control(run, lines, order, brought))
         if verdict.status == "confirmed" and self._is_common(answer):
             return replace(verdict, status="inconclusive", why=self._too_common(answer))
         if verdict.status == "confirmed":
             self._confirmed.add(answer.key)
         return verdict
+
+    def _forcing(
+        self, answer: Answer, run: RunFile, minimal: Minimal | None, begun: Sequence[Trial] = ()
+    ) -> tuple[Sequence[Constraint], Series]:
+        """What is forced, the order of an answer in a run or minimised constraints; its arm."""
+        order: Sequence[Constraint] = (
+            minimal.constraints
+            if minimal
+            else order_constraints(Timeline(run), self._lines(run, answer))
+        )
+        return order, self._series(self._fresh("force", order), begun)
+
+    def _brought(self, forcing: Series, forbidding: Series) -> Sequence[Trial]:
+        """More failing runs, where few were recorded: those that forcing brought about.
+
+        They take part in the other arms like recorded ones; that they fail again if nothing is
+        forced, the control shows (docs/adr/0045).
+        """
+        if not brings(forcing_result(forcing, forbidding)):
+            return ()
+        fails = [one for one in forcing.made if self.compared.symptom.is_in(one) and one.run]
+        return fails[: RUNS - forbidding.size]
 
     def _forced_by_roles(
         self,
@@ -362,11 +388,15 @@ class Experimenter:
         return forbidding(lines, _repeaters(timeline, lines), equals)
 
     def _control(
-        self, run: RunFile, lines: Sequence[LinePoints], order: Sequence[Constraint]
+        self,
+        run: RunFile,
+        lines: Sequence[LinePoints],
+        order: Sequence[Constraint],
+        brought: Sequence[Trial],
     ) -> Arm:
         self.trials.budget.doing("holding threads elsewhere")
         elsewhere = controlling(lines, unrelated(run, lines, len(lines)))
-        series = self._series(self._replays(elsewhere))
+        series = self._series([*self._replays(elsewhere), *_replayed(brought, elsewhere)])
         control = series.until(half_decides(series.size), least=FEW)
         if not stays(control) and order:
             # A hold may make a replay leave its schedule; constraints are more robust.
@@ -489,6 +519,15 @@ class Experimenter:
 
     def _series(self, plans: Sequence[Plan], begun: Sequence[Trial] = ()) -> Series:
         return Series(self.trials, self.compared.symptom, plans, begun)
+
+
+def _replayed(trials: Iterable[Trial], rules: Sequence[Rule]) -> list[Plan]:
+    """The same runs again, under other rules."""
+    return [
+        replaying(one.run, one.plan.seed, rules=tuple(rules))
+        for one in trials
+        if one.run is not None
+    ]
 
 
 def _kept_all(trial: Trial) -> bool:

@@ -225,6 +225,7 @@ def _bootstrap(
         # know the thread.
         lock = done or getattr(_local, "sentinel", None)
         if lock is not None:
+            _core.linger()  # others may see it alive although it has nothing left to do
             _waited_for.pop(id(lock), None)
             lock.release()
         _core.thread_end()
