@@ -82,8 +82,8 @@ class _Closing:
         yield from self._missing_writes()
         yield from self._definitions()
         begins = [(begin, event) for event in self._turns() for begin in self._begin(event)]
-        yield from (begin for begin, _ in begins)
-        for begin, event in begins:
+        for begin, event in sorted(begins, key=lambda pair: not self._decides(pair[0])):
+            yield begin
             yield from self._too_late(begin, event)
         for event in self._turns():
             yield from self._origins(event)

@@ -138,7 +138,8 @@ def shape_of(
     waits = tuple(point for point in points if point.op == WAIT)
     if waits:
         return _stuck(waits), waits
-    data = [replace(point, variable=whole(point.variable)) for point in points if is_data(point)]
+    shown = [point for point in points if is_data(point) and not point.setup]
+    data = [replace(point, variable=whole(point.variable)) for point in shown]
     about = {whole(name) for name in finding.variables}
     found = [(_shape(failure, one), one) for one in _conflicts(data, text)]
     if found:
