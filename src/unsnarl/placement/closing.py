@@ -81,7 +81,10 @@ class _Closing:
         yield from self._failure(failing)
         yield from self._missing_writes()
         yield from self._definitions()
-        begins = [(begin, event) for event in self._turns() for begin in self._begin(event)]
+        cells = {event.cell for event in self._shown}
+        failed = [failing] if failing is not None and failing.cell in cells else []
+        turns = (*failed, *self._turns())
+        begins = [(begin, event) for event in turns for begin in self._begin(event)]
         for begin, event in sorted(begins, key=lambda pair: not self._decides(pair[0])):
             yield begin
             yield from self._too_late(begin, event)
@@ -155,9 +158,10 @@ class _Closing:
     def _begin(self, event: Event) -> list[Event]:
         """What it had found there before: the first access of the cell in the same execution.
 
-        Whoever reads in order to decide has not looked before.
+        Who decides by what it reads has its reason there; who comes too late for it had another.
         """
-        if event.op is Op.READ and self._decides(event):
+        is_first = self._shown[0].at >= event.at
+        if event.op is Op.READ and self._decides(event) and is_first:
             return []
         earlier = [one for one in self._execution(event) if one.cell == event.cell]
         return earlier[-1:]
