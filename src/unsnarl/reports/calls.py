@@ -75,7 +75,8 @@ def _frames(point: FindingPoint) -> list[_Frame]:
     if not point.stack:
         return []
     outer = [_parsed(text) for text in reversed(point.stack)]
-    return [*outer, _Frame(point.file, point.line, point.function)]
+    # A comprehension has a frame of its own, on the line of its function.
+    return list(dict.fromkeys([*outer, _Frame(point.file, point.line, point.function)]))
 
 
 def _parsed(text: str) -> _Frame:
