@@ -76,6 +76,36 @@ def test_what_was_written_before_all_that_is_shown_is_no_news():
     assert added(events, 1, 2, failing=3) == []
 
 
+def test_unless_the_thread_had_looked_before_that():
+    events = made(
+        (1, READ, 10, SOCK),
+        (2, WRITE, 20, SOCK),
+        (2, READ, 50, COUNT),
+        (1, WRITE, 51, COUNT),
+        (1, READ, 12, SOCK),
+    )
+    assert added(events, 2, 3, 4, failing=4) == [0, 1]
+
+
+def test_who_emptied_the_container_of_the_element_that_is_gone():
+    """An element and the whole are two cells; the attribute from which both were read is one."""
+    kinds = {10: "attr_read", 60: "shape_read", 61: "method", 62: "item_read"}
+    lines = {10: 70, 60: 70, 61: 71, 62: 72, 11: 71, 12: 72}
+
+    def here(event):
+        kind = kinds.get(event.site, "attr_read")
+        return Site("m.py", "f", lines[event.site], 0, 0, 0, kind, "")
+
+    entries, whole, bob = 5, 6, 7
+    events = made(
+        (1, READ, 10, entries), (1, READ, 60, whole),
+        (2, READ, 11, entries), (2, WRITE, 61, whole),
+        (1, READ, 12, entries), (1, READ, 62, bob),
+    )  # fmt: skip
+    found = closing(events, [events[1]], events[5], here, lambda _: "")
+    assert [event.at for event in found] == [3, 5]
+
+
 def test_reads_alone_get_the_write_that_comes_too_late():
     events = made((1, READ, 50, DATA), (2, WRITE, 51, DATA), (2, WRITE, 52, DATA))
     assert added(events, 0) == [1]

@@ -9,8 +9,10 @@ that fails: all of these follow from what was confirmed, or led to it. A reader 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import islice
 
 from unsnarl.model.event import Event, Op
@@ -21,6 +23,10 @@ SiteOf = Callable[[Event], Site]
 TextOf = Callable[[Site], str]
 DECIDES = re.compile(r"(el)?if\b|while\b|assert\b")
 MODULE = "<module>"
+# Kinds of sites that name what they touch, and those that touch a container as a whole.
+NAMED = ("attr_", "global_", "cell_")
+WHOLE = ("method", "shape_")
+REACH = 3  # events of one line between reading a container and using it
 # Lines of an explanation, without those that fail; of a long one so many are added all the same.
 MOST_LINES, FEWEST = 6, 2
 # A name may stand for another one, which stands for what was read.
@@ -81,8 +87,7 @@ class _Closing:
         yield from self._failure(failing)
         yield from self._missing_writes()
         yield from self._definitions()
-        cells = {event.cell for event in self._shown}
-        failed = [failing] if failing is not None and failing.cell in cells else []
+        failed = [failing] if failing is not None and self._is_shown(failing) else []
         turns = (*failed, *self._turns())
         begins = [(begin, event) for event in turns for begin in self._begin(event)]
         for begin, event in sorted(begins, key=lambda pair: not self._decides(pair[0])):
@@ -95,16 +100,51 @@ class _Closing:
         """The access that fails, if it is of what is shown, and who wrote what it read."""
         if failing is None:
             return
-        cells = {event.cell for event in self._shown}
-        if failing.cell in cells:
+        if self._is_shown(failing):
             yield failing
         if failing.op is Op.READ:
             writes = [one for one in self._others_writes(failing) if one.at < failing.at]
             # What was written before all that is shown is where it all began, and no news.
-            yield from (one for one in writes[-1:] if one.at > self._shown[0].at)
+            since = min(one.at for one in (self._shown[0], *self._begin(failing)))
+            yield from (one for one in writes[-1:] if one.at > since)
+
+    def _is_shown(self, event: Event) -> bool:
+        """Whether it is about what the shown accesses are about."""
+        owner = self._owner(event)
+        owners = {self._owner(one) for one in self._shown}
+        return event.cell in {one.cell for one in self._shown} or (owner > 0 and owner in owners)
 
     def _others_writes(self, event: Event) -> list[Event]:
-        return [one for one in self._cells[event.cell] if one.writes and one.path != event.path]
+        """Also those of the whole container that it is an element of."""
+        owner = self._owner(event)
+        found = [*self._cells[event.cell], *(self._wholes[owner] if owner else ())]
+        return sorted({one for one in found if one.writes and one.path != event.path})
+
+    @cached_property
+    def _wholes(self) -> dict[int, list[Event]]:
+        """By the cell that has the container: what was done to the container as a whole."""
+        found: dict[int, list[Event]] = defaultdict(list)
+        for mine in self._threads.values():
+            for event in mine:
+                if event.writes and self._site(event).kind.startswith(WHOLE):
+                    found[self._owner(event)].append(event)
+        return found
+
+    def _owner(self, event: Event) -> int:
+        """The cell from which its thread had just read the container that it touches; 0 for none.
+
+        An element and the container as a whole are two cells: what owns both is the same.
+        """
+        site, mine = self._site(event), self._threads[event.path]
+        if site.kind.startswith(NAMED):
+            return 0
+        at = bisect_left(mine, event.at, key=lambda one: one.at)
+        for one in reversed(mine[max(at - REACH, 0) : at]):
+            other = self._site(one)
+            same_line = (other.file, other.line) == (site.file, site.line)
+            if same_line and one.op is Op.READ and other.kind.startswith(NAMED):
+                return one.cell
+        return 0
 
     def _is_contended(self, event: Event) -> bool:
         """Whether another thread writes it once this one has begun; who made it does not count."""

@@ -50,20 +50,38 @@ def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
     minimal = proof.minimal
     timeline, events = minimal.timeline, proof.failing.events
     ordered = _only_ordered(minimal)
+    alone = _alone(proof)
     conflict = [event for event in events if event.key not in ordered]
     if not timeline.pending and not _is_conflict(conflict):
-        return set()  # the orders are all that there is to show
+        return alone  # the orders are all that there is to show
     raw = np.array([event.point for event in events], dtype=np.uint32)
     sites = [interner.point(at).site for at in interner.indexes(raw, run).tolist()]
     lines = [(event.path, site.file, site.line) for event, site in zip(events, sites, strict=True)]
     shown = {line for event, line in zip(events, lines, strict=True) if event in conflict}
-    setup: set[EventKey] = set()
+    setup = alone
     for event, line in zip(events, lines, strict=True):
         if event.key in ordered:
             if event.is_access == bool(timeline.pending) or line in shown:
                 setup.add(event.key)
             shown.add(line)
-    return ordered if len(events) - len(setup) > MOST_EVENTS else setup
+    return ordered | alone if len(events) - len(setup) > MOST_EVENTS else setup
+
+
+def _alone(proof: Proof) -> set[EventKey]:
+    """What the failing thread did last, if nobody else shown touches that and no order has it."""
+    minimal = proof.minimal
+    if minimal.timeline.pending:
+        return set()
+    pairs = [(one.before, one.after) for one in minimal.constraints]
+    used = {minimal.timeline.meaning(event).key for pair in pairs for event in pair}
+    used |= {event.key for event in minimal.occurrence}
+    events = proof.failing.events
+    last = map(minimal.timeline.meaning, minimal.timeline.failing(minimal.failing))
+    return {
+        event.key
+        for event in last
+        if event.key not in used and sum(one.cell == event.cell for one in events) == 1
+    }
 
 
 def _only_ordered(minimal: Minimal) -> set[EventKey]:

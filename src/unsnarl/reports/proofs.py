@@ -17,7 +17,7 @@ from unsnarl.reports.calls import with_calls
 from unsnarl.reports.deadlock import run_names
 from unsnarl.reports.explain import describe_lines, with_failing_lines
 from unsnarl.reports.facts import ExplainedEvent, FailingRun, Points, ProofFacts
-from unsnarl.reports.patterns import NO_EVENTS, is_data, whole
+from unsnarl.reports.patterns import FAIL, NO_EVENTS, is_data
 from unsnarl.reports.waits import with_reasons
 
 
@@ -37,7 +37,7 @@ def with_proof(
     explained = with_failing_lines(called, run, sources)
     position = _positions(explained)
     orders = [(position[one], position[other]) for one, other in proof.orders]
-    explained = _without_last_access(explained, orders)
+    explained = _with_failing_access(explained)
     return replace(
         finding,
         variables=_about(finding, explained, orders),
@@ -47,26 +47,12 @@ def with_proof(
     )
 
 
-def _without_last_access(
-    explained: Sequence[FindingPoint], orders: Sequence[tuple[int, int]]
-) -> list[FindingPoint]:
-    """What a thread did last before it failed says nothing if it is of a variable of its own."""
-    ordered = {position for pair in orders for position in pair}
-    failing = {(point.file, point.line) for point in explained if point.op in NO_EVENTS}
-    names = Counter(whole(point.variable) for point in explained)
+def _with_failing_access(explained: Sequence[FindingPoint]) -> list[FindingPoint]:
+    """What a thread did last is no set-up on the line that fails: it has the value."""
+    failing = {(point.file, point.line) for point in explained if point.op == FAIL}
     return [
-        replace(
-            point,
-            setup=point.setup
-            or (
-                is_data(point)
-                and at not in ordered
-                and names[whole(point.variable)] == 1
-                and (point.file, point.line) not in failing
-                and at > max(ordered, default=at)
-            ),
-        )
-        for at, point in enumerate(explained, 1)
+        replace(point, setup=False) if (point.file, point.line) in failing else point
+        for point in explained
     ]
 
 

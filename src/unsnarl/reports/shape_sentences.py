@@ -63,9 +63,10 @@ def _unfinished(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     other = _other(points)
     changed = list(dict.fromkeys(_variable(point) for point in (points[0], points[-1])))
     what = f"two changes of {changed[0]}" if len(changed) == 1 else " and ".join(changed)
+    used = "used it" if len(changed) == 1 else "looked,"
     return (
         f"{names[0]} was between {what} ({_at(points[0])} and {_at(points[-1])}) when "
-        f"{names[other]} used it at {_at(points[other])}."
+        f"{names[other]} {used} at {_at(points[other])}."
     )
 
 
