@@ -7,7 +7,7 @@ import pytest
 
 from unsnarl.model.event import Event, Op, point_of
 from unsnarl.model.site import Site
-from unsnarl.placement.closing import closing
+from unsnarl.placement.closing import TracedRun, closing
 from unsnarl.placement.local_names import assigning_lines, defining_lines, names_used
 
 READ, WRITE, CALL = Op.READ, Op.WRITE, Op.CALL
@@ -42,14 +42,13 @@ def made(*rows):
 
 
 def added(events, *shown, failing=None):
-    found = closing(
-        events,
-        [events[at] for at in shown],
-        None if failing is None else events[failing],
-        site,
-        lambda one: TEXTS.get(one.line, ""),
-    )
-    return [event.at for event in found]
+    last = None if failing is None else events[failing]
+    run = TracedRun(events, site, lambda one: TEXTS.get(one.line, ""), lambda _: (), last)
+    return [event.at for event in closing(run, [events[at] for at in shown])]
+
+
+def plain(events, where, failing=None):
+    return TracedRun(events, where, lambda _: "", lambda _: (), failing)
 
 
 def test_the_access_that_fails_is_shown_where_it_is_of_what_is_shown():
@@ -102,8 +101,31 @@ def test_who_emptied_the_container_of_the_element_that_is_gone():
         (2, READ, 11, entries), (2, WRITE, 61, whole),
         (1, READ, 12, entries), (1, READ, 62, bob),
     )  # fmt: skip
-    found = closing(events, [events[1]], events[5], here, lambda _: "")
+    found = closing(plain(events, here, events[5]), [events[1]])
     assert [event.at for event in found] == [3, 5]
+
+
+def test_two_locks_instead_of_one_and_who_made_the_second():
+    """Both threads are in `with self.lock:` (81), each with a lock of its own."""
+    kinds = {82: "with"}
+
+    def here(event):
+        line = {82: 81}.get(event.site, event.site)
+        kind = kinds.get(event.site, "attr_write" if event.writes else "attr_read")
+        return Site("m.py", f"f{line}", line, line, 0, 0, kind, "")
+
+    lock, first, second = 5, 6, 7
+    events = made(
+        (1, WRITE, 80, lock), (1, READ, 81, lock), (1, Op.ACQUIRE, 82, first),
+        (2, WRITE, 80, lock), (2, READ, 81, lock), (2, Op.ACQUIRE, 82, second),
+        (1, WRITE, 83, DATA), (2, WRITE, 84, DATA),
+    )  # fmt: skip
+    held = {6: [events[2]], 7: [events[5]]}
+    accesses = [event for event in events if event.is_access]
+    run = TracedRun(accesses, here, lambda _: "", lambda event: held[event.at])
+    assert [event.at for event in closing(run, events[6:])] == [2, 3, 5]
+    run = run._replace(around=lambda _: [events[2]])
+    assert closing(run, events[6:]) == []
 
 
 def test_reads_alone_get_the_write_that_comes_too_late():
@@ -217,7 +239,7 @@ def test_of_a_module_that_is_still_executed_what_made_the_code_visible(tmp_path)
         return Site(str(file), function, line, line, 0, 0, "global_read", "")
 
     events = made((2, WRITE, 3, SOCK), (1, READ, 6, DATA), (2, WRITE, 8, DATA))
-    found = closing(events, events[1:], None, here, lambda _: "")
+    found = closing(plain(events, here), events[1:])
     assert [event.at for event in found] == [0]
 
 
@@ -227,7 +249,7 @@ def test_two_accesses_alone_say_through_what_one_came_to_it(source):
         return Site(source, "get" if line < 50 else "other", line, line, 0, 0, "item_read", "")
 
     events = made((1, READ, 6, DATA), (1, READ, 12, SOCK), (2, WRITE, 60, SOCK))
-    found = closing(events, events[1:], None, here, lambda _: "")
+    found = closing(plain(events, here), events[1:])
     assert [event.at for event in found] == [0]
 
 
@@ -240,7 +262,7 @@ def test_with_more_accesses_only_what_others_write_matters(source):
         (1, READ, 6, DATA), (2, WRITE, 61, DATA), (1, READ, 12, SOCK), (2, WRITE, 60, SOCK),
         (1, WRITE, 12, SOCK),
     )  # fmt: skip
-    found = closing(events, events[2:], None, here, lambda _: "")
+    found = closing(plain(events, here), events[2:])
     assert [event.at for event in found] == [0]
     calm = [event for event in events if event.at != 1]
-    assert closing(calm, events[2:], None, here, lambda _: "") == []
+    assert closing(plain(calm, here), events[2:]) == []

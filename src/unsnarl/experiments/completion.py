@@ -19,7 +19,7 @@ from unsnarl.model.event import Event
 from unsnarl.model.run import Frame
 from unsnarl.model.site import Site
 from unsnarl.model.sources import Sources
-from unsnarl.placement.closing import closing
+from unsnarl.placement.closing import TracedRun, closing
 from unsnarl.placement.occurrence import EventSearch
 from unsnarl.placement.timeline import Timeline
 from unsnarl.runfile import Interner, RunFile
@@ -35,7 +35,7 @@ class Completion:
         self._run = run
         self._timeline = timeline or Timeline(run)
         self._accesses = accesses(self._timeline)
-        raw = np.unique(np.array([one.point for one in self._accesses], dtype=np.uint32))
+        raw = np.unique(np.array([e.point for e in self._timeline.events], dtype=np.uint32))
         # Not by raw points: those of code that was loaded late mean this run only.
         self._indexes = dict(zip(raw.tolist(), interner.indexes(raw, run).tolist(), strict=True))
         self._interner = interner
@@ -52,7 +52,10 @@ class Completion:
         if self._timeline.pending:
             return []  # a deadlock is its waits: nothing that anybody read or wrote closes it
         have = [event for event in shown if event.point in self._indexes]
-        return closing(self._accesses, have, self._failing(), self._site, self._text)
+        run = TracedRun(
+            self._accesses, self._site, self._text, self._timeline.around, self._failing()
+        )
+        return closing(run, have)
 
     def _failing(self) -> Event | None:
         """The access with which it failed: the last one of the thread that was on that line.

@@ -13,14 +13,13 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from itertools import islice
+from itertools import combinations, islice, product
+from typing import NamedTuple
 
 from unsnarl.model.event import Event, Op
 from unsnarl.model.site import Site
 from unsnarl.placement.local_names import assigning_lines, defining_lines, names_used
 
-SiteOf = Callable[[Event], Site]
-TextOf = Callable[[Site], str]
 DECIDES = re.compile(r"(el)?if\b|while\b|assert\b")
 MODULE = "<module>"
 # Kinds of sites that name what they touch, and those that touch a container as a whole.
@@ -33,45 +32,50 @@ MOST_LINES, FEWEST = 6, 2
 STEPS_BACK = 3
 
 
-def closing(
-    accesses: Sequence[Event],
-    shown: Sequence[Event],
-    failing: Event | None,
-    site: SiteOf,
-    text: TextOf,
-) -> list[Event]:
-    """The accesses to add, in order of time; the most important ones if they are many.
+class TracedRun(NamedTuple):
+    """What is known of the run.
 
-    Args:
-        accesses: All of the run, in order of time, those that were due last.
-        shown: Those that are shown already.
-        failing: The last access of the thread that failed.
+    Attributes:
+        accesses: All of them, in order of time, those that were due last.
         site: Where an event is in the source.
         text: The source line of a site.
+        around: The acquires whose locks are held at an event.
+        failing: The last access of the thread that failed.
     """
-    return _Closing(accesses, shown, site, text).found(failing)
+
+    accesses: Sequence[Event]
+    site: Callable[[Event], Site]
+    text: Callable[[Site], str]
+    around: Callable[[Event], Sequence[Event]]
+    failing: Event | None = None
+
+
+def closing(run: TracedRun, shown: Sequence[Event]) -> list[Event]:
+    """The accesses to add to those that are shown, in order of time.
+
+    The most important ones, if they are many.
+    """
+    return _Closing(run, shown).found()
 
 
 class _Closing:
-    def __init__(
-        self, accesses: Sequence[Event], shown: Sequence[Event], site: SiteOf, text: TextOf
-    ) -> None:
-        self._site = site
-        self._text = text
+    def __init__(self, run: TracedRun, shown: Sequence[Event]) -> None:
+        self._run = run
+        self._site = run.site
         self._shown = sorted(event for event in shown if event.is_access)
         self._cells: dict[int, list[Event]] = defaultdict(list)
         self._threads: dict[str, list[Event]] = defaultdict(list)
-        for event in accesses:
+        for event in run.accesses:
             self._cells[event.cell].append(event)
             self._threads[event.path].append(event)
 
-    def found(self, failing: Event | None) -> list[Event]:
+    def found(self) -> list[Event]:
         if not self._shown:
             return []
         added: dict[tuple[object, ...], Event] = {}
         lines = {self._line(event) for event in self._shown}
         room = max(FEWEST, MOST_LINES - len(lines))
-        for event in self._wanted(failing):
+        for event in self._wanted():
             line = self._line(event)
             if line not in lines and len(added) < room:
                 added.setdefault(line, event)
@@ -82,9 +86,11 @@ class _Closing:
         site = self._site(event)
         return event.path, site.file, site.line, event.op is Op.READ
 
-    def _wanted(self, failing: Event | None) -> Iterator[Event]:
+    def _wanted(self) -> Iterator[Event]:
         """The most important first."""
+        failing = self._run.failing
         yield from self._failure(failing)
+        yield from self._two_locks()
         yield from self._missing_writes()
         yield from self._definitions()
         failed = [failing] if failing is not None and self._is_shown(failing) else []
@@ -151,6 +157,19 @@ class _Closing:
         begun = self._threads[event.path][0].at
         return any(one.at > begun for one in self._others_writes(event))
 
+    def _two_locks(self) -> Iterator[Event]:
+        """Both hold what one line takes, and yet two locks: who had put the other one there."""
+        for one, other in combinations(self._shown, 2):
+            if one.path == other.path or one.cell != other.cell:
+                continue
+            for mine, its in product(self._run.around(one), self._run.around(other)):
+                owner = self._owner(mine)
+                is_one = self._line(mine)[1:] == self._line(its)[1:] and owner == self._owner(its)
+                writes = [event for event in self._cells[owner] if event.writes]
+                if owner and is_one and mine.cell != its.cell:
+                    for event in writes[-1:]:
+                        yield from (event, *self._begin(event), mine, its)
+
     def _missing_writes(self) -> Iterator[Event]:
         """Reads alone are no conflict: the write that a read came too early or too late for."""
         if any(event.writes for event in self._shown):
@@ -207,7 +226,7 @@ class _Closing:
         return earlier[-1:]
 
     def _decides(self, event: Event) -> bool:
-        return bool(DECIDES.match(self._text(self._site(event))))
+        return bool(DECIDES.match(self._run.text(self._site(event))))
 
     def _too_late(self, begin: Event, event: Event) -> Iterator[Event]:
         """What another thread wrote after this one had decided by what was there before."""
@@ -254,7 +273,9 @@ def _assigned(site: Site) -> list[int]:
     return assigning_lines(site.file, site.line, names_used(site.file, site.line))
 
 
-def _latest(before: Iterable[Event], lines: set[int], site: SiteOf) -> Iterator[Event]:
+def _latest(
+    before: Iterable[Event], lines: set[int], site: Callable[[Event], Site]
+) -> Iterator[Event]:
     """The latest event on each of the lines, in order of time."""
     found: dict[int, Event] = {}
     for event in before:
