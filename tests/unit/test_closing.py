@@ -8,7 +8,7 @@ import pytest
 from unsnarl.model.event import Event, Op, point_of
 from unsnarl.model.site import Site
 from unsnarl.placement.closing import TracedRun, closing
-from unsnarl.placement.local_names import assigning_lines, defining_lines, names_used
+from unsnarl.placement.local_names import assigning_lines, names_used
 
 READ, WRITE, CALL = Op.READ, Op.WRITE, Op.CALL
 SOCK, COUNT, FILE, DATA = 1, 2, 3, 4
@@ -212,35 +212,6 @@ def test_what_is_no_python_has_no_names(tmp_path):
     file.write_text("int main(void) { return 0; }\n")
     assert names_used(str(file), 1) == frozenset()
     assert assigning_lines(str(tmp_path / "gone.py"), 1, frozenset({"a"})) == []
-
-
-HALF_IMPORTED = """\
-import registry
-
-@registry.install
-class Finder:
-    def find(self):
-        return Found()
-
-class Found:
-    pass
-"""
-
-
-def test_of_a_module_that_is_still_executed_what_made_the_code_visible(tmp_path):
-    file = tmp_path / "half.py"
-    file.write_text(HALF_IMPORTED)
-    assert list(defining_lines(str(file), 6)) == [3, 4]
-    assert list(defining_lines(str(file), 1)) == []
-
-    def here(event):
-        line = event.site
-        function = "Finder.find" if line == 6 else "<module>"
-        return Site(str(file), function, line, line, 0, 0, "global_read", "")
-
-    events = made((2, WRITE, 3, SOCK), (1, READ, 6, DATA), (2, WRITE, 8, DATA))
-    found = closing(plain(events, here), events[1:])
-    assert [event.at for event in found] == [0]
 
 
 def test_two_accesses_alone_say_through_what_one_came_to_it(source):

@@ -18,10 +18,9 @@ from typing import NamedTuple
 
 from unsnarl.model.event import Event, Op
 from unsnarl.model.site import Site
-from unsnarl.placement.local_names import assigning_lines, defining_lines, names_used
+from unsnarl.placement.local_names import assigning_lines, names_used
 
 DECIDES = re.compile(r"(el)?if\b|while\b|assert\b")
-MODULE = "<module>"
 # Kinds of sites that name what they touch, and those that touch a container as a whole.
 NAMED = ("attr_", "global_", "cell_")
 WHOLE = ("method", "shape_")
@@ -92,7 +91,6 @@ class _Closing:
         yield from self._failure(failing)
         yield from self._two_locks()
         yield from self._missing_writes()
-        yield from self._definitions()
         failed = [failing] if failing is not None and self._is_shown(failing) else []
         turns = (*failed, *self._turns())
         begins = [(begin, event) for event in turns for begin in self._begin(event)]
@@ -178,33 +176,6 @@ class _Closing:
             writes = self._others_writes(event)
             later = [one for one in writes if one.at > event.at]
             yield from later[:1] or writes[-1:]
-
-    def _definitions(self) -> Iterator[Event]:
-        """Of a module that another thread is still executing: what made the reader's code visible.
-
-        It runs a function that is defined already, and reads a name that is not.
-        """
-        for event in self._shown:
-            site = self._site(event)
-            late = [
-                one
-                for one in self._others_writes(event)
-                if one.at > event.at and self._is_in_module(one, site.file)
-            ]
-            lines = defining_lines(site.file, site.line) if late and event.op is Op.READ else ()
-            made = [
-                one
-                for one in self._threads[late[0].path if late else ""]
-                if one.at < event.at
-                and one.writes
-                and self._is_in_module(one, site.file)
-                and self._site(one).line in lines
-            ]
-            yield from made[-1:]
-
-    def _is_in_module(self, event: Event, file: str) -> bool:
-        site = self._site(event)
-        return (site.file, site.function) == (file, MODULE)
 
     def _turns(self) -> Iterator[Event]:
         """The first access of every thread, and those with which it goes on after another one."""
