@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -38,7 +39,8 @@ def assigning_lines(file: str, line: int, names: frozenset[str]) -> list[int]:
 @lru_cache(maxsize=32)
 def _functions(file: str) -> tuple[Function, ...]:
     try:
-        tree = ast.parse(Path(file).read_bytes())
+        with warnings.catch_warnings(action="ignore"):  # the program's own, and said elsewhere
+            tree = ast.parse(Path(file).read_bytes())
     except (OSError, SyntaxError, ValueError):
         return ()  # not Python, or gone: then nothing is known
     return tuple(node for node in ast.walk(tree) if isinstance(node, Function))
