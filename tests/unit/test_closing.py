@@ -123,7 +123,7 @@ def test_two_locks_instead_of_one_and_who_made_the_second():
     held = {6: [events[2]], 7: [events[5]]}
     accesses = [event for event in events if event.is_access]
     run = TracedRun(accesses, here, lambda _: "", lambda event: held[event.at])
-    assert [event.at for event in closing(run, events[6:])] == [2, 3, 5]
+    assert [event.at for event in closing(run, events[6:])] == [0, 3, 5]
     run = run._replace(around=lambda _: [events[2]])
     assert closing(run, events[6:]) == []
 

@@ -73,8 +73,9 @@ class _Closing:
             return []
         added: dict[tuple[object, ...], Event] = {}
         lines = {self._line(event) for event in self._shown}
-        room = max(FEWEST, MOST_LINES - len(lines))
-        for event in self._wanted():
+        locks = list(self._two_locks())
+        room = max(FEWEST, MOST_LINES - len(lines), len(locks))
+        for event in (*locks, *self._wanted()):
             line = self._line(event)
             if line not in lines and len(added) < room:
                 added.setdefault(line, event)
@@ -89,7 +90,6 @@ class _Closing:
         """The most important first."""
         failing = self._run.failing
         yield from self._failure(failing)
-        yield from self._two_locks()
         yield from self._missing_writes()
         failed = [failing] if failing is not None and self._is_shown(failing) else []
         turns = (*failed, *self._turns())
@@ -163,10 +163,12 @@ class _Closing:
             for mine, its in product(self._run.around(one), self._run.around(other)):
                 owner = self._owner(mine)
                 is_one = self._line(mine)[1:] == self._line(its)[1:] and owner == self._owner(its)
-                writes = [event for event in self._cells[owner] if event.writes]
                 if owner and is_one and mine.cell != its.cell:
+                    writes = [event for event in self._cells[owner] if event.writes]
                     for event in writes[-1:]:
-                        yield from (event, *self._begin(event), mine, its)
+                        before = [one for one in self._others_writes(event) if one.at < event.at]
+                        yield from (event, its, *self._begin(event), *before[-1:])
+                    return
 
     def _missing_writes(self) -> Iterator[Event]:
         """Reads alone are no conflict: the write that a read came too early or too late for."""
