@@ -172,3 +172,17 @@ def test_a_run_hangs_when_it_takes_a_multiple_of_the_usual():
     for _ in range(FEWEST):
         slow.take(0.2)
     assert (slow.for_hunt(60.0), slow.for_trial(60.0)) == (10.0, 4.0)
+
+
+def test_one_more_run_fits_while_there_is_time_for_everything(clock):
+    budget = Budget(20.0, clock=clock)
+    with budget.within(5.0):
+        clock.now += 6.0
+        assert budget.left == 0.0
+        assert budget.has_time
+        assert budget.part("capture", "x", lambda: clock.work(budget, 1), 0, quick=True) == 1
+    clock.now += 20.0
+    assert not budget.has_time
+    interrupted = Budget(20.0, clock=clock)
+    interrupted.interrupt(KeyboardInterrupt())
+    assert not interrupted.has_time

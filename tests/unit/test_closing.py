@@ -7,8 +7,8 @@ import pytest
 
 from unsnarl.model.event import Event, Op, point_of
 from unsnarl.model.site import Site
-from unsnarl.placement.closing import closing
-from unsnarl.placement.local_names import assigning_lines, defining_lines, names_used
+from unsnarl.placement.closing import TracedRun, closing
+from unsnarl.placement.local_names import assigning_lines, names_used
 
 READ, WRITE, CALL = Op.READ, Op.WRITE, Op.CALL
 SOCK, COUNT, FILE, DATA = 1, 2, 3, 4
@@ -42,14 +42,13 @@ def made(*rows):
 
 
 def added(events, *shown, failing=None):
-    found = closing(
-        events,
-        [events[at] for at in shown],
-        None if failing is None else events[failing],
-        site,
-        lambda one: TEXTS.get(one.line, ""),
-    )
-    return [event.at for event in found]
+    last = None if failing is None else events[failing]
+    run = TracedRun(events, site, lambda one: TEXTS.get(one.line, ""), lambda _: (), last)
+    return [event.at for event in closing(run, [events[at] for at in shown])]
+
+
+def plain(events, where, failing=None):
+    return TracedRun(events, where, lambda _: "", lambda _: (), failing)
 
 
 def test_the_access_that_fails_is_shown_where_it_is_of_what_is_shown():
@@ -74,6 +73,59 @@ def test_what_was_written_before_all_that_is_shown_is_no_news():
         (2, WRITE, 52, DATA), (1, READ, 50, COUNT), (2, WRITE, 51, COUNT), (1, READ, 53, DATA)
     )
     assert added(events, 1, 2, failing=3) == []
+
+
+def test_unless_the_thread_had_looked_before_that():
+    events = made(
+        (1, READ, 10, SOCK),
+        (2, WRITE, 20, SOCK),
+        (2, READ, 50, COUNT),
+        (1, WRITE, 51, COUNT),
+        (1, READ, 12, SOCK),
+    )
+    assert added(events, 2, 3, 4, failing=4) == [0, 1]
+
+
+def test_who_emptied_the_container_of_the_element_that_is_gone():
+    """An element and the whole are two cells; the attribute from which both were read is one."""
+    kinds = {10: "attr_read", 60: "shape_read", 61: "method", 62: "item_read"}
+    lines = {10: 70, 60: 70, 61: 71, 62: 72, 11: 71, 12: 72}
+
+    def here(event):
+        kind = kinds.get(event.site, "attr_read")
+        return Site("m.py", "f", lines[event.site], 0, 0, 0, kind, "")
+
+    entries, whole, bob = 5, 6, 7
+    events = made(
+        (1, READ, 10, entries), (1, READ, 60, whole),
+        (2, READ, 11, entries), (2, WRITE, 61, whole),
+        (1, READ, 12, entries), (1, READ, 62, bob),
+    )  # fmt: skip
+    found = closing(plain(events, here, events[5]), [events[1]])
+    assert [event.at for event in found] == [3, 5]
+
+
+def test_two_locks_instead_of_one_and_who_made_the_second():
+    """Both threads are in `with self.lock:` (81), each with a lock of its own."""
+    kinds = {82: "with"}
+
+    def here(event):
+        line = {82: 81}.get(event.site, event.site)
+        kind = kinds.get(event.site, "attr_write" if event.writes else "attr_read")
+        return Site("m.py", f"f{line}", line, line, 0, 0, kind, "")
+
+    lock, first, second = 5, 6, 7
+    events = made(
+        (1, WRITE, 80, lock), (1, READ, 81, lock), (1, Op.ACQUIRE, 82, first),
+        (2, WRITE, 80, lock), (2, READ, 81, lock), (2, Op.ACQUIRE, 82, second),
+        (1, WRITE, 83, DATA), (2, WRITE, 84, DATA),
+    )  # fmt: skip
+    held = {6: [events[2]], 7: [events[5]]}
+    accesses = [event for event in events if event.is_access]
+    run = TracedRun(accesses, here, lambda _: "", lambda event: held[event.at])
+    assert [event.at for event in closing(run, events[6:])] == [0, 3, 5]
+    run = run._replace(around=lambda _: [events[2]])
+    assert closing(run, events[6:]) == []
 
 
 def test_reads_alone_get_the_write_that_comes_too_late():
@@ -162,42 +214,13 @@ def test_what_is_no_python_has_no_names(tmp_path):
     assert assigning_lines(str(tmp_path / "gone.py"), 1, frozenset({"a"})) == []
 
 
-HALF_IMPORTED = """\
-import registry
-
-@registry.install
-class Finder:
-    def find(self):
-        return Found()
-
-class Found:
-    pass
-"""
-
-
-def test_of_a_module_that_is_still_executed_what_made_the_code_visible(tmp_path):
-    file = tmp_path / "half.py"
-    file.write_text(HALF_IMPORTED)
-    assert list(defining_lines(str(file), 6)) == [3, 4]
-    assert list(defining_lines(str(file), 1)) == []
-
-    def here(event):
-        line = event.site
-        function = "Finder.find" if line == 6 else "<module>"
-        return Site(str(file), function, line, line, 0, 0, "global_read", "")
-
-    events = made((2, WRITE, 3, SOCK), (1, READ, 6, DATA), (2, WRITE, 8, DATA))
-    found = closing(events, events[1:], None, here, lambda _: "")
-    assert [event.at for event in found] == [0]
-
-
 def test_two_accesses_alone_say_through_what_one_came_to_it(source):
     def here(event):
         line = event.site
         return Site(source, "get" if line < 50 else "other", line, line, 0, 0, "item_read", "")
 
     events = made((1, READ, 6, DATA), (1, READ, 12, SOCK), (2, WRITE, 60, SOCK))
-    found = closing(events, events[1:], None, here, lambda _: "")
+    found = closing(plain(events, here), events[1:])
     assert [event.at for event in found] == [0]
 
 
@@ -210,7 +233,7 @@ def test_with_more_accesses_only_what_others_write_matters(source):
         (1, READ, 6, DATA), (2, WRITE, 61, DATA), (1, READ, 12, SOCK), (2, WRITE, 60, SOCK),
         (1, WRITE, 12, SOCK),
     )  # fmt: skip
-    found = closing(events, events[2:], None, here, lambda _: "")
+    found = closing(plain(events, here), events[2:])
     assert [event.at for event in found] == [0]
     calm = [event for event in events if event.at != 1]
-    assert closing(calm, events[2:], None, here, lambda _: "") == []
+    assert closing(plain(calm, here), events[2:]) == []

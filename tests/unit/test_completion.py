@@ -13,6 +13,7 @@ from unsnarl.experiments.completion import Completion
 from unsnarl.experiments.minimise import Minimal
 from unsnarl.experiments.prove import Proof, Seen
 from unsnarl.model.event import Op, op_of, site_of
+from unsnarl.model.run import Failure, Frame
 from unsnarl.model.site import Point, Site
 from unsnarl.placement.timeline import Timeline
 from unsnarl.reports.proof_facts import proof_facts
@@ -38,7 +39,8 @@ class FakeInterner:
 def traced(*events, **more):
     run = run_of(*events, **more)
     threads = [SimpleNamespace(path=path, index=at) for at, path in enumerate(("0", "0.1", "0.2"))]
-    return SimpleNamespace(**{**vars(run), "threads": threads, "failing_thread": "0.1"})
+    added = {"threads": threads, "failing_thread": "0.1", "failures": ()}
+    return SimpleNamespace(**{**vars(run), **added})
 
 
 def line(site, op, role, time):
@@ -64,6 +66,18 @@ def test_what_is_added_stands_between_the_ranked_lines():
     shown = Answer(**{**vars(ranked), "closing": completed}).shown
     assert [site_of(one.point) for one in shown] == [10, 20, 12]
     assert ranked.shown == ranked.lines
+
+
+def test_the_access_that_fails_is_that_of_the_thread_on_the_failing_line():
+    """A future hands its exception to the main thread, which never was there."""
+    run = traced(*RACE, (0, READ, 40, MODE))
+    run.failing_thread = "0"
+    frame = Frame("/src/m.py", 12, "close")
+    ranked = answer(line(10, READ, 1, 1.0), line(20, WRITE, 2, 2.0))
+    assert Completion(run, FakeInterner()).lines(ranked, 0) == ()
+    run.failures = (Failure("exception", "KeyError", "", "0", (frame,)),)
+    (found,) = Completion(run, FakeInterner()).lines(ranked, 0)
+    assert site_of(found.point) == 12
 
 
 def test_a_deadlock_is_its_waits():
@@ -96,6 +110,28 @@ def test_what_only_brought_the_threads_there_is_set_up(proof):
     shown = proof_facts(*proof, FakeInterner())
     assert [event.setup for event in shown.events] == [True, True, True, True, False, False, False]
     assert shown.orders == [(0, 1), (2, 3)]
+
+
+def test_what_the_failing_thread_did_last_is_no_step_if_it_is_its_own_affair():
+    run = traced(*RACE, (1, READ, 13, MODE))
+    timeline = Timeline(run)
+    events = timeline.events
+    orders = (timeline.constraint(events[0], events[1]), timeline.constraint(events[1], events[2]))
+    minimal = Minimal(orders, 10, 10, 0, run, timeline, "0.1", tuple(events[:3]))
+    shown = proof_facts(Proof(0, minimal, Seen(tuple(events), None)), run, FakeInterner())
+    assert [event.setup for event in shown.events] == [False, False, False, True]
+
+
+def test_a_long_explanation_has_no_orders_but_those_of_the_conflict():
+    rounds = [(1 + at % 2, WRITE, 30 + at, MODE) for at in range(5)]
+    run = traced(*rounds, *RACE)
+    timeline = Timeline(run)
+    events = timeline.events
+    pairs = [(0, 1), (1, 2), (2, 3), (3, 4), (5, 6), (6, 7)]
+    orders = tuple(timeline.constraint(events[one], events[other]) for one, other in pairs)
+    minimal = Minimal(orders, 10, 10, 0, run, timeline, "0.1", tuple(events[5:]))
+    shown = proof_facts(Proof(0, minimal, Seen(tuple(events), None)), run, FakeInterner())
+    assert [event.setup for event in shown.events] == [True] * 5 + [False] * 3
 
 
 def test_where_the_orders_are_all_there_is_they_are_shown(proof):

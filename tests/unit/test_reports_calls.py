@@ -59,3 +59,26 @@ def test_a_long_explanation_is_not_made_longer():
     last = access("0.2", 27, "Queue.take", "spider.py:36 in visit")
     others = [access("0.1", line, "f") for line in range(40, 47)]
     assert len(called(first, *others, last)) == 9
+
+
+def test_a_call_names_what_is_called_on_its_line():
+    stack = ("spider.py:31 in Queue.put", "spider.py:36 in visit")
+    first = access("0.2", 22, "Queue._store", *stack)
+    other = access("0.1", 29, "Queue.take")
+    last = access("0.2", 37, "visit", "spider.py:50 in main")
+    outer = access("0.2", 22, "Queue._store", *stack, "spider.py:50 in main")
+    assert called(first, other, first)[0][1] == "read"
+    assert called(outer, other, last)[0] == (36, ENTER, "page = queue.take()", "Queue.put")
+
+
+def test_a_comprehension_is_no_call():
+    first, last = (
+        access("0.2", 35, "visit", "spider.py:35 in visit", f"spider.py:{line} in main")
+        for line in (50, 51)
+    )
+    other = access("0.1", 29, "Queue.take")
+    found = called(first, other, last)
+    assert [(line, op) for line, op, *_ in found if op == ENTER] == [(50, ENTER), (51, ENTER)]
+    again = access("0.2", 36, "visit", "spider.py:50 in main")
+    inner = access("0.2", 35, "visit", "spider.py:35 in visit", "spider.py:50 in main")
+    assert [op for _, op, *_ in called(inner, other, again)] == ["read"] * 3

@@ -17,7 +17,7 @@ from unsnarl.model.report import (
     RunCounts,
     numbered,
 )
-from unsnarl.reports.remarks import failure_bound
+from unsnarl.reports.remarks import failure_bound, title
 from unsnarl.reports.render import json as report_json
 from unsnarl.reports.render.lanes import cut
 from unsnarl.reports.render.terminal import (
@@ -232,3 +232,28 @@ def test_every_second_is_in_one_phase():
         ["other", "0.5", "s", "5", "%"],
         ["all", "10.0", "s", "100", "%"],
     ]
+
+
+def test_a_long_position_does_not_cut_names_into_pieces():
+    text = "return self._instrument_id_instrument[status.instrument_id]"
+    files = [f"opentelemetry/{part}metrics/_internal/__init__.py" for part in ("", "sdk/")]
+    points = tuple(
+        msgspec.structs.replace(one, file=file, text=text)
+        for one, file in zip(POINTS, files, strict=True)
+    )
+    report = detailed(finding(points))
+    stream = io.StringIO()
+    print_finding(report, numbered(report)[0], make_console(stream, 80))
+    lines = stream.getvalue().splitlines()
+    assert sum(text in line for line in lines) == 2
+    assert max(map(cell_len, lines)) <= 80
+
+
+def test_a_title_names_what_the_steps_name_and_no_element_twice():
+    points = tuple(
+        msgspec.structs.replace(one, variable=name)
+        for one, name in zip(POINTS, ("Meter.ids['a']", "Meter.ids"), strict=True)
+    )
+    names = ("Meter.ids['a']", "Meter.ids", "Other.name")
+    assert title(msgspec.structs.replace(finding(points), variables=names)).endswith("on Meter.ids")
+    assert title(msgspec.structs.replace(finding(points), variables=("x",))).endswith("on x")

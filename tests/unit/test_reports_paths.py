@@ -3,7 +3,7 @@
 
 import pytest
 
-from unsnarl.reports.paths import shown_path
+from unsnarl.reports.paths import short_files, shown_path
 from unsnarl.reports.render.lanes import files_note
 from unsnarl.reports.steps import Step
 
@@ -39,3 +39,12 @@ def test_a_folder_of_packages_is_listed_once_and_what_can_be_opened_not_at_all()
 def test_a_name_cut_to_its_end_is_listed_whole():
     file = "/home/somebody/projects/shop/orders.py"
     assert files_note([step(file)]) == file
+
+
+def test_files_of_one_name_keep_their_folders():
+    files = ["/e/lib/python3.11/site-packages/a/__init__.py", "b/__init__.py", "c/pool.py"]
+    assert short_files(files) == {
+        files[0]: "a/__init__.py",
+        files[1]: "b/__init__.py",
+        files[2]: "pool.py",
+    }

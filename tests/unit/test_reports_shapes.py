@@ -339,6 +339,12 @@ def test_the_check_is_the_one_in_the_function_that_acts():
     assert summary.startswith("writer checked idle")
 
 
+def test_what_is_published_and_what_is_not_ready_are_named_apart():
+    _, summary = shape(*PUBLISHED[0])
+    assert "made made visible" in summary
+    assert "before it was ready" in summary
+
+
 def test_threads_of_one_name_are_kept_apart():
     _, summary = shape(*LOST[0], threads={"0.1": "worker", "0.2": "worker"})
     assert "worker 0.1" in summary

@@ -86,6 +86,11 @@ class Budget:
         """The seconds that the current part may still take."""
         return max(0.0, min(self._limits) - self._clock())
 
+    @property
+    def has_time(self) -> bool:
+        """Whether one more run fits into the time for everything, whatever the part may take."""
+        return not self.is_interrupted and self._clock() < self._limits[0]
+
     def check(self) -> None:
         """Raises if the current part is out of time."""
         if self.left <= 0:

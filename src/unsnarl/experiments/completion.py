@@ -16,9 +16,10 @@ import numpy as np
 from unsnarl.analyses.answer import Answer, Line
 from unsnarl.experiments.refine import accesses
 from unsnarl.model.event import Event
+from unsnarl.model.run import Frame
 from unsnarl.model.site import Site
 from unsnarl.model.sources import Sources
-from unsnarl.placement.closing import closing
+from unsnarl.placement.closing import TracedRun, closing
 from unsnarl.placement.occurrence import EventSearch
 from unsnarl.placement.timeline import Timeline
 from unsnarl.runfile import Interner, RunFile
@@ -34,7 +35,7 @@ class Completion:
         self._run = run
         self._timeline = timeline or Timeline(run)
         self._accesses = accesses(self._timeline)
-        raw = np.unique(np.array([one.point for one in self._accesses], dtype=np.uint32))
+        raw = np.unique(np.array([e.point for e in self._timeline.events], dtype=np.uint32))
         # Not by raw points: those of code that was loaded late mean this run only.
         self._indexes = dict(zip(raw.tolist(), interner.indexes(raw, run).tolist(), strict=True))
         self._interner = interner
@@ -50,12 +51,29 @@ class Completion:
         """What to add to these events of the run."""
         if self._timeline.pending:
             return []  # a deadlock is its waits: nothing that anybody read or wrote closes it
-        mine = [event for event in self._accesses if event.path == self._run.failing_thread]
         have = [event for event in shown if event.point in self._indexes]
+        run = TracedRun(
+            self._accesses, self._site, self._text, self._timeline.around, self._failing()
+        )
+        return closing(run, have)
+
+    def _failing(self) -> Event | None:
+        """The access with which it failed: the last one of the thread that was on that line.
+
+        A future hands its exception to a thread that never was there.
+        """
         due = {event.key for event in self._timeline.due}
-        happened = [event for event in mine if event.key not in due]
-        last = happened[-1] if happened else None
-        return closing(self._accesses, have, last, self._site, self._text)
+        happened = [event for event in self._accesses if event.key not in due]
+        mine = [event for event in happened if event.path == self._run.failing_thread]
+        frame = next((one.frames[-1] for one in self._run.failures[:1] if one.frames), None)
+        there = [event for event in happened if frame and self._is_at(event, frame)]
+        if there and not any(event.path == self._run.failing_thread for event in there):
+            return there[-1]
+        return mine[-1] if mine else None
+
+    def _is_at(self, event: Event, frame: Frame) -> bool:
+        site = self._site(event)
+        return site.line == frame.line and frame.file.endswith(site.file)
 
     def lines(self, answer: Answer, at: int) -> tuple[Line, ...]:
         """The lines to show with an answer that failing run `at` has."""

@@ -184,7 +184,7 @@ class Prover:
         answer = self._part(
             "minimise", "completing the conflict",
             lambda: experimenter.completed(first.answer), first.answer,
-            quick=experimenter.is_traced(first.answer),
+            quick=experimenter.is_traced(first.answer) or self.budget.has_time,
         )  # fmt: skip
         return replace(first, answer=answer)
 
@@ -284,7 +284,11 @@ class Prover:
         events = tuple(sorted({*events, *closing}))
         plan = experimenter.schedule(at)
         run = self._part(
-            "minimise", "capturing values", lambda: _captured(trials, plan, events), None
+            "minimise",
+            "capturing values",
+            lambda: _captured(trials, plan, events),
+            None,
+            quick=self.budget.has_time,
         )
         nothing: tuple[Seen | None, Nearest | None] = (None, None)
         passing, near = self._part(

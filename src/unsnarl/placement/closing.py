@@ -9,63 +9,73 @@ that fails: all of these follow from what was confirmed, or led to it. A reader 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from functools import cached_property
+from itertools import combinations, islice, product
+from typing import NamedTuple
 
 from unsnarl.model.event import Event, Op
 from unsnarl.model.site import Site
-from unsnarl.placement.local_names import assigning_lines, defining_lines, names_used
+from unsnarl.placement.local_names import assigning_lines, names_used
 
-SiteOf = Callable[[Event], Site]
-TextOf = Callable[[Site], str]
 DECIDES = re.compile(r"(el)?if\b|while\b|assert\b")
-MODULE = "<module>"
+# Kinds of sites that name what they touch, and those that touch a container as a whole.
+NAMED = ("attr_", "global_", "cell_")
+WHOLE = ("method", "shape_")
+REACH = 3  # events of one line between reading a container and using it
 # Lines of an explanation, without those that fail; of a long one so many are added all the same.
 MOST_LINES, FEWEST = 6, 2
 # A name may stand for another one, which stands for what was read.
 STEPS_BACK = 3
 
 
-def closing(
-    accesses: Sequence[Event],
-    shown: Sequence[Event],
-    failing: Event | None,
-    site: SiteOf,
-    text: TextOf,
-) -> list[Event]:
-    """The accesses to add, in order of time; the most important ones if they are many.
+class TracedRun(NamedTuple):
+    """What is known of the run.
 
-    Args:
-        accesses: All of the run, in order of time, those that were due last.
-        shown: Those that are shown already.
-        failing: The last access of the thread that failed.
+    Attributes:
+        accesses: All of them, in order of time, those that were due last.
         site: Where an event is in the source.
         text: The source line of a site.
+        around: The acquires whose locks are held at an event.
+        failing: The last access of the thread that failed.
     """
-    return _Closing(accesses, shown, site, text).found(failing)
+
+    accesses: Sequence[Event]
+    site: Callable[[Event], Site]
+    text: Callable[[Site], str]
+    around: Callable[[Event], Sequence[Event]]
+    failing: Event | None = None
+
+
+def closing(run: TracedRun, shown: Sequence[Event]) -> list[Event]:
+    """The accesses to add to those that are shown, in order of time.
+
+    The most important ones, if they are many.
+    """
+    return _Closing(run, shown).found()
 
 
 class _Closing:
-    def __init__(
-        self, accesses: Sequence[Event], shown: Sequence[Event], site: SiteOf, text: TextOf
-    ) -> None:
-        self._site = site
-        self._text = text
+    def __init__(self, run: TracedRun, shown: Sequence[Event]) -> None:
+        self._run = run
+        self._site = run.site
         self._shown = sorted(event for event in shown if event.is_access)
         self._cells: dict[int, list[Event]] = defaultdict(list)
         self._threads: dict[str, list[Event]] = defaultdict(list)
-        for event in accesses:
+        for event in run.accesses:
             self._cells[event.cell].append(event)
             self._threads[event.path].append(event)
 
-    def found(self, failing: Event | None) -> list[Event]:
+    def found(self) -> list[Event]:
         if not self._shown:
             return []
         added: dict[tuple[object, ...], Event] = {}
         lines = {self._line(event) for event in self._shown}
-        room = max(FEWEST, MOST_LINES - len(lines))
-        for event in self._wanted(failing):
+        locks = list(self._two_locks())
+        room = max(FEWEST, MOST_LINES - len(lines), len(locks))
+        for event in (*locks, *self._wanted()):
             line = self._line(event)
             if line not in lines and len(added) < room:
                 added.setdefault(line, event)
@@ -76,14 +86,16 @@ class _Closing:
         site = self._site(event)
         return event.path, site.file, site.line, event.op is Op.READ
 
-    def _wanted(self, failing: Event | None) -> Iterator[Event]:
+    def _wanted(self) -> Iterator[Event]:
         """The most important first."""
+        failing = self._run.failing
         yield from self._failure(failing)
         yield from self._missing_writes()
-        yield from self._definitions()
-        begins = [(begin, event) for event in self._turns() for begin in self._begin(event)]
-        yield from (begin for begin, _ in begins)
-        for begin, event in begins:
+        failed = [failing] if failing is not None and self._is_shown(failing) else []
+        turns = (*failed, *self._turns())
+        begins = [(begin, event) for event in turns for begin in self._begin(event)]
+        for begin, event in sorted(begins, key=lambda pair: not self._decides(pair[0])):
+            yield begin
             yield from self._too_late(begin, event)
         for event in self._turns():
             yield from self._origins(event)
@@ -92,21 +104,71 @@ class _Closing:
         """The access that fails, if it is of what is shown, and who wrote what it read."""
         if failing is None:
             return
-        cells = {event.cell for event in self._shown}
-        if failing.cell in cells:
+        if self._is_shown(failing):
             yield failing
         if failing.op is Op.READ:
             writes = [one for one in self._others_writes(failing) if one.at < failing.at]
             # What was written before all that is shown is where it all began, and no news.
-            yield from (one for one in writes[-1:] if one.at > self._shown[0].at)
+            since = min(one.at for one in (self._shown[0], *self._begin(failing)))
+            yield from (one for one in writes[-1:] if one.at > since)
+
+    def _is_shown(self, event: Event) -> bool:
+        """Whether it is about what the shown accesses are about."""
+        owner = self._owner(event)
+        owners = {self._owner(one) for one in self._shown}
+        return event.cell in {one.cell for one in self._shown} or (owner > 0 and owner in owners)
 
     def _others_writes(self, event: Event) -> list[Event]:
-        return [one for one in self._cells[event.cell] if one.writes and one.path != event.path]
+        """Also those of the whole container that it is an element of."""
+        owner = self._owner(event)
+        found = [*self._cells[event.cell], *(self._wholes[owner] if owner else ())]
+        return sorted({one for one in found if one.writes and one.path != event.path})
+
+    @cached_property
+    def _wholes(self) -> dict[int, list[Event]]:
+        """By the cell that has the container: what was done to the container as a whole."""
+        found: dict[int, list[Event]] = defaultdict(list)
+        for mine in self._threads.values():
+            for event in mine:
+                if event.writes and self._site(event).kind.startswith(WHOLE):
+                    found[self._owner(event)].append(event)
+        return found
+
+    def _owner(self, event: Event) -> int:
+        """The cell from which its thread had just read the container that it touches; 0 for none.
+
+        An element and the container as a whole are two cells: what owns both is the same.
+        """
+        site, mine = self._site(event), self._threads[event.path]
+        if site.kind.startswith(NAMED):
+            return 0
+        at = bisect_left(mine, event.at, key=lambda one: one.at)
+        for one in reversed(mine[max(at - REACH, 0) : at]):
+            other = self._site(one)
+            same_line = (other.file, other.line) == (site.file, site.line)
+            if same_line and one.op is Op.READ and other.kind.startswith(NAMED):
+                return one.cell
+        return 0
 
     def _is_contended(self, event: Event) -> bool:
         """Whether another thread writes it once this one has begun; who made it does not count."""
         begun = self._threads[event.path][0].at
         return any(one.at > begun for one in self._others_writes(event))
+
+    def _two_locks(self) -> Iterator[Event]:
+        """Both hold what one line takes, and yet two locks: who had put the other one there."""
+        for one, other in combinations(self._shown, 2):
+            if one.path == other.path or one.cell != other.cell:
+                continue
+            for mine, its in product(self._run.around(one), self._run.around(other)):
+                owner = self._owner(mine)
+                is_one = self._line(mine)[1:] == self._line(its)[1:] and owner == self._owner(its)
+                if owner and is_one and mine.cell != its.cell:
+                    writes = [event for event in self._cells[owner] if event.writes]
+                    for event in writes[-1:]:
+                        before = [one for one in self._others_writes(event) if one.at < event.at]
+                        yield from (event, its, *self._begin(event), *before[-1:])
+                    return
 
     def _missing_writes(self) -> Iterator[Event]:
         """Reads alone are no conflict: the write that a read came too early or too late for."""
@@ -116,33 +178,6 @@ class _Closing:
             writes = self._others_writes(event)
             later = [one for one in writes if one.at > event.at]
             yield from later[:1] or writes[-1:]
-
-    def _definitions(self) -> Iterator[Event]:
-        """Of a module that another thread is still executing: what made the reader's code visible.
-
-        It runs a function that is defined already, and reads a name that is not.
-        """
-        for event in self._shown:
-            site = self._site(event)
-            late = [
-                one
-                for one in self._others_writes(event)
-                if one.at > event.at and self._is_in_module(one, site.file)
-            ]
-            lines = defining_lines(site.file, site.line) if late and event.op is Op.READ else ()
-            made = [
-                one
-                for one in self._threads[late[0].path if late else ""]
-                if one.at < event.at
-                and one.writes
-                and self._is_in_module(one, site.file)
-                and self._site(one).line in lines
-            ]
-            yield from made[-1:]
-
-    def _is_in_module(self, event: Event, file: str) -> bool:
-        site = self._site(event)
-        return (site.file, site.function) == (file, MODULE)
 
     def _turns(self) -> Iterator[Event]:
         """The first access of every thread, and those with which it goes on after another one."""
@@ -155,15 +190,16 @@ class _Closing:
     def _begin(self, event: Event) -> list[Event]:
         """What it had found there before: the first access of the cell in the same execution.
 
-        Whoever reads in order to decide has not looked before.
+        Who decides by what it reads has its reason there; who comes too late for it had another.
         """
-        if event.op is Op.READ and self._decides(event):
+        is_first = self._shown[0].at >= event.at
+        if event.op is Op.READ and self._decides(event) and is_first:
             return []
         earlier = [one for one in self._execution(event) if one.cell == event.cell]
         return earlier[-1:]
 
     def _decides(self, event: Event) -> bool:
-        return bool(DECIDES.match(self._text(self._site(event))))
+        return bool(DECIDES.match(self._run.text(self._site(event))))
 
     def _too_late(self, begin: Event, event: Event) -> Iterator[Event]:
         """What another thread wrote after this one had decided by what was there before."""
@@ -210,7 +246,9 @@ def _assigned(site: Site) -> list[int]:
     return assigning_lines(site.file, site.line, names_used(site.file, site.line))
 
 
-def _latest(before: Iterable[Event], lines: set[int], site: SiteOf) -> Iterator[Event]:
+def _latest(
+    before: Iterable[Event], lines: set[int], site: Callable[[Event], Site]
+) -> Iterator[Event]:
     """The latest event on each of the lines, in order of time."""
     found: dict[int, Event] = {}
     for event in before:

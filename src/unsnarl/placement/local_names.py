@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a name of a Python function got what it refers to, and where the function was defined."""
+"""Where a local name of a Python function got what it refers to: the lines that assign it."""
 
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -35,26 +36,14 @@ def assigning_lines(file: str, line: int, names: frozenset[str]) -> list[int]:
     return sorted(set(bound))
 
 
-def defining_lines(file: str, line: int) -> range:
-    """The head of what defines the code of a line at the top of its module, with decorators."""
-    for node in _tree(file).body:
-        if isinstance(node, Function | ast.ClassDef) and node.lineno < line <= _end(node):
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            return range(first, node.lineno + 1)
-    return range(0)
-
-
-@lru_cache(maxsize=32)
-def _tree(file: str) -> ast.Module:
-    try:
-        return ast.parse(Path(file).read_bytes())
-    except (OSError, SyntaxError, ValueError):
-        return ast.Module([], [])  # not Python, or gone: then nothing is known
-
-
 @lru_cache(maxsize=32)
 def _functions(file: str) -> tuple[Function, ...]:
-    return tuple(node for node in ast.walk(_tree(file)) if isinstance(node, Function))
+    try:
+        with warnings.catch_warnings(action="ignore"):  # the program's own, and said elsewhere
+            tree = ast.parse(Path(file).read_bytes())
+    except (OSError, SyntaxError, ValueError):
+        return ()  # not Python, or gone: then nothing is known
+    return tuple(node for node in ast.walk(tree) if isinstance(node, Function))
 
 
 def _end(node: ast.stmt) -> int:

@@ -34,7 +34,7 @@ def with_calls(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]
             frames = _frames(points[at])
             frame = frames[depth] if 0 <= depth < len(frames) - 1 else None
             if frame is not None and frame != before:
-                calls[at] = _call(points[at], frame, text)
+                calls[at] = _call(points[at], frame, frames[depth + 1].function, text)
             before = frame
     if len(points) + len(calls) > MOST_POINTS:
         return list(points)
@@ -75,7 +75,8 @@ def _frames(point: FindingPoint) -> list[_Frame]:
     if not point.stack:
         return []
     outer = [_parsed(text) for text in reversed(point.stack)]
-    return [*outer, _Frame(point.file, point.line, point.function)]
+    # A comprehension has a frame of its own, on the line of its function.
+    return list(dict.fromkeys([*outer, _Frame(point.file, point.line, point.function)]))
 
 
 def _parsed(text: str) -> _Frame:
@@ -84,7 +85,7 @@ def _parsed(text: str) -> _Frame:
     return _Frame(file, int(line) if line.isdigit() else 0, function)
 
 
-def _call(point: FindingPoint, frame: _Frame, text: Text) -> FindingPoint:
+def _call(point: FindingPoint, frame: _Frame, callee: str, text: Text) -> FindingPoint:
     return FindingPoint(
         file=frame.file,
         line=frame.line,
@@ -95,7 +96,7 @@ def _call(point: FindingPoint, frame: _Frame, text: Text) -> FindingPoint:
         variable="",
         region=point.region,
         confidence=point.confidence,
-        value=point.function,
+        value=callee,
         text=text(frame.file, frame.line),
         time=point.time,
     )

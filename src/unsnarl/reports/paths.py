@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import PurePath
 
 INSTALLED = ("site-packages", "dist-packages")
@@ -18,6 +19,16 @@ def shown_path(file: str) -> str:
         if parts[at] in INSTALLED or _is_library(parts[at - 1 : at + 1]):
             return "/".join(parts[at + 1 :])
     return file
+
+
+def short_files(files: Iterable[str]) -> dict[str, str]:
+    """What to call files in a sentence: by their last name, unless two of them have it."""
+    different = list(dict.fromkeys(files))
+    last = [PurePath(file).name for file in different]
+    return {
+        file: name if last.count(name) == 1 else shown_path(file)
+        for file, name in zip(different, last, strict=True)
+    }
 
 
 def _is_library(parts: tuple[str, ...]) -> bool:

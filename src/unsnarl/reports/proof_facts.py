@@ -3,17 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from itertools import combinations
 
 import numpy as np
 
+from unsnarl.experiments.minimise import Minimal
 from unsnarl.experiments.prove import Proof, Seen
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.event import EventKey
+from unsnarl.model.event import Event, EventKey
 from unsnarl.placement.timeline import Timeline
 from unsnarl.reports import captured_values
 from unsnarl.reports.facts import CapturedAccess, ExplainedEvent, PassingFacts, ProofFacts
 from unsnarl.runfile import Interner, RunFile
+
+# With the lines that fail, and perhaps a call, an explanation of more than these is too long.
+MOST_EVENTS = 6
 
 
 def proof_facts(proof: Proof, run: RunFile, interner: Interner) -> ProofFacts:
@@ -39,36 +44,62 @@ def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
     """Events that only brought the threads there, so that the conflict could happen.
 
     They are in no other part of the explanation than its orders: locks that were handed over, data
-    that was read before a deadlock, another round of a line that is shown for its thread.
+    that was read before a deadlock, another round of a line that is shown for its thread; and all
+    of them where the explanation would be too long otherwise.
     """
     minimal = proof.minimal
-    timeline = minimal.timeline
-    ordered = {
-        timeline.meaning(event).key
-        for one in minimal.constraints
-        for event in (one.before, one.after)
-    }
-    ordered -= {event.key for event in minimal.occurrence}
-    ordered -= {timeline.meaning(event).key for event in timeline.failing(minimal.failing)}
-    events = proof.failing.events
+    timeline, events = minimal.timeline, proof.failing.events
+    ordered = _only_ordered(minimal)
+    alone = _alone(proof)
     conflict = [event for event in events if event.key not in ordered]
-    if not timeline.pending and not any(event.is_access for event in conflict[:-1]):
-        return set()  # the orders are all that there is to show
+    if not timeline.pending and not _is_conflict(conflict):
+        return alone  # the orders are all that there is to show
     raw = np.array([event.point for event in events], dtype=np.uint32)
-    sites = (interner.point(at).site for at in interner.indexes(raw, run).tolist())
-    lines = {
-        event.key: (event.path, site.file, site.line)
-        for event, site in zip(events, sites, strict=True)
+    sites = [interner.point(at).site for at in interner.indexes(raw, run).tolist()]
+    lines = [(event.path, site.file, site.line) for event, site in zip(events, sites, strict=True)]
+    shown = {line for event, line in zip(events, lines, strict=True) if event in conflict}
+    setup = alone
+    for event, line in zip(events, lines, strict=True):
+        if event.key in ordered:
+            if event.is_access == bool(timeline.pending) or line in shown:
+                setup.add(event.key)
+            shown.add(line)
+    return ordered | alone if len(events) - len(setup) > MOST_EVENTS else setup
+
+
+def _alone(proof: Proof) -> set[EventKey]:
+    """What the failing thread did last, if nobody else shown touches that and no order has it."""
+    minimal = proof.minimal
+    if minimal.timeline.pending:
+        return set()
+    pairs = [(one.before, one.after) for one in minimal.constraints]
+    used = {minimal.timeline.meaning(event).key for pair in pairs for event in pair}
+    used |= {event.key for event in minimal.occurrence}
+    events = proof.failing.events
+    last = map(minimal.timeline.meaning, minimal.timeline.failing(minimal.failing))
+    return {
+        event.key
+        for event in last
+        if event.key not in used and sum(one.cell == event.cell for one in events) == 1
     }
-    shown = {lines[event.key] for event in conflict}
-    setup: set[EventKey] = set()
-    for event in events:
-        if event.key not in ordered:
-            continue
-        if event.is_access == bool(timeline.pending) or lines[event.key] in shown:
-            setup.add(event.key)
-        shown.add(lines[event.key])
-    return setup
+
+
+def _only_ordered(minimal: Minimal) -> set[EventKey]:
+    """The events that are part of the orders and of nothing else."""
+    meaning = minimal.timeline.meaning
+    pairs = [(one.before, one.after) for one in minimal.constraints]
+    ordered = {meaning(event).key for pair in pairs for event in pair}
+    failing = minimal.timeline.failing(minimal.failing)
+    return ordered - {event.key for event in (*minimal.occurrence, *map(meaning, failing))}
+
+
+def _is_conflict(events: Sequence[Event]) -> bool:
+    """Whether two threads access one cell, and one of them changes it."""
+    accesses = [event for event in events if event.is_access]
+    return any(
+        one.cell == other.cell and one.path != other.path and (one.writes or other.writes)
+        for one, other in combinations(accesses, 2)
+    )
 
 
 def _indexes(one: Constraint, timeline: Timeline, index: dict[EventKey, int]) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from unsnarl.reports.calls import with_calls
 from unsnarl.reports.deadlock import run_names
 from unsnarl.reports.explain import describe_lines, with_failing_lines
 from unsnarl.reports.facts import ExplainedEvent, FailingRun, Points, ProofFacts
-from unsnarl.reports.patterns import NO_EVENTS, is_data
+from unsnarl.reports.patterns import FAIL, NO_EVENTS, is_data
 from unsnarl.reports.waits import with_reasons
 
 
@@ -37,6 +37,7 @@ def with_proof(
     explained = with_failing_lines(called, run, sources)
     position = _positions(explained)
     orders = [(position[one], position[other]) for one, other in proof.orders]
+    explained = _with_failing_access(explained)
     return replace(
         finding,
         variables=_about(finding, explained, orders),
@@ -44,6 +45,15 @@ def with_proof(
         orders=tuple(orders),
         nearest=_passing(proof, position, names, points, sources),
     )
+
+
+def _with_failing_access(explained: Sequence[FindingPoint]) -> list[FindingPoint]:
+    """What a thread did last is no set-up on the line that fails: it has the value."""
+    failing = {(point.file, point.line) for point in explained if point.op == FAIL}
+    return [
+        replace(point, setup=False) if (point.file, point.line) in failing else point
+        for point in explained
+    ]
 
 
 def _about(

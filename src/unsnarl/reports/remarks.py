@@ -158,14 +158,19 @@ def lock_remark(finding: Finding, steps: Sequence[Step]) -> str:
     held = _held(seen)
     common = set.intersection(*map(set, held.values()))
     if common:
-        others = len([step for step in steps if any(map(is_data, step.points))]) - len(seen)
-        who = _numbers(seen) + " hold" if others else "Every access holds"
         lock = min(common, key=held[seen[0].number].index)
+        who = "Every access holds" if _all_hold(steps, seen, lock) else _numbers(seen) + " hold"
         return _common_lock(f"{who} {lock}", seen)
     if not any(held.values()):
         where = "these accesses" if seen == core else _numbers(seen).lower()
         return f"No lock is held at {where}."
     return _namesakes(seen, held) or _broken_into(seen) or _no_common_lock(seen, held)
+
+
+def _all_hold(steps: Sequence[Step], seen: Sequence[Step], lock: str) -> bool:
+    """Whether the other accesses hold it as well."""
+    others = [one for one in steps if one not in seen and any(map(is_data, one.points))]
+    return all(lock in map(_plain, _locks(one.points)) for one in others)
 
 
 def _held(steps: Sequence[Step]) -> dict[int, tuple[str, ...]]:

@@ -6,14 +6,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import closes, mode
 
 Sentence = Callable[[Sequence[FindingPoint], Sequence[str]], str]
 
 
 def _at(point: FindingPoint) -> str:
-    return f"{shown_path(point.file).rpartition('/')[2]}:{point.line}"
+    return f"{point.file}:{point.line}"
 
 
 def _other(points: Sequence[FindingPoint]) -> int:
@@ -63,9 +62,10 @@ def _unfinished(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     other = _other(points)
     changed = list(dict.fromkeys(_variable(point) for point in (points[0], points[-1])))
     what = f"two changes of {changed[0]}" if len(changed) == 1 else " and ".join(changed)
+    used = "used it" if len(changed) == 1 else "looked,"
     return (
         f"{names[0]} was between {what} ({_at(points[0])} and {_at(points[-1])}) when "
-        f"{names[other]} used it at {_at(points[other])}."
+        f"{names[other]} {used} at {_at(points[other])}."
     )
 
 
@@ -86,8 +86,9 @@ def _published(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
             f"{names[-1]} sets it at {_at(points[-1])}{late}."
         )
     other = next(at for at, point in enumerate(points) if point.thread != points[0].thread)
+    value = "its value" if points[0].variable == points[-1].variable else _variable(points[-1])
     return (
-        f"{names[0]} made {_variable(points[0])} visible at {_at(points[0])} before its value was "
+        f"{names[0]} made {_variable(points[0])} visible at {_at(points[0])} before {value} was "
         f"ready at {_at(points[-1])}; {names[other]} used it in between, at {_at(points[other])}."
     )
 

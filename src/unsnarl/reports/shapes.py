@@ -16,6 +16,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from unsnarl.model.report import FailureReport, Finding, FindingPoint
+from unsnarl.reports.paths import short_files
 from unsnarl.reports.patterns import (
     CALL,
     WAIT,
@@ -127,7 +128,9 @@ def shape_and_summary(failure: FailureReport, finding: Finding, text: Text) -> t
         return "", ""
     shape, points = found
     names = [_who(failure, point) for point in points]
-    return shape, SENTENCES[shape](points, names)
+    files = short_files([point.file for point in finding.explanation or finding.points])
+    shown = [replace(point, file=files.get(point.file, point.file)) for point in points]
+    return shape, SENTENCES[shape](shown, names)
 
 
 def shape_of(
@@ -138,7 +141,8 @@ def shape_of(
     waits = tuple(point for point in points if point.op == WAIT)
     if waits:
         return _stuck(waits), waits
-    data = [replace(point, variable=whole(point.variable)) for point in points if is_data(point)]
+    shown = [point for point in points if is_data(point) and not point.setup]
+    data = [replace(point, variable=whole(point.variable)) for point in shown]
     about = {whole(name) for name in finding.variables}
     found = [(_shape(failure, one), one) for one in _conflicts(data, text)]
     if found:

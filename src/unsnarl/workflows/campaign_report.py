@@ -210,6 +210,8 @@ class _Ranker:
             failing[exemplar] = self._request.budget.part(
                 "capture", "capturing values",
                 lambda: self._with_values(shown, compared, findings, exemplar), shown,
+                # One run, without which the answer has neither values nor callers.
+                quick=self._request.budget.has_time,
             )  # fmt: skip
         failure = compared.records[0].failure if compared.records else None
         facts = SignatureFacts(

@@ -26,7 +26,7 @@ GAP = 3
 LONGEST_PATH = 22
 SHORT_POSITION = 16
 # With less room next to its position, a line is broken in the middle of its names.
-NARROW = 32
+NARROW = 40
 MARK = "◄"
 CROSS = "✗"
 
