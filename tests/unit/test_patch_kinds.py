@@ -382,6 +382,31 @@ def test_a_class_without_a_constructor_has_the_lock_itself() -> None:
         lock_draft({"a.py": other}, [LineSpan("a.py", line, line)], choice)
 
 
+# Imports.
+
+BACKEND = textwrap.dedent(
+    """\
+    import sys
+
+
+    def backend(name):
+        try:
+            module = sys.modules["backends." + name]
+        except KeyError:
+            module = __import__(name)
+        return module.backend
+    """
+)
+
+
+def test_a_module_that_is_being_imported_is_waited_for() -> None:
+    read = at(BACKEND, "module.backend", 1, "read", "backend", function="backend")
+    (text,) = of_kind("import", BACKEND, read, point(1, 2, "write", "x", function="<module>"))
+    assert "        module = importlib.import_module('backends.' + name)\n" in text
+    assert text.startswith("import importlib\nimport sys\n")
+    assert not of_kind("import", BACKEND, read)
+
+
 # Joins.
 
 PACK = textwrap.dedent(

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from unsnarl.patches.blocks import Function, StatementRun, covering, executed
 from unsnarl.patches.conflict import Conflict, function_named
-from unsnarl.patches.imports import import_statement
+from unsnarl.patches.imports import member
 from unsnarl.patches.locks import classes, new_name, self_name
 from unsnarl.patches.pieces import (
     functions,
@@ -288,7 +288,7 @@ def _entered(method: Function) -> Iterator[ast.expr]:
 
 def _own_manager(source: SourceFile, node: ast.expr) -> Draft:
     edits = LineEdits(source)
-    module, _ = import_statement(edits, "copy")
-    replace_expressions(edits, [node], call=f"{module}.copy")
+    name, _ = member(edits, "copy", "copy")
+    replace_expressions(edits, [node], call=name)
     says = f"enter a copy of the object in each call at {source.name}:{node.lineno}"
     return whole("own-manager", says, edits, 2)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from unsnarl.patches.blocks import Function, StatementRun, executed, first_line, is_text, last_line
-from unsnarl.patches.imports import import_statement
+from unsnarl.patches.imports import member
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 COUNTER = re.compile(r" #\d+$")
@@ -263,13 +263,8 @@ def _first_statement(body: Sequence[ast.stmt]) -> ast.stmt:
 
 def threading_call(edits: LineEdits, made: str) -> tuple[str, list[str]]:
     """`threading.Lock()` as the file would write it, with the import that it lacks."""
-    for node in edits.source.tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module == "threading":
-            for alias in node.names:
-                if alias.name == made:
-                    return f"{alias.asname or made}()", []
-    name, added = import_statement(edits, "threading")
-    return f"{name}.{made}()", added
+    name, added = member(edits, "threading", made)
+    return f"{name}()", added
 
 
 def _after_imports(edits: LineEdits, text: str) -> None:

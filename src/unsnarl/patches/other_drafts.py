@@ -17,8 +17,9 @@ from unsnarl.patches.blocks import (
     last_line,
 )
 from unsnarl.patches.checks import same_but_for
-from unsnarl.patches.conflict import CallLine, Conflict, frames, function_named
+from unsnarl.patches.conflict import MODULE_CODE, CallLine, Conflict, frames, function_named
 from unsnarl.patches.copies import copies, local_copies, own_managers
+from unsnarl.patches.imports import member
 from unsnarl.patches.locks import (
     LockChoice,
     all_names,
@@ -29,7 +30,7 @@ from unsnarl.patches.locks import (
     threading_call,
 )
 from unsnarl.patches.moves import out_of_locks, published_last
-from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
+from unsnarl.patches.pieces import functions, lines_of, made, nodes, replace_expressions, whole
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import (
     LineEdits,
@@ -42,7 +43,7 @@ from unsnarl.patches.source import (
 
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
-    makers = [rechecks, copies, local_copies, own_managers, published_last]
+    makers = [rechecks, copies, local_copies, own_managers, published_last, import_waits]
     if conflict.finding.kind == "deadlock":
         makers += [sorted_locks, out_of_locks]
     # An order does not make anything atomic (docs/adr/0042).
@@ -93,6 +94,29 @@ def _is_wait(node: ast.stmt) -> bool:
         and isinstance(value.func, ast.Attribute)
         and value.func.attr == "wait"
     )
+
+
+# A module that is complete.
+
+
+def import_waits(conflict: Conflict) -> Iterator[Draft]:
+    """`import_module(name)` instead of `sys.modules[name]`: an import waits for one under way."""
+    if not any(one.function == MODULE_CODE for one in conflict.points):
+        return
+    for source, function in functions(conflict):
+        for node in nodes(function):
+            if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+                continue
+            if ast.unparse(node.value) == "sys.modules":
+                yield from made(_imported, source, node)
+
+
+def _imported(source: SourceFile, node: ast.Subscript) -> Draft:
+    edits = LineEdits(source)
+    name, _ = member(edits, "importlib", "import_module")
+    replace_expressions(edits, [node], text=f"{name}({ast.unparse(node.slice)})")
+    says = f"import the module at {source.name}:{node.lineno}, which waits until it is complete"
+    return whole("import", says, edits, 2)
 
 
 # One order of locks.
