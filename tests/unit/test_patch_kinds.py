@@ -459,6 +459,66 @@ def test_threads_are_joined_where_they_are_at_hand(
     assert wanted in texts[0]
 
 
+# Deadlocks.
+
+TWO_LOCKS = textwrap.dedent(
+    """\
+    import threading
+
+
+    class Bank:
+        def __init__(self):
+            self.book = threading.Lock()
+            self.cash = threading.Lock()
+
+        def pay(self):
+            with self.book:
+                self.count()
+
+        def count(self):
+            with self.cash:
+                pass
+
+        def close(self):
+            with self.cash:
+                self.note()
+
+        def note(self):
+            with self.book:
+                pass
+    """
+)
+
+
+def test_locks_of_a_deadlock_are_taken_in_one_order_across_functions() -> None:
+    points = [
+        point(10, 1, "acquire", "Bank.book", function="Bank.pay"),
+        point(14, 1, "wait", "Bank.cash", function="Bank.count", stack=("a.py:11 in Bank.pay",)),
+        point(18, 2, "acquire", "Bank.cash", function="Bank.close"),
+        point(22, 2, "wait", "Bank.book", function="Bank.note", stack=("a.py:19 in Bank.close",)),
+    ]
+    made = drafts(conflict(TWO_LOCKS, *points, kind="deadlock"))
+    texts = [draft.texts["a.py"] for draft in made]
+    one_order = (
+        "        with self.book:\n            with self.cash:\n                self.note()\n"
+    )
+    assert any(one_order in text for text in texts)
+    around = "        with self._lock:\n            with self.cash:\n                self.note()\n"
+    assert any(around in text for text in texts)
+    assert not any(draft.kind == "reentrant" for draft in made)
+
+
+def test_a_lock_that_waits_for_its_own_holder_becomes_reentrant() -> None:
+    text = TWO_LOCKS.replace("self.cash", "self.book")
+    points = [
+        point(10, 1, "acquire", "Bank.book", function="Bank.pay"),
+        point(14, 1, "wait", "Bank.book", function="Bank.count", stack=("a.py:11 in Bank.pay",)),
+    ]
+    text = TWO_LOCKS.replace("with self.cash", "with self.book")
+    (made,) = of_kind("reentrant", text, *points, kind="deadlock")
+    assert "self.book = threading.RLock()\n" in made
+
+
 # Calls.
 
 SPINNER = textwrap.dedent(

@@ -159,6 +159,7 @@ def _own(conflict: Conflict, owners: dict[str, ClassSource]) -> Iterator[LockCho
     fix = conflict.finding.fix
     named = [fix.lock] if fix is not None and fix.lock else []
     named += [lock for point in conflict.points for lock in point.locks]
+    named += conflict.lock_names if conflict.is_deadlock else []
     reentrant = fix is not None and fix.reentrant
     for name in dict.fromkeys(map(plain_name, named)):
         owner, _, attribute = name.rpartition(".")

@@ -34,7 +34,7 @@ LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 def published_last(conflict: Conflict) -> Iterator[Draft]:
     """A write, or a call, moved behind the writes that belong to it."""
     single = conflict.finding.shape not in PUBLISHED and len(conflict.variables) == 1
-    if single or conflict.finding.kind == "deadlock":
+    if single or conflict.is_deadlock:
         return
     seen = set()
     for point in conflict.points:

@@ -31,7 +31,7 @@ from unsnarl.patches.locks import (
 )
 from unsnarl.patches.moves import out_of_locks, published_last
 from unsnarl.patches.pieces import functions, lines_of, made, nodes, replace_expressions, whole
-from unsnarl.patches.regions import Draft
+from unsnarl.patches.regions import Draft, reentrant_draft
 from unsnarl.patches.source import (
     LineEdits,
     SourceFile,
@@ -44,8 +44,8 @@ from unsnarl.patches.source import (
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
     makers = [rechecks, copies, local_copies, own_managers, published_last, import_waits]
-    if conflict.finding.kind == "deadlock":
-        makers += [sorted_locks, out_of_locks]
+    if conflict.is_deadlock:
+        makers += [sorted_locks, out_of_locks, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).
     fix = conflict.finding.fix
     if conflict.finding.kind == "order" and fix is not None and fix.kind == "order":
@@ -133,6 +133,16 @@ def sorted_locks(conflict: Conflict) -> Iterator[Draft]:
             if {(source.name, outer.lineno), (source.name, inner.lineno)} <= lines:
                 yield from made(_sorted, source, outer, inner)
                 yield from made(_swapped, source, outer, inner)
+
+
+def reentrant_locks(conflict: Conflict) -> Iterator[Draft]:
+    """Where a thread waits for a lock that it holds itself."""
+    waits = [one for one in conflict.points if one.op == "wait"]
+    if len({one.role for one in waits}) == 1:
+        for name in conflict.lock_names:
+            owner, _, attribute = name.rpartition(".")
+            choice = LockChoice(owner.rpartition(".")[2], attribute)
+            yield from made(reentrant_draft, conflict.sources, choice)
 
 
 def _sorted(source: SourceFile, outer: ast.With, inner: ast.With) -> Draft:

@@ -105,12 +105,22 @@ def lock_draft(
     return Draft("lock", says, texts, size, tuple(spans), choice, turns)
 
 
+def reentrant_draft(sources: Sources, choice: LockChoice) -> Draft:
+    """A plain lock of the program as one that its holder may take once more."""
+    every = {name: LineEdits(source) for name, source in sources.items()}
+    _make_reentrant(choice, every, classes(sources))
+    texts = _texts(every, dict.fromkeys(sources, ()))
+    return Draft("reentrant", f"make {_named(choice)} an RLock", texts, 1)
+
+
 def _texts(every: Mapping[str, LineEdits], added: Mapping[str, Sequence[str]]) -> dict[str, str]:
     """The files that changed, each checked."""
     texts = {name: edits.text() for name, edits in every.items()}
     changed = {name: text for name, text in texts.items() if text != every[name].source.text}
     for name, text in changed.items():
         same_but_for(every[name].source, text, added[name])
+    if not changed:
+        raise UnpatchableError("nothing changes")
     return changed
 
 
