@@ -215,7 +215,7 @@ LAZY = textwrap.dedent(
 )
 
 
-def published(text: str, **more: Any) -> list[str]:
+def published(text: str, shape: str = "published before initialised") -> list[str]:
     where = {"function": "Lazy.make"}
     return of_kind(
         "move",
@@ -224,7 +224,7 @@ def published(text: str, **more: Any) -> list[str]:
         at(text, "if not self.ready", 2, "read", "Lazy.ready", **where),
         point(8, 2, "read", "Lazy.value", **where),
         at(text, "self.value = build", 1, "write", "Lazy.value", **where),
-        **more,
+        shape=shape,
     )
 
 
@@ -234,6 +234,7 @@ def test_what_publishes_comes_behind_what_is_published() -> None:
     assert behind in texts[0]
     last = "            self.count = 1\n            self.ready = True  # published\n"
     assert any(last in text for text in texts)
+    assert not published(LAZY, "two variables out of step")
 
 
 @pytest.mark.parametrize("line", ["self.count = self.ready", "return 1"])

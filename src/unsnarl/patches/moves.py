@@ -22,7 +22,7 @@ from unsnarl.patches.pieces import functions, made, names_in, nodes, whole
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError, header_text
 
-PUBLISHED = ("published before initialised", "two variables out of step")
+PUBLISHED = "published before initialised"
 WRITES = ("write", "call")
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
@@ -32,9 +32,11 @@ LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 def published_last(conflict: Conflict) -> Iterator[Draft]:
-    """A write, or a call, moved behind the writes that belong to it."""
-    single = conflict.finding.shape not in PUBLISHED and len(conflict.variables) == 1
-    if single or conflict.is_deadlock:
+    """A write, or a call, moved behind the writes that belong to it.
+
+    Only for what was published too early: an order makes nothing atomic.
+    """
+    if conflict.finding.shape != PUBLISHED:
         return
     seen = set()
     for point in conflict.points:
