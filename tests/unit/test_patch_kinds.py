@@ -314,6 +314,17 @@ def test_a_wait_moves_out_of_the_lock() -> None:
     assert wanted in text
 
 
+def test_what_the_lock_protects_is_read_under_it() -> None:
+    text = POOL.replace("self.stopped = True", "self.number += 1")
+    text = text.replace("self.worker.join()", "self.jobs.put(self.number)  # .join()")
+    (made,) = stuck(text)
+    wanted = (
+        "            self.number += 1\n            number = self.number\n"
+        "        self.jobs.put(number)  # .join()\n        self.done = True\n\n"
+    )
+    assert wanted in made
+
+
 def test_a_wait_for_the_condition_that_is_held_stays() -> None:
     assert not stuck(POOL.replace("self.worker.join()", "self.lock.wait()  # not .join()"))
 

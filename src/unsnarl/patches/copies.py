@@ -13,10 +13,12 @@ from unsnarl.patches.imports import member
 from unsnarl.patches.locks import classes, new_name, self_name
 from unsnarl.patches.pieces import (
     functions,
+    is_read,
     lines_of,
     made,
     names_in,
     nodes,
+    plain_names,
     replace_expressions,
     whole,
 )
@@ -145,7 +147,7 @@ def _read_once(
     within = [one for one in reads if run.first <= one.lineno <= run.last]
     if len(within) == 1:
         raise UnpatchableError(f"{text} is read once")
-    name = new_name(text.rpartition(".")[2].lstrip("_") or "value", _plain_names(source))
+    name = new_name(text.rpartition(".")[2].lstrip("_") or "value", plain_names(source))
     edits = LineEdits(source)
     edits.insert_before(run.first, f"{name} = {text}")
     replace_expressions(edits, within, text=name)
@@ -167,27 +169,13 @@ def _check_writes(run: StatementRun, text: str) -> None:
             raise UnpatchableError(f"{text} is written there, too")
 
 
-def _plain_names(source: SourceFile) -> set[str]:
-    """All names that are not those of attributes."""
-    found = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
-    return found | {one.arg for one in ast.walk(source.tree) if isinstance(one, ast.arg)}
-
-
-def _is_read(node: ast.AST, text: str) -> bool:
-    return (
-        isinstance(node, ast.Attribute | ast.Name)
-        and isinstance(node.ctx, ast.Load)
-        and ast.unparse(node) == text
-    )
-
-
 def _until_stored(run: StatementRun, text: str) -> StatementRun:
     """Its statements up to one that assigns the variable first and reads it later."""
     kept: list[ast.stmt] = []
     for statement in run.statements:
         found = [one for one in executed([statement]) if _names(one, text)]
-        stores = [one for one in found if not _is_read(one, text)]
-        last_read = max([_position(one) for one in found if _is_read(one, text)], default=(0, 0))
+        stores = [one for one in found if not is_read(one, text)]
+        last_read = max([_position(one) for one in found if is_read(one, text)], default=(0, 0))
         if any(_position(one) < last_read for one in stores):
             break
         kept.append(statement)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeGuard
 
 from unsnarl.patches.blocks import Function, executed
 from unsnarl.patches.conflict import Conflict, function_named, functions_of
@@ -46,6 +47,21 @@ def names_in(node: ast.AST) -> frozenset[str]:
     """The variables and attributes that an expression names."""
     found = [one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)]
     return frozenset([*found, *(one.id for one in ast.walk(node) if isinstance(one, ast.Name))])
+
+
+def plain_names(source: SourceFile) -> set[str]:
+    """All names that are not those of attributes."""
+    found = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
+    return found | {one.arg for one in ast.walk(source.tree) if isinstance(one, ast.arg)}
+
+
+def is_read(node: ast.AST, text: str) -> TypeGuard[ast.expr]:
+    """Whether a node is a read of the variable with this text."""
+    return (
+        isinstance(node, ast.Attribute | ast.Name)
+        and isinstance(node.ctx, ast.Load)
+        and ast.unparse(node) == text
+    )
 
 
 def replace_expressions(
