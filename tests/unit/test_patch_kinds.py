@@ -471,6 +471,41 @@ def test_threads_are_joined_where_they_are_at_hand(
     assert wanted in texts[0]
 
 
+# Calls that wait.
+
+PROGRESS = textwrap.dedent(
+    """\
+    class Progress:
+        def __init__(self):
+            self.bytes = 0
+
+        def add(self, future):
+            self.done += 1
+            self.bytes += future.result()
+            if self.bytes:
+                self.rest = future.result()
+    """
+)
+
+
+def test_a_call_that_waits_is_made_before_the_lock_is_taken() -> None:
+    file = source(PROGRESS)
+    choice = LockChoice("Progress", "_lock", "a.py", is_new=True)
+    made = lock_draft({"a.py": file}, [LineSpan("a.py", 6, 7)], choice).texts["a.py"]
+    wanted = (
+        "        result = future.result()\n"
+        "        with self._lock:\n"
+        "            self.done += 1\n"
+        "            self.bytes += result\n"
+        "        if self.bytes:\n"
+    )
+    assert wanted in made
+    with pytest.raises(UnpatchableError):
+        lock_draft({"a.py": file}, [LineSpan("a.py", 7, 9)], choice)
+    points = [point(7, role, "write", "Progress.bytes", function="Progress.add") for role in (1, 2)]
+    assert "        result = future.result()\n" in of_kind("lock", PROGRESS, *points)[0]
+
+
 # Deadlocks.
 
 TWO_LOCKS = textwrap.dedent(

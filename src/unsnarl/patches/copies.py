@@ -9,17 +9,15 @@ from collections.abc import Iterator, Sequence
 
 from unsnarl.patches.blocks import Function, StatementRun, covering, executed
 from unsnarl.patches.conflict import Conflict, function_named
+from unsnarl.patches.expressions import is_read, plain_names, replace_expressions
 from unsnarl.patches.imports import member
 from unsnarl.patches.locks import classes, new_name, self_name
 from unsnarl.patches.pieces import (
     functions,
-    is_read,
     lines_of,
     made,
     names_in,
     nodes,
-    plain_names,
-    replace_expressions,
     whole,
 )
 from unsnarl.patches.regions import Draft

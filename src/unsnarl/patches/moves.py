@@ -19,15 +19,13 @@ from unsnarl.patches.blocks import (
     last_line,
 )
 from unsnarl.patches.conflict import MODULE_CODE, Conflict
+from unsnarl.patches.expressions import is_read, plain_names, replace_expressions
 from unsnarl.patches.locks import new_name
 from unsnarl.patches.pieces import (
     functions,
-    is_read,
     made,
     names_in,
     nodes,
-    plain_names,
-    replace_expressions,
     whole,
 )
 from unsnarl.patches.regions import Draft

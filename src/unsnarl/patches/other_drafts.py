@@ -19,6 +19,7 @@ from unsnarl.patches.blocks import (
 from unsnarl.patches.checks import same_but_for
 from unsnarl.patches.conflict import MODULE_CODE, CallLine, Conflict, frames, function_named
 from unsnarl.patches.copies import copies, local_copies, own_managers
+from unsnarl.patches.expressions import replace_expressions
 from unsnarl.patches.imports import member
 from unsnarl.patches.locks import (
     LockChoice,
@@ -30,7 +31,7 @@ from unsnarl.patches.locks import (
     threading_call,
 )
 from unsnarl.patches.moves import out_of_locks, published_last
-from unsnarl.patches.pieces import functions, lines_of, made, nodes, replace_expressions, whole
+from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
 from unsnarl.patches.regions import Draft, reentrant_draft
 from unsnarl.patches.source import (
     LineEdits,
