@@ -112,12 +112,20 @@ def _is_inside(point: FindingPoint, span: LineSpan, conflict: Conflict, draft: D
 def _is_called(qualified: str, conflict: Conflict, draft: Draft) -> bool:
     """Whether the patch's lines call this function."""
     name = own_name(qualified)
-    for span in draft.spans:
+    return any(
+        called == name and span.first <= line <= span.last
+        for span in draft.spans
+        for line, called in _calls_around(span, conflict)
+    )
+
+
+def _calls_around(span: LineSpan, conflict: Conflict) -> list[tuple[int, str]]:
+    """The calls of the function that some lines are in."""
+    try:
         function = covering(conflict.sources[span.file], span.first, span.last).function
-        for line, called in called_names(function) if function is not None else ():
-            if called == name and span.first <= line <= span.last:
-                return True
-    return False
+    except UnpatchableError:
+        return []
+    return list(called_names(function)) if function is not None else []
 
 
 def _is_protected(frame: CallLine, conflict: Conflict, draft: Draft) -> bool:
