@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinds of patches other than a lock around lines: what each changes, and where it must not be."""
 
+import ast
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.unit.conflicts import conflict, line_of, point, source
 
 from unsnarl.execution.budget import Budget
 from unsnarl.model.report import FindingPoint, Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
+from unsnarl.patches.conflict import Conflict
 from unsnarl.patches.drafts import drafts
-from unsnarl.patches.locks import LockChoice
+from unsnarl.patches.locks import LockChoice, all_names
 from unsnarl.patches.regions import Draft, lock_draft
 from unsnarl.patches.search import PatchSearch
-from unsnarl.patches.source import UnpatchableError
+from unsnarl.patches.source import SourceFile, UnpatchableError
 from unsnarl.patches.trying import Tried
 
 CHANGED = "RuntimeError: dictionary changed size during iteration"
@@ -465,8 +470,8 @@ def test_threads_are_joined_where_they_are_at_hand(
     number = line_of(source(PACK), line) if line else len(source(PACK).lines)
     end = point(number, 1, "write", "Blocks.blocks", function=function, stack=stack)
     begin = at(PACK, "popleft", 2, "read", "Blocks.blocks", function="Blocks.take")
-    lines = [SourceLine("a.py", one.line, one.function) for one in (begin, end)]
-    fix = Fix("order", *lines, scope="ended", runs=1)
+    first, last = (SourceLine("a.py", one.line, one.function) for one in (begin, end))
+    fix = Fix("order", first, last, scope="ended", runs=1)
     texts = of_kind("join", PACK, end, begin, kind="order", fix=fix)
     assert wanted in texts[0]
 
@@ -623,3 +628,35 @@ def test_a_failing_run_adds_functions_by_their_calls() -> None:
     found = PatchSearch(made, attempt, Budget()).find()
     assert found is not None
     assert any(LineSpan("a.py", 18, 19) in draft.spans for draft in tried)
+
+
+# Any finding of any program.
+
+ZOO = sorted((Path(__file__).parents[2] / "zoo" / "python").glob("*/*.py"))
+OPERATIONS = ("read", "write", "call", "acquire", "wait")
+SHAPES = ("", "published before initialised", "changed while iterated")
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_every_draft_compiles_and_changes_something(data: st.DataObject) -> None:
+    file = SourceFile(Path("a.py"), "a.py", data.draw(st.sampled_from(ZOO)).read_bytes())
+    lines = st.integers(1, len(file.lines))
+    names = st.sampled_from(sorted(all_names(file)) or ["x"])
+    defined = [one for one in ast.walk(file.tree) if isinstance(one, ast.FunctionDef)]
+    functions = st.sampled_from([one.name for one in defined] or ["<module>"])
+    points = [
+        point(
+            data.draw(lines),
+            role,
+            data.draw(st.sampled_from(OPERATIONS)),
+            data.draw(names),
+            function=data.draw(functions),
+        )
+        for role in (1, 2, 1)
+    ]
+    kind = data.draw(st.sampled_from(["atomicity", "order", "deadlock"]))
+    made = conflict("", *points, kind=kind, shape=data.draw(st.sampled_from(SHAPES)))
+    for draft in drafts(Conflict(made.finding, {"a.py": file}, CHANGED)):
+        compile(draft.texts["a.py"], "a.py", "exec", dont_inherit=True)
+        assert draft.texts["a.py"] != file.text
