@@ -571,6 +571,19 @@ def test_a_lock_that_waits_for_its_own_holder_becomes_reentrant() -> None:
     assert "self.book = threading.RLock()\n" in made
 
 
+def test_of_two_classes_of_one_name_that_of_the_lines_has_the_lock() -> None:
+    text = (
+        "class Meter:\n    def __init__(self):\n        self.n = 0\n\n"
+        "    def add(self):\n        self.n += 1\n"
+    )
+    files = {name: SourceFile(Path(name), name, text.encode()) for name in ("a.py", "b.py")}
+    points = [point(6, role, "write", "Meter.n", function="Meter.add") for role in (1, 2)]
+    made = drafts(Conflict(conflict(text, *points).finding, files))
+    own = [one for one in made if one.choice and one.choice.owner == "Meter"]
+    assert set(own[0].texts) == {"a.py"}
+    assert "        with self._lock:\n            self.n += 1\n" in own[0].texts["a.py"]
+
+
 # Calls.
 
 SPINNER = textwrap.dedent(

@@ -153,7 +153,7 @@ def with_reentrant_lock(conflict: Conflict, draft: Draft) -> Draft | None:
 
 def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
     """The locks of the program that the finding names or its classes have, then new ones."""
-    owners = classes(conflict.sources)
+    owners = classes(conflict.sources, spans[0].file)
     yield from dict.fromkeys(_own(conflict, owners))
     for owner, _ in conflict.names:
         if owner in owners:

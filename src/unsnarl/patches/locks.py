@@ -92,14 +92,21 @@ def self_name(method: Function) -> str:
     return arguments[0].arg if arguments and not static else ""
 
 
-def classes(sources: Mapping[str, SourceFile]) -> dict[str, ClassSource]:
-    """The classes of some files, by name; one that is there twice is not meant by either."""
+def classes(sources: Mapping[str, SourceFile], file: str = "") -> dict[str, ClassSource]:
+    """The classes of some files, by name.
+
+    Of a name that is there twice, the one in `file` is meant; none if that has not just one.
+    """
     found: dict[str, list[ClassSource]] = {}
     for source in sources.values():
         for node in ast.walk(source.tree):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, []).append(ClassSource(source, node))
-    return {name: ones[0] for name, ones in found.items() if len(ones) == 1}
+    meant = {
+        name: ones if len(ones) == 1 else [one for one in ones if one.source.name == file]
+        for name, ones in found.items()
+    }
+    return {name: ones[0] for name, ones in meant.items() if len(ones) == 1}
 
 
 def expression(

@@ -75,7 +75,7 @@ def lock_draft(
     `at_fault` are names that may change meanwhile: no lock is reached through them. With `turns`,
     loops among the statements take the lock in every turn; raises if there is none.
     """
-    owners = classes(sources)
+    owners = classes(sources, choice.file)
     every = {name: LineEdits(source) for name, source in sources.items()}
     added: dict[str, list[str]] = {name: [] for name in sources}
     names: dict[str, str] = {}
