@@ -75,6 +75,43 @@ def test_from_the_hunt_to_a_green_hunt(tmp_path: Path, name: str, text: str) -> 
     assert called(tmp_path, "hunt", "--max-runs", "60", "--", *command).returncode == 0
 
 
+CLIENT = """
+import threading
+
+
+class Client:
+    def __init__(self):
+        self.lines = []
+
+    def send(self, line):
+        if self.lines is not None:
+            self.lines.append(line)
+
+    def close(self):
+        self.lines = None
+
+
+client = Client()
+closer = threading.Thread(target=client.close)
+closer.start()
+client.send("hello")
+closer.join()
+"""
+
+
+def test_what_is_read_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "client.py").write_text(CLIENT)
+    command = (sys.executable, "client.py")
+    assert called(tmp_path, "hunt", "--seed", "1", "--", *command).returncode == 1
+    shown = called(tmp_path, "fix", "-v", "--apply")
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    text = (tmp_path / "client.py").read_text()
+    assert "        lines = self.lines\n        if lines is not None:\n" in text
+    assert "            lines.append(line)\n" in text
+    assert "read self.lines once, before client.py:10: 0 of " in shown.stdout
+    assert called(tmp_path, "hunt", "--max-runs", "60", "--", *command).returncode == 0
+
+
 def test_a_patch_is_not_applied_to_other_code(tmp_path: Path) -> None:
     file = tmp_path / "shop.py"
     file.write_text(SCRIPT)

@@ -117,13 +117,15 @@ class Trials:
         self.outcomes = list(outcomes)
         self.plans = []
 
-    def run(self, plans):
+    def run(self, plans, until=None):
         trials = []
         for plan in plans:
             self.plans.append(plan)
             label, run = self.outcomes.pop(0) if len(self.outcomes) > 1 else self.outcomes[0]
             judgement = Judgement(label, "boom" if label == "fail" else "")
             trials.append(Result(plan, Done(0), judgement, run))
+            if until is not None and until(trials):
+                break
         return trials
 
     def some(self, plans, doing):

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinds of patches other than a lock around lines: what each changes, and where it must not be."""
 
+import ast
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tests.unit.conflicts import conflict, line_of, point, source
 
 from unsnarl.execution.budget import Budget
 from unsnarl.model.report import FindingPoint, Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
+from unsnarl.patches.conflict import Conflict
 from unsnarl.patches.drafts import drafts
-from unsnarl.patches.locks import LockChoice
+from unsnarl.patches.locks import LockChoice, all_names
 from unsnarl.patches.regions import Draft, lock_draft
 from unsnarl.patches.search import PatchSearch
-from unsnarl.patches.source import UnpatchableError
+from unsnarl.patches.source import SourceFile, UnpatchableError
 from unsnarl.patches.trying import Tried
 
 CHANGED = "RuntimeError: dictionary changed size during iteration"
@@ -215,7 +220,7 @@ LAZY = textwrap.dedent(
 )
 
 
-def published(text: str, **more: Any) -> list[str]:
+def published(text: str, shape: str = "published before initialised") -> list[str]:
     where = {"function": "Lazy.make"}
     return of_kind(
         "move",
@@ -224,7 +229,7 @@ def published(text: str, **more: Any) -> list[str]:
         at(text, "if not self.ready", 2, "read", "Lazy.ready", **where),
         point(8, 2, "read", "Lazy.value", **where),
         at(text, "self.value = build", 1, "write", "Lazy.value", **where),
-        **more,
+        shape=shape,
     )
 
 
@@ -234,6 +239,7 @@ def test_what_publishes_comes_behind_what_is_published() -> None:
     assert behind in texts[0]
     last = "            self.count = 1\n            self.ready = True  # published\n"
     assert any(last in text for text in texts)
+    assert not published(LAZY, "two variables out of step")
 
 
 @pytest.mark.parametrize("line", ["self.count = self.ready", "return 1"])
@@ -313,6 +319,17 @@ def test_a_wait_moves_out_of_the_lock() -> None:
     assert wanted in text
 
 
+def test_what_the_lock_protects_is_read_under_it() -> None:
+    text = POOL.replace("self.stopped = True", "self.number += 1")
+    text = text.replace("self.worker.join()", "self.jobs.put(self.number)  # .join()")
+    (made,) = stuck(text)
+    wanted = (
+        "            self.number += 1\n            number = self.number\n"
+        "        self.jobs.put(number)  # .join()\n        self.done = True\n\n"
+    )
+    assert wanted in made
+
+
 def test_a_wait_for_the_condition_that_is_held_stays() -> None:
     assert not stuck(POOL.replace("self.worker.join()", "self.lock.wait()  # not .join()"))
 
@@ -382,6 +399,31 @@ def test_a_class_without_a_constructor_has_the_lock_itself() -> None:
         lock_draft({"a.py": other}, [LineSpan("a.py", line, line)], choice)
 
 
+# Imports.
+
+BACKEND = textwrap.dedent(
+    """\
+    import sys
+
+
+    def backend(name):
+        try:
+            module = sys.modules["backends." + name]
+        except KeyError:
+            module = __import__(name)
+        return module.backend
+    """
+)
+
+
+def test_a_module_that_is_being_imported_is_waited_for() -> None:
+    read = at(BACKEND, "module.backend", 1, "read", "backend", function="backend")
+    (text,) = of_kind("import", BACKEND, read, point(1, 2, "write", "x", function="<module>"))
+    assert "        module = importlib.import_module('backends.' + name)\n" in text
+    assert text.startswith("import importlib\nimport sys\n")
+    assert not of_kind("import", BACKEND, read)
+
+
 # Joins.
 
 PACK = textwrap.dedent(
@@ -428,10 +470,118 @@ def test_threads_are_joined_where_they_are_at_hand(
     number = line_of(source(PACK), line) if line else len(source(PACK).lines)
     end = point(number, 1, "write", "Blocks.blocks", function=function, stack=stack)
     begin = at(PACK, "popleft", 2, "read", "Blocks.blocks", function="Blocks.take")
-    lines = [SourceLine("a.py", one.line, one.function) for one in (begin, end)]
-    fix = Fix("order", *lines, scope="ended", runs=1)
+    first, last = (SourceLine("a.py", one.line, one.function) for one in (begin, end))
+    fix = Fix("order", first, last, scope="ended", runs=1)
     texts = of_kind("join", PACK, end, begin, kind="order", fix=fix)
     assert wanted in texts[0]
+
+
+# Calls that wait.
+
+PROGRESS = textwrap.dedent(
+    """\
+    class Progress:
+        def __init__(self):
+            self.bytes = 0
+
+        def add(self, future):
+            self.done += 1
+            self.bytes += future.result()
+            if self.bytes:
+                self.rest = future.result()
+    """
+)
+
+
+def test_a_call_that_waits_is_made_before_the_lock_is_taken() -> None:
+    file = source(PROGRESS)
+    choice = LockChoice("Progress", "_lock", "a.py", is_new=True)
+    made = lock_draft({"a.py": file}, [LineSpan("a.py", 6, 7)], choice).texts["a.py"]
+    wanted = (
+        "        result = future.result()\n"
+        "        with self._lock:\n"
+        "            self.done += 1\n"
+        "            self.bytes += result\n"
+        "        if self.bytes:\n"
+    )
+    assert wanted in made
+    with pytest.raises(UnpatchableError):
+        lock_draft({"a.py": file}, [LineSpan("a.py", 7, 9)], choice)
+    points = [point(7, role, "write", "Progress.bytes", function="Progress.add") for role in (1, 2)]
+    assert "        result = future.result()\n" in of_kind("lock", PROGRESS, *points)[0]
+
+
+# Deadlocks.
+
+TWO_LOCKS = textwrap.dedent(
+    """\
+    import threading
+
+
+    class Bank:
+        def __init__(self):
+            self.book = threading.Lock()
+            self.cash = threading.Lock()
+
+        def pay(self):
+            with self.book:
+                self.count()
+
+        def count(self):
+            with self.cash:
+                pass
+
+        def close(self):
+            with self.cash:
+                self.note()
+
+        def note(self):
+            with self.book:
+                pass
+    """
+)
+
+
+def test_locks_of_a_deadlock_are_taken_in_one_order_across_functions() -> None:
+    points = [
+        point(10, 1, "acquire", "Bank.book", function="Bank.pay"),
+        point(14, 1, "wait", "Bank.cash", function="Bank.count", stack=("a.py:11 in Bank.pay",)),
+        point(18, 2, "acquire", "Bank.cash", function="Bank.close"),
+        point(22, 2, "wait", "Bank.book", function="Bank.note", stack=("a.py:19 in Bank.close",)),
+    ]
+    made = drafts(conflict(TWO_LOCKS, *points, kind="deadlock"))
+    texts = [draft.texts["a.py"] for draft in made]
+    one_order = (
+        "        with self.book:\n            with self.cash:\n                self.note()\n"
+    )
+    assert any(one_order in text for text in texts)
+    around = "        with self._lock:\n            with self.cash:\n                self.note()\n"
+    assert any(around in text for text in texts)
+    assert not any(draft.kind == "reentrant" for draft in made)
+
+
+def test_a_lock_that_waits_for_its_own_holder_becomes_reentrant() -> None:
+    text = TWO_LOCKS.replace("self.cash", "self.book")
+    points = [
+        point(10, 1, "acquire", "Bank.book", function="Bank.pay"),
+        point(14, 1, "wait", "Bank.book", function="Bank.count", stack=("a.py:11 in Bank.pay",)),
+    ]
+    text = TWO_LOCKS.replace("with self.cash", "with self.book")
+    (made,) = of_kind("reentrant", text, *points, kind="deadlock")
+    assert "self.book = threading.RLock()\n" in made
+
+
+def test_of_two_classes_of_one_name_that_of_the_lines_has_the_lock() -> None:
+    text = (
+        "class Meter:\n    def __init__(self):\n        self.n = 0\n\n"
+        "    def add(self):\n        self.n += 1\n"
+    )
+    files = {name: SourceFile(Path(name), name, text.encode()) for name in ("a.py", "b.py")}
+    points = [point(6, role, "write", "Meter.n", function="Meter.add") for role in (1, 2)]
+    made = drafts(Conflict(conflict(text, *points).finding, files))
+    own = [one for one in made if one.choice and one.choice.owner == "Meter"]
+    assert set(own[0].texts) == {"a.py"}
+    assert "        with self._lock:\n            self.n += 1\n" in own[0].texts["a.py"]
 
 
 # Calls.
@@ -491,3 +641,35 @@ def test_a_failing_run_adds_functions_by_their_calls() -> None:
     found = PatchSearch(made, attempt, Budget()).find()
     assert found is not None
     assert any(LineSpan("a.py", 18, 19) in draft.spans for draft in tried)
+
+
+# Any finding of any program.
+
+ZOO = sorted((Path(__file__).parents[2] / "zoo" / "python").glob("*/*.py"))
+OPERATIONS = ("read", "write", "call", "acquire", "wait")
+SHAPES = ("", "published before initialised", "changed while iterated")
+
+
+@given(st.data())
+@settings(max_examples=60, deadline=None)
+def test_every_draft_compiles_and_changes_something(data: st.DataObject) -> None:
+    file = SourceFile(Path("a.py"), "a.py", data.draw(st.sampled_from(ZOO)).read_bytes())
+    lines = st.integers(1, len(file.lines))
+    names = st.sampled_from(sorted(all_names(file)) or ["x"])
+    defined = [one for one in ast.walk(file.tree) if isinstance(one, ast.FunctionDef)]
+    functions = st.sampled_from([one.name for one in defined] or ["<module>"])
+    points = [
+        point(
+            data.draw(lines),
+            role,
+            data.draw(st.sampled_from(OPERATIONS)),
+            data.draw(names),
+            function=data.draw(functions),
+        )
+        for role in (1, 2, 1)
+    ]
+    kind = data.draw(st.sampled_from(["atomicity", "order", "deadlock"]))
+    made = conflict("", *points, kind=kind, shape=data.draw(st.sampled_from(SHAPES)))
+    for draft in drafts(Conflict(made.finding, {"a.py": file}, CHANGED)):
+        compile(draft.texts["a.py"], "a.py", "exec", dont_inherit=True)
+        assert draft.texts["a.py"] != file.text

@@ -203,7 +203,7 @@ class Patch(msgspec.Struct, frozen=True):
         diff: A unified diff; its files are named as in the report.
         files: The files that it changes.
         kind: What it does: `lock`, `copy`, `local-copy`, `own-manager`, `recheck`, `lock-order`,
-            `event`, `join`, `move`.
+            `reentrant`, `event`, `join`, `move`, `import`.
         says: The same in words.
         tried: How many patches were tried, this one included.
         tries: All of them, in their order.

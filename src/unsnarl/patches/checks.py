@@ -7,7 +7,7 @@ import ast
 import contextlib
 import difflib
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 
 from unsnarl.patches.blocks import blocks_of, executed, first_line, last_line
@@ -20,10 +20,20 @@ WAITING = frozenset(
 # These wait without arguments: `thread.join()`, `queue.get()`; with some they are text and dicts.
 WAITING_BARE = frozenset({"join", "get"})
 
+# Statements in which a call that waits can be replaced by what it gave before.
+HOISTING = (ast.Assign, ast.AugAssign, ast.Return)
 
-def check_holdable(statements: tuple[ast.stmt, ...], name: str, lock: str = "") -> None:
-    """Raises if a lock must not be held around these statements."""
+
+def check_holdable(
+    statements: tuple[ast.stmt, ...],
+    name: str,
+    lock: str = "",
+    hoisted: Collection[ast.Call] = (),
+) -> None:
+    """Raises if a lock must not be held around these statements, but for calls made before it."""
     for node in executed(statements):
+        if node in hoisted:
+            continue
         if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor | ast.AsyncWith):
             raise UnpatchableError(f"{name}: a lock would be held across a yield or await")
         if isinstance(node, ast.Call) and is_waiting(node, lock):
@@ -49,16 +59,20 @@ def _is_number(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
-def same_but_for(source: SourceFile, text: str, added: Collection[str]) -> None:
+def same_but_for(
+    source: SourceFile, text: str, added: Collection[str], names: Mapping[str, str] | None = None
+) -> None:
     """Raises unless the new text is the old one with `added` around or between its statements.
 
-    `added` are headers (`with lock:`) and statements, each as `ast.unparse` writes it.
+    `added` are headers (`with lock:`) and statements, each as `ast.unparse` writes it. `names` are
+    new ones, with the expressions in whose place they are.
     """
     for old, new in changed_parts(source, text):
         try:
             tree = ast.parse(new)
         except (SyntaxError, ValueError) as error:
             raise UnpatchableError(f"the patched {source.name} does not compile: {error}") from None
+        tree = _Inline(names or {}).visit(tree)
         if _plain(tree, added) != _plain(ast.parse(old), added):
             raise UnpatchableError(f"the patched {source.name} differs in more than was wanted")
 
@@ -107,6 +121,18 @@ def _opcodes(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, i
     return [
         (tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in inner.get_opcodes()
     ]
+
+
+class _Inline(ast.NodeTransformer):
+    """Puts expressions in the place of names that were read."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        if node.id not in self._names or not isinstance(node.ctx, ast.Load):
+            return node
+        return ast.parse(self._names[node.id], mode="eval").body
 
 
 def _plain(tree: ast.Module, added: Collection[str]) -> str:

@@ -13,11 +13,12 @@ from typing import NamedTuple
 from unsnarl.model.python_names import shown_function
 from unsnarl.model.report import Finding, FindingPoint
 from unsnarl.patches.blocks import Function, LineSpan, covering
-from unsnarl.patches.checks import check_holdable
+from unsnarl.patches.checks import HOISTING, check_holdable
 from unsnarl.patches.locks import plain_name, self_name
 from unsnarl.patches.source import SourceFile, UnpatchableError
 
 ACCESSES = ("read", "write", "call")
+LOCKING = ("acquire", "wait")
 MAIN = "0"
 MODULE_CODE = "<module>"  # the function of what a module executes
 FRAME = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<function>.+)")
@@ -76,6 +77,17 @@ class Conflict:
         return found
 
     @property
+    def is_deadlock(self) -> bool:
+        """Whether its threads wait for each other."""
+        return self.finding.kind == "deadlock"
+
+    @property
+    def lock_names(self) -> list[str]:
+        """The locks of a deadlock, by their plain names."""
+        found = [plain_name(one.variable) for one in self.points if one.op in LOCKING]
+        return list(dict.fromkeys(one for one in found if one))
+
+    @property
     def holdable(self) -> list[FindingPoint]:
         """The accesses around which a lock can be held: a call that waits cannot be in one."""
         return [one for one in self.accesses if not self._waits(one)]
@@ -84,7 +96,9 @@ class Conflict:
         source = self.sources.get(point.file)
         try:
             run = covering(source, point.line, point.line) if source is not None else None
-            check_holdable(run.statements if run else (), "")
+            # What such a call gives can be had before the lock is taken.
+            simple = run is not None and isinstance(run.statements[0], HOISTING)
+            check_holdable(run.statements if run and not simple else (), "")
         except UnpatchableError:
             return True
         return False
@@ -167,7 +181,7 @@ def span_sets(conflict: Conflict) -> Iterator[tuple[LineSpan, ...]]:
         yield (own,)
         yield (own, *others)
         yield (own, *others, *_of_roles(conflict))
-    roles = tuple(_of_roles(conflict))
+    roles = tuple(_of_deadlock(conflict) if conflict.is_deadlock else _of_roles(conflict))
     yield from ((one,) for one in roles)
     yield roles
     yield tuple(accesses_in(conflict, functions_of(conflict)))
@@ -183,6 +197,16 @@ def _of_roles(conflict: Conflict) -> Iterator[LineSpan]:
         span = _common(points)
         if span is not None:
             yield span
+
+
+def _of_deadlock(conflict: Conflict) -> Iterator[LineSpan]:
+    """For each role the lines from its first lock to the one that it waits for."""
+    by_role: dict[int, list[FindingPoint]] = {}
+    for point in conflict.points:
+        if point.op in LOCKING:
+            by_role.setdefault(point.role, []).append(point)
+    found = (_common(points) for points in by_role.values())
+    yield from dict.fromkeys(span for span in found if span is not None)
 
 
 def _common(points: Sequence[FindingPoint]) -> LineSpan | None:

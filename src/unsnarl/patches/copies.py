@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 
 from unsnarl.patches.blocks import Function, StatementRun, covering, executed
 from unsnarl.patches.conflict import Conflict, function_named
-from unsnarl.patches.imports import import_statement
+from unsnarl.patches.expressions import is_read, plain_names, replace_expressions
+from unsnarl.patches.imports import member
 from unsnarl.patches.locks import classes, new_name, self_name
 from unsnarl.patches.pieces import (
     functions,
@@ -17,7 +18,6 @@ from unsnarl.patches.pieces import (
     made,
     names_in,
     nodes,
-    replace_expressions,
     whole,
 )
 from unsnarl.patches.regions import Draft
@@ -145,7 +145,7 @@ def _read_once(
     within = [one for one in reads if run.first <= one.lineno <= run.last]
     if len(within) == 1:
         raise UnpatchableError(f"{text} is read once")
-    name = new_name(text.rpartition(".")[2].lstrip("_") or "value", _plain_names(source))
+    name = new_name(text.rpartition(".")[2].lstrip("_") or "value", plain_names(source))
     edits = LineEdits(source)
     edits.insert_before(run.first, f"{name} = {text}")
     replace_expressions(edits, within, text=name)
@@ -167,27 +167,13 @@ def _check_writes(run: StatementRun, text: str) -> None:
             raise UnpatchableError(f"{text} is written there, too")
 
 
-def _plain_names(source: SourceFile) -> set[str]:
-    """All names that are not those of attributes."""
-    found = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
-    return found | {one.arg for one in ast.walk(source.tree) if isinstance(one, ast.arg)}
-
-
-def _is_read(node: ast.AST, text: str) -> bool:
-    return (
-        isinstance(node, ast.Attribute | ast.Name)
-        and isinstance(node.ctx, ast.Load)
-        and ast.unparse(node) == text
-    )
-
-
 def _until_stored(run: StatementRun, text: str) -> StatementRun:
     """Its statements up to one that assigns the variable first and reads it later."""
     kept: list[ast.stmt] = []
     for statement in run.statements:
         found = [one for one in executed([statement]) if _names(one, text)]
-        stores = [one for one in found if not _is_read(one, text)]
-        last_read = max([_position(one) for one in found if _is_read(one, text)], default=(0, 0))
+        stores = [one for one in found if not is_read(one, text)]
+        last_read = max([_position(one) for one in found if is_read(one, text)], default=(0, 0))
         if any(_position(one) < last_read for one in stores):
             break
         kept.append(statement)
@@ -288,7 +274,7 @@ def _entered(method: Function) -> Iterator[ast.expr]:
 
 def _own_manager(source: SourceFile, node: ast.expr) -> Draft:
     edits = LineEdits(source)
-    module, _ = import_statement(edits, "copy")
-    replace_expressions(edits, [node], call=f"{module}.copy")
+    name, _ = member(edits, "copy", "copy")
+    replace_expressions(edits, [node], call=name)
     says = f"enter a copy of the object in each call at {source.name}:{node.lineno}"
     return whole("own-manager", says, edits, 2)

@@ -112,12 +112,20 @@ def _is_inside(point: FindingPoint, span: LineSpan, conflict: Conflict, draft: D
 def _is_called(qualified: str, conflict: Conflict, draft: Draft) -> bool:
     """Whether the patch's lines call this function."""
     name = own_name(qualified)
-    for span in draft.spans:
+    return any(
+        called == name and span.first <= line <= span.last
+        for span in draft.spans
+        for line, called in _calls_around(span, conflict)
+    )
+
+
+def _calls_around(span: LineSpan, conflict: Conflict) -> list[tuple[int, str]]:
+    """The calls of the function that some lines are in."""
+    try:
         function = covering(conflict.sources[span.file], span.first, span.last).function
-        for line, called in called_names(function) if function is not None else ():
-            if called == name and span.first <= line <= span.last:
-                return True
-    return False
+    except UnpatchableError:
+        return []
+    return list(called_names(function)) if function is not None else []
 
 
 def _is_protected(frame: CallLine, conflict: Conflict, draft: Draft) -> bool:
@@ -145,7 +153,7 @@ def with_reentrant_lock(conflict: Conflict, draft: Draft) -> Draft | None:
 
 def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
     """The locks of the program that the finding names or its classes have, then new ones."""
-    owners = classes(conflict.sources)
+    owners = classes(conflict.sources, spans[0].file)
     yield from dict.fromkeys(_own(conflict, owners))
     for owner, _ in conflict.names:
         if owner in owners:
@@ -159,6 +167,7 @@ def _own(conflict: Conflict, owners: dict[str, ClassSource]) -> Iterator[LockCho
     fix = conflict.finding.fix
     named = [fix.lock] if fix is not None and fix.lock else []
     named += [lock for point in conflict.points for lock in point.locks]
+    named += conflict.lock_names if conflict.is_deadlock else []
     reentrant = fix is not None and fix.reentrant
     for name in dict.fromkeys(map(plain_name, named)):
         owner, _, attribute = name.rpartition(".")

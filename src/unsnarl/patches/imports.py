@@ -25,6 +25,17 @@ def import_statement(edits: LineEdits, module: str) -> tuple[str, list[str]]:
     return module, [text]
 
 
+def member(edits: LineEdits, module: str, name: str) -> tuple[str, list[str]]:
+    """`Lock` or `threading.Lock`, as this file names it; with the import that was added."""
+    for node in edits.source.tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module == module and not node.level:
+            for alias in node.names:
+                if alias.name == name:
+                    return alias.asname or name, []
+    imported, added = import_statement(edits, module)
+    return f"{imported}.{name}", added
+
+
 def _import_line(source: SourceFile) -> tuple[int, bool]:
     """Where an import can be added: before the first one, or behind what must come first."""
     head = 0

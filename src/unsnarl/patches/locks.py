@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from unsnarl.patches.blocks import Function, StatementRun, executed, first_line, is_text, last_line
-from unsnarl.patches.imports import import_statement
+from unsnarl.patches.imports import member
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 COUNTER = re.compile(r" #\d+$")
@@ -93,13 +93,20 @@ def self_name(method: Function) -> str:
     return arguments[0].arg if arguments and not static else ""
 
 
-def classes(sources: Mapping[str, SourceFile]) -> dict[str, ClassSource]:
-    """The classes of some files, by name; one that is there twice is not meant by either."""
+def classes(sources: Mapping[str, SourceFile], file: str = "") -> dict[str, ClassSource]:
+    """The classes of some files, by name.
+
+    Of a name that is there twice, the one in `file` is meant; none if that has not just one.
+    """
     found: dict[str, list[ClassSource]] = {}
     for source in sources.values():
         for node in _class_nodes(source):
             found.setdefault(node.name, []).append(ClassSource(source, node))
-    return {name: ones[0] for name, ones in found.items() if len(ones) == 1}
+    meant = {
+        name: ones if len(ones) == 1 else [one for one in ones if one.source.name == file]
+        for name, ones in found.items()
+    }
+    return {name: ones[0] for name, ones in meant.items() if len(ones) == 1}
 
 
 # Every draft asks for the same few files.
@@ -270,13 +277,8 @@ def _first_statement(body: Sequence[ast.stmt]) -> ast.stmt:
 
 def threading_call(edits: LineEdits, made: str) -> tuple[str, list[str]]:
     """`threading.Lock()` as the file would write it, with the import that it lacks."""
-    for node in edits.source.tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module == "threading":
-            for alias in node.names:
-                if alias.name == made:
-                    return f"{alias.asname or made}()", []
-    name, added = import_statement(edits, "threading")
-    return f"{name}.{made}()", added
+    name, added = member(edits, "threading", made)
+    return f"{name}()", added
 
 
 def _after_imports(edits: LineEdits, text: str) -> None:

@@ -5,6 +5,7 @@ behind the definitions that it needs, a wait out of a lock."""
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Iterator
 
 from unsnarl.model.report import FindingPoint
@@ -18,11 +19,19 @@ from unsnarl.patches.blocks import (
     last_line,
 )
 from unsnarl.patches.conflict import MODULE_CODE, Conflict
-from unsnarl.patches.pieces import functions, made, names_in, nodes, whole
+from unsnarl.patches.expressions import is_read, plain_names, replace_expressions
+from unsnarl.patches.locks import new_name
+from unsnarl.patches.pieces import (
+    functions,
+    made,
+    names_in,
+    nodes,
+    whole,
+)
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError, header_text
 
-PUBLISHED = ("published before initialised", "two variables out of step")
+PUBLISHED = "published before initialised"
 WRITES = ("write", "call")
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
 LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
@@ -32,9 +41,11 @@ LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 
 
 def published_last(conflict: Conflict) -> Iterator[Draft]:
-    """A write, or a call, moved behind the writes that belong to it."""
-    single = conflict.finding.shape not in PUBLISHED and len(conflict.variables) == 1
-    if single or conflict.finding.kind == "deadlock":
+    """A write, or a call, moved behind the writes that belong to it.
+
+    Only for what was published too early: an order makes nothing atomic.
+    """
+    if conflict.finding.shape != PUBLISHED:
         return
     seen = set()
     for point in conflict.points:
@@ -189,26 +200,55 @@ def out_of_locks(conflict: Conflict) -> Iterator[Draft]:
 
 
 def _out(source: SourceFile, node: ast.With, at: int) -> Draft:
-    """The statements from one to the end, behind the `with` that has them."""
+    """The statements from one to the end, behind the `with` that has them.
+
+    What they read and the statements before them assign is read under the lock.
+    """
     header_text(source, node, "with")
-    tail = node.body[at:]
+    head, tail = node.body[:at], node.body[at:]
     if any(isinstance(one, DEFINITIONS) for one in tail):
         raise UnpatchableError("a definition stays where it is")
     names = {ast.unparse(one.context_expr) for one in node.items}
     if any(ast.unparse(one) in names for one in executed(tail) if isinstance(one, ast.expr)):
         raise UnpatchableError("what is held is needed there")
-    run = covering(source, node.lineno, node.lineno)
-    block = _block_of(run)
     edits = LineEdits(source)
     first, last = first_line(tail[0]), last_line(tail[-1])
+    copied = _read_inside(source, edits, head, tail)
     edits.shift(first, last, -1)
+    block = _block_of(covering(source, node.lineno, node.lineno))
     where = block.index(node)
-    whole_body = list(node.body)
-    node.body[:] = whole_body[:at]
+    node.body[:] = [*head, *ast.parse("".join(f"{two} = {one}\n" for one, two in copied)).body]
     try:
-        wanted = [*block[: where + 1], *tail, *block[where + 1 :]]
-        _check_block(source, edits, block, wanted)
+        moved = [_renamed(one, dict(copied)) for one in tail]
+        _check_block(source, edits, block, [*block[: where + 1], *moved, *block[where + 1 :]])
     finally:
-        node.body[:] = whole_body
+        node.body[:] = [*head, *tail]
     says = f"move {source.name}:{first}-{last} out of the lock of :{node.lineno}"
     return whole("move", says, edits, last - first + 1)
+
+
+def _read_inside(
+    source: SourceFile, edits: LineEdits, head: list[ast.stmt], tail: list[ast.stmt]
+) -> list[tuple[str, str]]:
+    """Local copies of the attributes that the head assigns and the tail reads: text and name."""
+    shared = _named_in(head, ast.Store) & _named_in(tail, ast.Load)
+    copied = []
+    for text in sorted(one for one in shared if "." in one):
+        name = new_name(text.rpartition(".")[2].lstrip("_") or "value", plain_names(source))
+        reads = [one for one in executed(tail) if is_read(one, text)]
+        edits.insert_before(first_line(tail[0]), f"{name} = {text}")
+        replace_expressions(edits, reads, text=name)
+        copied.append((text, name))
+    return copied
+
+
+def _renamed(statement: ast.stmt, names: dict[str, str]) -> ast.stmt:
+    """A copy of the statement with names in the place of attributes."""
+
+    class Rename(ast.NodeTransformer):
+        def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+            name = names.get(ast.unparse(node)) if isinstance(node.ctx, ast.Load) else None
+            return ast.Name(name, ast.Load()) if name else self.generic_visit(node)
+
+    renamed: ast.stmt = Rename().visit(copy.deepcopy(statement))
+    return renamed

@@ -17,8 +17,10 @@ from unsnarl.patches.blocks import (
     last_line,
 )
 from unsnarl.patches.checks import same_but_for
-from unsnarl.patches.conflict import CallLine, Conflict, frames, function_named
+from unsnarl.patches.conflict import MODULE_CODE, CallLine, Conflict, frames, function_named
 from unsnarl.patches.copies import copies, local_copies, own_managers
+from unsnarl.patches.expressions import replace_expressions
+from unsnarl.patches.imports import member
 from unsnarl.patches.locks import (
     LockChoice,
     all_names,
@@ -30,7 +32,7 @@ from unsnarl.patches.locks import (
 )
 from unsnarl.patches.moves import out_of_locks, published_last
 from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
-from unsnarl.patches.regions import Draft
+from unsnarl.patches.regions import Draft, reentrant_draft
 from unsnarl.patches.source import (
     LineEdits,
     SourceFile,
@@ -42,9 +44,9 @@ from unsnarl.patches.source import (
 
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
-    makers = [rechecks, copies, local_copies, own_managers, published_last]
-    if conflict.finding.kind == "deadlock":
-        makers += [sorted_locks, out_of_locks]
+    makers = [rechecks, copies, local_copies, own_managers, published_last, import_waits]
+    if conflict.is_deadlock:
+        makers += [sorted_locks, out_of_locks, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).
     fix = conflict.finding.fix
     if conflict.finding.kind == "order" and fix is not None and fix.kind == "order":
@@ -95,6 +97,29 @@ def _is_wait(node: ast.stmt) -> bool:
     )
 
 
+# A module that is complete.
+
+
+def import_waits(conflict: Conflict) -> Iterator[Draft]:
+    """`import_module(name)` instead of `sys.modules[name]`: an import waits for one under way."""
+    if not any(one.function == MODULE_CODE for one in conflict.points):
+        return
+    for source, function in functions(conflict):
+        for node in nodes(function):
+            if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Load):
+                continue
+            if ast.unparse(node.value) == "sys.modules":
+                yield from made(_imported, source, node)
+
+
+def _imported(source: SourceFile, node: ast.Subscript) -> Draft:
+    edits = LineEdits(source)
+    name, _ = member(edits, "importlib", "import_module")
+    replace_expressions(edits, [node], text=f"{name}({ast.unparse(node.slice)})")
+    says = f"import the module at {source.name}:{node.lineno}, which waits until it is complete"
+    return whole("import", says, edits, 2)
+
+
 # One order of locks.
 
 
@@ -109,6 +134,16 @@ def sorted_locks(conflict: Conflict) -> Iterator[Draft]:
             if {(source.name, outer.lineno), (source.name, inner.lineno)} <= lines:
                 yield from made(_sorted, source, outer, inner)
                 yield from made(_swapped, source, outer, inner)
+
+
+def reentrant_locks(conflict: Conflict) -> Iterator[Draft]:
+    """Where a thread waits for a lock that it holds itself."""
+    waits = [one for one in conflict.points if one.op == "wait"]
+    if len({one.role for one in waits}) == 1:
+        for name in conflict.lock_names:
+            owner, _, attribute = name.rpartition(".")
+            choice = LockChoice(owner.rpartition(".")[2], attribute)
+            yield from made(reentrant_draft, conflict.sources, choice)
 
 
 def _sorted(source: SourceFile, outer: ast.With, inner: ast.With) -> Draft:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What edits of several kinds need: a finding's functions, headers, expressions in the text."""
+"""What edits of several kinds need: a finding's functions and lines, and drafts of one file."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from unsnarl.patches.blocks import Function, executed
 from unsnarl.patches.conflict import Conflict, function_named, functions_of
@@ -46,40 +46,6 @@ def names_in(node: ast.AST) -> frozenset[str]:
     """The variables and attributes that an expression names."""
     found = [one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)]
     return frozenset([*found, *(one.id for one in ast.walk(node) if isinstance(one, ast.Name))])
-
-
-def replace_expressions(
-    edits: LineEdits, expressions: Sequence[ast.expr], text: str = "", call: str = ""
-) -> None:
-    """Put `text` in the place of each expression, or a `call` around it."""
-    by_line: dict[int, list[ast.expr]] = {}
-    for node in expressions:
-        if node.lineno != node.end_lineno or node.end_col_offset is None:
-            raise UnpatchableError(f"an expression of {edits.source.name} has several lines")
-        by_line.setdefault(node.lineno, []).append(node)
-    for line, found in by_line.items():
-        data = edits.source.lines[line - 1].encode()
-        for node in sorted(found, key=lambda one: -one.col_offset):
-            data = _replaced(data, node, text, call)
-        edits.change(line, data.decode())
-
-
-def _replaced(data: bytes, node: ast.expr, text: str, call: str) -> bytes:
-    first, last = node.col_offset, node.end_col_offset or 0
-    old = data[first:last]
-    # Positions within f-strings are not those of the file in Python 3.11.
-    try:
-        same = ast.dump(ast.parse(old.decode(), mode="eval").body) == ast.dump(_loaded(node))
-    except (SyntaxError, ValueError):
-        same = False
-    if not same:
-        raise UnpatchableError("an expression is not where it should be")
-    new = b"%s(%s)" % (call.encode(), old) if call else text.encode()
-    return data[:first] + new + data[last:]
-
-
-def _loaded(node: ast.expr) -> ast.expr:
-    return ast.parse(ast.unparse(node), mode="eval").body
 
 
 def whole(kind: str, says: str, edits: LineEdits, size: int) -> Draft:

@@ -16,7 +16,8 @@ from unsnarl.patches.blocks import (
     first_line,
     last_line,
 )
-from unsnarl.patches.checks import check_holdable, same_but_for
+from unsnarl.patches.checks import HOISTING, check_holdable, is_waiting, same_but_for
+from unsnarl.patches.expressions import plain_names, replace_expressions
 from unsnarl.patches.locks import (
     ClassSource,
     LockChoice,
@@ -25,6 +26,7 @@ from unsnarl.patches.locks import (
     expression,
     lock_births,
     module_births,
+    new_name,
 )
 from unsnarl.patches.source import (
     LineEdits,
@@ -73,9 +75,10 @@ def lock_draft(
     `at_fault` are names that may change meanwhile: no lock is reached through them. With `turns`,
     loops among the statements take the lock in every turn; raises if there is none.
     """
-    owners = classes(sources)
+    owners = classes(sources, choice.file)
     every = {name: LineEdits(source) for name, source in sources.items()}
     added: dict[str, list[str]] = {name: [] for name in sources}
+    names: dict[str, str] = {}
     size = split = 0
     if choice.is_new:
         home = owners[choice.owner].source.name if choice.owner else choice.file
@@ -95,22 +98,39 @@ def lock_draft(
             if in_turns:
                 size += _hold_in_turns(every[name], run, lock, _last(spans, name, run))
             else:
-                size += _hold(every[name], _with_adjacent(run, lock), lock)
+                before = _hoist(every[name], run, lock)
+                size += _hold(every[name], _with_adjacent(run, lock), lock, before)
+                names |= {one: ast.unparse(call) for one, call in before.items()}
+                added[name] += [f"{one} = {ast.unparse(call)}" for one, call in before.items()]
             added[name].append(f"with {lock}:")
     if not size or (turns and not split):
         raise UnpatchableError("the lock is held there already, or no loop can be split")
-    texts = _texts(every, added)
+    texts = _texts(every, added, names)
     says = f"hold {_named(choice)} around {_shown(spans)}"
     says += ", in every turn of the loop" if turns else ""
     return Draft("lock", says, texts, size, tuple(spans), choice, turns)
 
 
-def _texts(every: Mapping[str, LineEdits], added: Mapping[str, Sequence[str]]) -> dict[str, str]:
+def reentrant_draft(sources: Sources, choice: LockChoice) -> Draft:
+    """A plain lock of the program as one that its holder may take once more."""
+    every = {name: LineEdits(source) for name, source in sources.items()}
+    _make_reentrant(choice, every, classes(sources))
+    texts = _texts(every, dict.fromkeys(sources, ()))
+    return Draft("reentrant", f"make {_named(choice)} an RLock", texts, 1)
+
+
+def _texts(
+    every: Mapping[str, LineEdits],
+    added: Mapping[str, Sequence[str]],
+    names: Mapping[str, str] | None = None,
+) -> dict[str, str]:
     """The files that changed, each checked."""
     texts = {name: edits.text() for name, edits in every.items()}
     changed = {name: text for name, text in texts.items() if text != every[name].source.text}
     for name, text in changed.items():
-        same_but_for(every[name].source, text, added[name])
+        same_but_for(every[name].source, text, added[name], names)
+    if not changed:
+        raise UnpatchableError("nothing changes")
     return changed
 
 
@@ -197,9 +217,39 @@ def _items(node: ast.With) -> list[str]:
     return [ast.unparse(one) for one in node.items]
 
 
-def _hold(edits: LineEdits, run: StatementRun, lock: str) -> int:
+def _hoist(edits: LineEdits, run: StatementRun, lock: str) -> dict[str, ast.Call]:
+    """Calls that wait and give a value, made before the lock is taken; by the names of the values.
+
+    Only those that the run makes in any case, of what it does not assign itself.
+    """
+    found: dict[str, ast.Call] = {}
+    stored = {
+        one.id
+        for one in executed(run.statements)
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }
+    taken = plain_names(edits.source)
+    for statement in run.statements:
+        if not isinstance(statement, HOISTING):
+            break
+        for node in executed([statement]):
+            if isinstance(node, ast.Call) and is_waiting(node, lock):
+                if stored & {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}:
+                    continue
+                name = new_name(ast.unparse(node.func).rpartition(".")[2], taken | set(found))
+                found[name] = node
+    for name, call in found.items():
+        edits.insert_before(run.first, f"{name} = {ast.unparse(call)}")
+        replace_expressions(edits, [call], text=name)
+    return found
+
+
+def _hold(
+    edits: LineEdits, run: StatementRun, lock: str, hoisted: Mapping[str, ast.Call] | None = None
+) -> int:
     """Put the run below `with lock:`; gives the number of lines that were not below it before."""
-    check_holdable(run.statements, f"{edits.source.name}:{run.first}", lock)
+    before = list((hoisted or {}).values())
+    check_holdable(run.statements, f"{edits.source.name}:{run.first}", lock, before)
     size = run.last - run.first + 1
     for node in executed(run.statements):
         if isinstance(node, ast.With) and lock in _items(node):

@@ -15,7 +15,7 @@ from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import LINES, SourceFile
 from unsnarl.patches.trying import Tried
 
-MOST_TRIED = 16
+MOST_TRIED = 20
 # For each set of lines that a failing run adds.
 MOST_EXTENDED = 2
 Try = Callable[[Draft], Tried]
