@@ -83,7 +83,7 @@ def lock_draft(
     if not size:
         raise UnpatchableError("the lock is held there already")
     texts = _texts(every, added)
-    says = f"hold {_named(choice)} around {_shown(spans)}"
+    says = f"hold {named(choice)} around {shown(spans)}"
     return Draft("lock", says, texts, size, tuple(spans), choice)
 
 
@@ -96,13 +96,15 @@ def _texts(every: Mapping[str, LineEdits], added: Mapping[str, Sequence[str]]) -
     return changed
 
 
-def _named(choice: LockChoice) -> str:
+def named(choice: LockChoice) -> str:
+    """The lock, as a report calls it."""
     name = f"{choice.owner}.{choice.name}" if choice.owner else choice.name
     kind = "RLock" if choice.reentrant else "lock"
     return f"{name} (a new {kind})" if choice.is_new else name
 
 
-def _shown(spans: Iterable[LineSpan]) -> str:
+def shown(spans: Iterable[LineSpan]) -> str:
+    """The lines, as a report calls them."""
     return ", ".join(
         f"{one.file}:{one.first}" + (f"-{one.last}" if one.last > one.first else "")
         for one in sorted(spans)

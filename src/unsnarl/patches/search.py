@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from unsnarl.execution.budget import Budget, OutOfTimeError
@@ -12,7 +12,7 @@ from unsnarl.model.report import Patch
 from unsnarl.patches.conflict import Conflict, accesses_in
 from unsnarl.patches.drafts import cost, drafts, locked, with_reentrant_lock
 from unsnarl.patches.regions import Draft
-from unsnarl.patches.source import LINES, SourceFile
+from unsnarl.patches.source import LINES, TextFile
 from unsnarl.patches.trying import Tried
 
 MOST_TRIED = 16
@@ -27,11 +27,12 @@ class FoundPatch:
     draft: Draft
 
 
-class PatchSearch:
-    """Tries drafts for one finding until one survives."""
+class DraftSearch:
+    """Tries drafts for one finding until one survives; what they are, a language says."""
 
-    def __init__(self, conflict: Conflict, attempt: Try, budget: Budget) -> None:
-        self._conflict = conflict
+    sources: Mapping[str, TextFile]
+
+    def __init__(self, attempt: Try, budget: Budget) -> None:
         self._attempt = attempt
         self._budget = budget
         self._queue: list[Draft] = []
@@ -39,7 +40,7 @@ class PatchSearch:
 
     def find(self) -> FoundPatch | None:
         """The first that works, or else the one that came nearest; None if none could be tried."""
-        self._add(drafts(self._conflict), first=False)
+        self._add(self.drafts(), first=False)
         best: tuple[float, Draft, Tried] | None = None
         tried = 0
         while self._queue and tried < MOST_TRIED:
@@ -58,7 +59,7 @@ class PatchSearch:
             if not came.whole and not came.message:
                 self._budget.note("patch", "a patch was not run often enough", "time")
                 break
-            self._add(self._next(draft, came), first=True)
+            self._add(self.next(draft, came), first=True)
         if best is None:
             return None
         return FoundPatch(self._patch(best[1], best[2], tried), best[1])
@@ -72,8 +73,40 @@ class PatchSearch:
                 new.append(draft)
         self._queue = [*new, *self._queue] if first else [*self._queue, *new]
 
-    def _next(self, draft: Draft, came: Tried) -> list[Draft]:
-        """What a failing run under a patch suggests."""
+    def drafts(self) -> list[Draft]:
+        """What is worth a try, small ones first."""
+        raise NotImplementedError
+
+    def next(self, draft: Draft, came: Tried) -> list[Draft]:
+        """What a failing run under a draft suggests."""
+        raise NotImplementedError
+
+    def _patch(self, draft: Draft, came: Tried, tried: int) -> Patch:
+        return Patch(
+            diff=unified(draft, self.sources),
+            files=tuple(sorted(draft.texts)),
+            kind=draft.kind,
+            says=draft.says,
+            checks=came.checks,
+            tried=tried,
+            works=came.works,
+        )
+
+
+class PatchSearch(DraftSearch):
+    """The search for a patch of Python code."""
+
+    def __init__(self, conflict: Conflict, attempt: Try, budget: Budget) -> None:
+        super().__init__(attempt, budget)
+        self._conflict = conflict
+        self.sources = conflict.sources
+
+    def drafts(self) -> list[Draft]:
+        """See DraftSearch."""
+        return drafts(self._conflict)
+
+    def next(self, draft: Draft, came: Tried) -> list[Draft]:
+        """See DraftSearch."""
         if came.checks.deadlocks:
             twice = with_reentrant_lock(self._conflict, draft)
             return [twice] if twice is not None else []
@@ -92,17 +125,6 @@ class PatchSearch:
             more = locked(self._conflict, (*draft.spans, *missed))
             yield from sorted((one for one in more if one.choice == draft.choice), key=cost)
 
-    def _patch(self, draft: Draft, came: Tried, tried: int) -> Patch:
-        return Patch(
-            diff=unified(draft, dict(self._conflict.sources)),
-            files=tuple(sorted(draft.texts)),
-            kind=draft.kind,
-            says=draft.says,
-            checks=came.checks,
-            tried=tried,
-            works=came.works,
-        )
-
 
 def _badness(came: Tried) -> float:
     checks = came.checks
@@ -110,7 +132,7 @@ def _badness(came: Tried) -> float:
     return 1.0 if came.message or not total else checks.bad / total - total / 1e6
 
 
-def unified(draft: Draft, sources: dict[str, SourceFile]) -> str:
+def unified(draft: Draft, sources: Mapping[str, TextFile]) -> str:
     """The draft as a unified diff that `patch -p1` and `git apply` take."""
     parts: list[str] = []
     for name, text in sorted(draft.texts.items()):

@@ -13,7 +13,7 @@ import dataclasses
 import linecache
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,8 +31,9 @@ from unsnarl.execution.target import Target
 from unsnarl.execution.trials import Trial, Trials
 from unsnarl.model.report import PatchChecks
 from unsnarl.model.run import Switch
+from unsnarl.patches.native.rebuild import Rebuild
 from unsnarl.patches.regions import Draft
-from unsnarl.patches.source import SourceFile
+from unsnarl.patches.source import TextFile
 from unsnarl.replay.anchors import AnchoredSchedule
 from unsnarl.replay.replayer import Replayer, stored_schedules
 from unsnarl.runfile import CODES_FILE, SiteTable
@@ -50,6 +51,9 @@ CONSTRAINED = 20
 BATCHES = (6, 14, 30)
 # What differs from run to run in what programs print: times, addresses.
 VARYING = re.compile(r"\d+\.\d+|0x[0-9a-f]+")
+
+
+Sources = Mapping[str, TextFile]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,26 +92,26 @@ class PatchRunner:
         # The one with constraints is the proven one.
         self._schedules = sorted(every, key=lambda one: not one.constraints)[:SCHEDULES]
         self._serial = ""
+        self._rebuild: Rebuild | None = None
 
     def wanted(self, rate: float) -> int:
         """How many fresh runs must pass where so large a share of the original's failed."""
         return min(MOST_CERTAIN, max(CERTAIN, round(EXPECTED / rate) if rate else MOST_CERTAIN))
 
-    def run(self, draft: Draft, sources: dict[str, SourceFile], runs: int) -> Tried:
+    def run(self, draft: Draft, sources: Sources, runs: int) -> Tried:
         """Apply a patch to a copy, and run that until something fails or all is done."""
         if not self._serial:
             with self._started(self._target) as trials:
                 self._serial = self._printed(trials)
-        with self._written(draft, sources) as target:
-            try:
-                with self._started(target) as trials:
-                    return self._tried(trials, target, runs)
-            except UnsnarlError as error:
-                # It cannot even be loaded.
-                return Tried(PatchChecks(), whole=False, message=error.message)
+        try:
+            with self._written(draft, sources) as target, self._started(target) as trials:
+                return self._tried(trials, target, runs)
+        except UnsnarlError as error:
+            # It cannot even be loaded, or built.
+            return Tried(PatchChecks(), whole=False, message=error.message)
 
     @contextmanager
-    def _written(self, draft: Draft, sources: dict[str, SourceFile]) -> Iterator[Target]:
+    def _written(self, draft: Draft, sources: Sources) -> Iterator[Target]:
         folder = self._store.folder / f"{FOLDER}-files"
         with storing(self._store.folder):
             folder.mkdir(exist_ok=True)
@@ -118,9 +122,20 @@ class PatchRunner:
                 pairs.append((str(sources[name].path), str(patched)))
         try:
             with _quoted(draft, sources):
-                yield dataclasses.replace(self._target, overlay=tuple(pairs))
+                yield self._patched(folder, pairs)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _patched(self, folder: Path, pairs: Sequence[tuple[str, str]]) -> Target:
+        """The target with its patched files; a program is built with them."""
+        target = dataclasses.replace(self._target, overlay=tuple(pairs))
+        if target.kind != "program":
+            return target
+        if self._rebuild is None:
+            self._rebuild = Rebuild(target.cwd / target.args[0])
+        files = {Path(path): Path(patched).read_bytes() for path, patched in pairs}
+        made = self._rebuild.with_files(files, folder)
+        return dataclasses.replace(target, args=(str(made), *target.args[1:]))
 
     @contextmanager
     def _started(self, target: Target) -> Iterator[Trials]:
@@ -219,7 +234,7 @@ class PatchRunner:
 
 
 @contextmanager
-def _quoted(draft: Draft, sources: dict[str, SourceFile]) -> Iterator[None]:
+def _quoted(draft: Draft, sources: Sources) -> Iterator[None]:
     """Signatures quote source lines; for the time of its runs, those of the patched text.
 
     Entries without a time of change are not compared with the file (linecache.checkcache).

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
@@ -20,8 +21,10 @@ from unsnarl.execution.disk import storing
 from unsnarl.model.report import FailureReport, Finding, NumberedFinding, Patch, Report, numbered
 from unsnarl.model.run import Switch
 from unsnarl.patches import conflict as conflicts
-from unsnarl.patches.search import FoundPatch, PatchSearch
-from unsnarl.patches.source import SourceFile
+from unsnarl.patches.native import conflict as c_conflicts
+from unsnarl.patches.native.drafts import CPatchSearch
+from unsnarl.patches.search import DraftSearch, FoundPatch, PatchSearch, Try
+from unsnarl.patches.source import TextFile
 from unsnarl.patches.trying import PatchRunner
 from unsnarl.workflows.campaign_report import code_changed, save_report
 from unsnarl.workflows.progress import Display, OnProgress, ignore
@@ -65,8 +68,6 @@ def fix(
         return FixedFinding(report, chosen, chosen.finding.patch)
     store = Store.open(stores.find(Path.cwd(), campaign))
     try:
-        if store.target().kind == "program":
-            raise UsageError("no-patch", "patches of C and C++ programs are not made yet")
         settings = config.override(store.description.options, {})
         display = Display(on_progress)
         budget = Budget(seconds, on_change=display.change)
@@ -99,12 +100,11 @@ def search(
     store: Store, settings: Settings, failure: FailureReport, finding: Finding, budget: Budget
 ) -> Patch | None:
     """Look for a patch of a finding, and keep its texts; None if nothing can be tried."""
-    conflict = conflicts.load(finding, Path(store.description.root), failure.message)
     switch: Switch = "free" if failure.switch == "free" else "gil"
     runner = PatchRunner(store, settings, failure.signature, switch, budget)
     runs = runner.wanted(failure.rate)
-    sources = dict(conflict.sources)
-    tries = PatchSearch(conflict, lambda draft: runner.run(draft, sources, runs), budget)
+    tries = _tries(store, failure, finding, lambda draft: runner.run(draft, sources, runs), budget)
+    sources = tries.sources
     found = tries.find()
     if found is None:
         return None
@@ -113,8 +113,18 @@ def search(
     return found.patch
 
 
+def _tries(
+    store: Store, failure: FailureReport, finding: Finding, attempt: Try, budget: Budget
+) -> DraftSearch:
+    """The search in the language of the program."""
+    root = Path(store.description.root)
+    if store.target().kind == "program":
+        return CPatchSearch(c_conflicts.load(finding, root), attempt, budget)
+    return PatchSearch(conflicts.load(finding, root, failure.message), attempt, budget)
+
+
 def _keep(
-    store: Store, finding: Finding, found: FoundPatch, sources: dict[str, SourceFile]
+    store: Store, finding: Finding, found: FoundPatch, sources: Mapping[str, TextFile]
 ) -> None:
     folder = store.folder / FOLDER / finding.id
     kept = []
@@ -122,8 +132,9 @@ def _keep(
         folder.mkdir(parents=True, exist_ok=True)
         for index, (name, text) in enumerate(sorted(found.draft.texts.items())):
             source = sources[name]
-            (folder / f"{index}.py").write_bytes(source.encoded(text))
-            kept.append(KeptFile(str(source.path), source.digest, f"{index}.py"))
+            after = f"{index}{source.path.suffix}"
+            (folder / after).write_bytes(source.encoded(text))
+            kept.append(KeptFile(str(source.path), source.digest, after))
         (folder / INDEX).write_bytes(msgspec.json.encode(kept))
 
 
@@ -157,13 +168,11 @@ def _write(path: Path, data: bytes) -> None:
 
 def _is_unchanged(kept: KeptFile) -> bool:
     path = Path(kept.path)
-    return path.is_file() and SourceFile(path, path.name).digest == kept.before
+    return path.is_file() and TextFile(path, path.name).digest == kept.before
 
 
 def patched(store: Store, settings: Settings, report: Report, budget: Budget) -> Report:
     """The report of a hunt with patches of the first finding of each failure, if confirmed."""
-    if store.target().kind == "program":
-        return report
     for number in [one.number for one in numbered(report) if _is_wanted(one)]:
         chosen = numbered(report)[number - 1]
         patch = budget.part(
