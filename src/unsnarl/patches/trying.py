@@ -76,7 +76,10 @@ class Tried:
 
 
 class PatchRunner:
-    """Runs patches for one failure of a stored campaign."""
+    """Runs patches for one failure of a stored campaign.
+
+    Raises RebuildError for a program that does not say how it was built.
+    """
 
     def __init__(
         self, store: Store, settings: Settings, signature: str, switch: Switch, budget: Budget
@@ -92,7 +95,8 @@ class PatchRunner:
         # The one with constraints is the proven one.
         self._schedules = sorted(every, key=lambda one: not one.constraints)[:SCHEDULES]
         self._serial = ""
-        self._rebuild: Rebuild | None = None
+        program = self._target.kind == "program"
+        self._rebuild = Rebuild(self._target.cwd / self._target.args[0]) if program else None
 
     def wanted(self, rate: float) -> int:
         """How many fresh runs must pass where so large a share of the original's failed."""
@@ -131,8 +135,7 @@ class PatchRunner:
         target = dataclasses.replace(self._target, overlay=tuple(pairs))
         if target.kind != "program":
             return target
-        if self._rebuild is None:
-            self._rebuild = Rebuild(target.cwd / target.args[0])
+        assert self._rebuild is not None
         files = {Path(path): Path(patched).read_bytes() for path, patched in pairs}
         made = self._rebuild.with_files(files, folder)
         return dataclasses.replace(target, args=(str(made), *target.args[1:]))

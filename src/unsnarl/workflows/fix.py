@@ -23,6 +23,7 @@ from unsnarl.model.run import Switch
 from unsnarl.patches import conflict as conflicts
 from unsnarl.patches.native import conflict as c_conflicts
 from unsnarl.patches.native.drafts import CPatchSearch
+from unsnarl.patches.native.rebuild import RebuildError
 from unsnarl.patches.search import DraftSearch, FoundPatch, PatchSearch, Try
 from unsnarl.patches.source import TextFile
 from unsnarl.patches.trying import PatchRunner
@@ -178,11 +179,22 @@ def patched(store: Store, settings: Settings, report: Report, budget: Budget) ->
         patch = budget.part(
             "patch",
             f"looking for a patch of finding {number}",
-            partial(search, store, settings, chosen.failure, chosen.finding, budget),
+            partial(_search_or_say, store, settings, chosen, budget),
             None,
         )
         report = with_patch(report, chosen, patch)
     return report
+
+
+def _search_or_say(
+    store: Store, settings: Settings, chosen: NumberedFinding, budget: Budget
+) -> Patch | None:
+    """A program that cannot be built once more has no patch, and the report says why."""
+    try:
+        return search(store, settings, chosen.failure, chosen.finding, budget)
+    except RebuildError as error:
+        budget.note("patch", f"a patch of finding {chosen.number}", "unsupported", error.message)
+        return None
 
 
 def _is_wanted(one: NumberedFinding) -> bool:

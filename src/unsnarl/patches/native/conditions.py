@@ -38,9 +38,9 @@ def events(conflict: CConflict) -> Iterator[Draft]:
     edits = CEdits(source)
     names = _names(source)
     pthread = new_type({source.name: source}) == PTHREAD
-    declare(edits, _declarations(names, pthread=pthread))
     for header in ("pthread.h",) if pthread else ("condition_variable", "mutex"):
         include(edits, header)
+    declare(edits, _declarations(names, pthread=pthread))
     edits.line_behind(begin.statements[-1], _set(names, pthread=pthread), like=begin.statements[0])
     edits.line_before(end.statements[0], _wait(names, source, pthread=pthread))
     says = f"{source.name}:{end.lines[0]} waits until :{begin.lines[1]} has been done"

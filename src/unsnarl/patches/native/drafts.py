@@ -57,7 +57,7 @@ class CPatchSearch(DraftSearch):
 
 def locked(conflict: CConflict, spans: Iterable[LineSpan]) -> Iterator[Draft]:
     """The lines under each mutex that they can reach, and under a new one."""
-    wanted = [span for span in spans if span.file in conflict.sources]
+    wanted = _apart(span for span in spans if span.file in conflict.sources)
     if not wanted:
         return
     for mutex in choices(conflict, wanted):
@@ -67,6 +67,16 @@ def locked(conflict: CConflict, spans: Iterable[LineSpan]) -> Iterator[Draft]:
             continue
         if protects(conflict, draft, mutex):
             yield draft
+
+
+def _apart(spans: Iterable[LineSpan]) -> list[LineSpan]:
+    """Without those that lie in others."""
+    every = sorted(set(spans), key=lambda one: (one.file, one.first, -one.last))
+    found: list[LineSpan] = []
+    for span in every:
+        if not any(one.covers(span) for one in found):
+            found.append(span)
+    return found
 
 
 def choices(conflict: CConflict, spans: Sequence[LineSpan]) -> Iterator[Mutex]:

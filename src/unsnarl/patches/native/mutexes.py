@@ -20,6 +20,7 @@ GUARD = re.compile(
     r"(?:const)?(?:std::)?(?:lock_guard|unique_lock|scoped_lock)(?:<[^;]*?>)?"
     r"(?P<name>\w+)[({](?P<locks>[^;]*)[)}];"
 )
+SYNCHRONISING = re.compile(r"pthread_mutex_\w*lock\(|(?:\.|->)(?:un)?lock\(\)")
 HEADERS = (".h", ".hh", ".hpp", ".hxx", ".ipp", ".inl")
 Sources = Mapping[str, CSource]
 
@@ -87,12 +88,12 @@ def expression(mutex: Mutex, run: StatementRun, sources: Sources, at_fault: froz
     if owner is None:
         raise UnpatchableError(f"{mutex.owner} is not declared in the files at fault")
     members = frozenset(one.name for one in owner.members)
-    found = Counter(_receivers(list(run.tokens), members))
-    texts = [
-        text
-        for text in sorted(found, key=lambda one: (-found[one], one))
-        if at_fault.isdisjoint(re.findall(r"\w+", text))
-    ]
+    texts: list[str] = []
+    # The object whose members are at fault, rather than one through which it is reached.
+    for wanted in (members & at_fault, members):
+        found = Counter(_receivers(list(run.tokens), wanted))
+        texts += sorted(found, key=lambda one: (-found[one], one))
+    texts = [text for text in texts if at_fault.isdisjoint(re.findall(r"\w+", text))]
     texts += _named(mutex.owner, run, sources)
     if not texts:
         raise UnpatchableError(f"no {mutex.owner} is named there")
@@ -173,6 +174,12 @@ def guards(statement: Statement, lock: str) -> str:
     return found["name"] if found and lock in found["locks"].split(",") else ""
 
 
+def synchronises(statement: Statement) -> bool:
+    """Whether it takes or gives back any mutex."""
+    text = text_of(statement) if statement.kind == "simple" else ""
+    return bool(GUARD.fullmatch(text) or SYNCHRONISING.search(text))
+
+
 # A new one.
 
 
@@ -201,13 +208,13 @@ def bear(mutex: Mutex, every: Mapping[str, CEdits], used: frozenset[str]) -> Non
         edits = every[name]
         if edits.source.path.suffix in HEADERS:
             raise UnpatchableError("a new mutex in a header would be one for each file")
+        include(edits, "pthread.h" if mutex.is_pthread else "mutex")
         if name == mutex.file:
             value = " = PTHREAD_MUTEX_INITIALIZER" if mutex.is_pthread else ""
             storage = "" if several else "static "
             declare(edits, f"{storage}{mutex.type} {mutex.name}{value};")
         else:
             declare(edits, f"extern {mutex.type} {mutex.name};")
-        include(edits, "pthread.h" if mutex.is_pthread else "mutex")
 
 
 def declare(edits: CEdits, text: str) -> None:

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from unsnarl.patches.conflict import frames
 from unsnarl.patches.native.conditions import events
 from unsnarl.patches.native.conflict import CConflict, functions_named
 from unsnarl.patches.native.lock_order import lock_orders
+from unsnarl.patches.native.mutexes import synchronises
 from unsnarl.patches.native.source import CEdits, CSource, StatementRun, covering
 from unsnarl.patches.native.tree import Body, Function, Statement
 from unsnarl.patches.regions import Draft
@@ -15,16 +18,19 @@ from unsnarl.patches.source import UnpatchableError
 
 CONDITION_WAITS = ("pthread_cond_wait", "pthread_cond_timedwait", "cnd_wait")
 JOINS = ("pthread_join", "thrd_join")
+# What is taken away from others: whoever joins them afterwards should have done so before.
+TEARDOWN = re.compile(r"\b(?:free|delete|nullptr|NULL|close|\w*_?destroy|clear|reset)\b")
 
 
 def other_drafts(conflict: CConflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
-    makers = [rechecks]
+    makers = [rechecks, joins]
     if conflict.finding.kind == "deadlock":
         makers.append(lock_orders)
     fix = conflict.finding.fix
-    if fix is not None and fix.kind == "order":
-        makers += [joins, events]
+    # An order does not make anything atomic (docs/adr/0042).
+    if conflict.finding.kind == "order" and fix is not None and fix.kind == "order":
+        makers.append(events)
     if conflict.finding.kind == "order" or "before" in conflict.finding.shape:
         makers.append(moves)
     for maker in makers:
@@ -88,17 +94,32 @@ def _only_waits(statement: Statement) -> bool:
 
 def joins(conflict: CConflict) -> Iterator[Draft]:
     """Move the joins of threads before what must come after their end."""
-    fix = conflict.finding.fix
-    source = conflict.sources.get(fix.end.file) if fix is not None else None
-    if source is None or fix is None:
-        return
-    run = covering(source, fix.end.line, fix.end.line)
-    behind = run.body.statements[run.last + 1 :]
-    for index, statement in enumerate(behind):
-        if _is_join(statement):
+    for source, line in dict.fromkeys(_too_early(conflict)):
+        run = covering(source, line, line)
+        behind = run.body.statements[run.last + 1 :]
+        for index, statement in enumerate(behind):
             if any(_declares(one) for one in (*run.statements, *behind[:index])):
-                return
-            yield _moved(source, run, statement)
+                break
+            if _is_join(statement):
+                yield _moved(source, run, statement)
+
+
+def _too_early(conflict: CConflict) -> Iterator[tuple[CSource, int]]:
+    """Lines that may have to wait for the end of threads."""
+    fix = conflict.finding.fix
+    if fix is not None and fix.kind == "order":
+        places = [(fix.end.file, fix.end.line)]
+    else:
+        places = [
+            (frame.file, frame.line)
+            for point in conflict.accesses
+            if TEARDOWN.search(point.text)
+            for frame in frames(point)
+        ]
+    for file, line in places:
+        source = conflict.sources.get(file)
+        if source is not None:
+            yield source, line
 
 
 def _is_join(statement: Statement) -> bool:
@@ -161,6 +182,9 @@ def _behind(source: CSource, line: int, other: int) -> Iterator[Draft]:
     if early is late or early.kind != "simple" or _declares(early):
         return
     if source.conditional_between(run.begin, run.end) or not run.body.braced:
+        return
+    # It would leave the section of its own mutex, or come into another one.
+    if any(synchronises(one) for statement in run.statements for one in statement.inner()):
         return
     edits = CEdits(source)
     edits.line_behind(late, _dedented(source, early), like=early)

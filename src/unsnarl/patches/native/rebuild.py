@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from unsnarl.errors import ToolError, UnsnarlError
@@ -76,9 +76,10 @@ class Rebuild:
         sources = [one for one in inputs(unit.words) if one.is_code]
         if len(sources) != 1:
             return None
-        needed = _dependencies(unit, [sources[0].name], files)
+        needed = _dependencies(unit, [sources[0].name])
         if files.keys().isdisjoint(needed):
             return None
+        self._check_age(needed)
         tree = scratch / f"tree{number}"
         copied = _copied(needed, files, tree)
         words = list(unit.words)
@@ -97,12 +98,20 @@ class Rebuild:
         code = [one for one in inputs(words) if one.is_code]
         if not code:
             return words, set()
-        needed = _dependencies(step, [one.name for one in code], files)
+        needed = _dependencies(step, [one.name for one in code])
+        self._check_age(needed)
         tree = scratch / "tree"
         copied = _copied(needed, files, tree)
         for one in code:
             words[one.at] = str(copied[Path(step.folder, one.name).resolve()])
         return _with_folders(step, words, tree), files.keys() & needed.keys()
+
+    def _check_age(self, needed: Iterable[Path]) -> None:
+        """What was edited since is not what was hunted."""
+        built = self._program.stat().st_mtime_ns
+        for path in needed:
+            if path.stat().st_mtime_ns > built:
+                raise RebuildError(f"{path.name} was changed after {self._program.name} was built")
 
     def _made(self, words: list[str], objects: Mapping[Path, str], scratch: Path) -> Path:
         step = self._link
@@ -143,15 +152,13 @@ def _plain(words: Sequence[str], keep: Sequence[str] = ()) -> list[str]:
     return found
 
 
-def _dependencies(
-    step: BuildStep, sources: Sequence[str], files: Mapping[Path, bytes]
-) -> dict[Path, str]:
+def _dependencies(step: BuildStep, sources: Sequence[str]) -> dict[Path, str]:
     """The files of the project that a compilation reads, and how it names them."""
     found = {}
     for source in sources:
         path = Path(step.folder, source).resolve()
         if not path.exists():
-            raise RebuildError(f"{source} is gone, of which {Path(step.folder).name} was built")
+            raise RebuildError(f"{source} is gone, of which the program was built")
         found[path] = source
     skipped = {one.at for one in inputs(step.words)}
     words = [word for index, word in enumerate(step.words) if index not in skipped]
