@@ -385,6 +385,8 @@ def test_a_later_guard_of_the_same_mutex_moves_up() -> None:
     text = held(PAGES, "words = 0;\n", "lines = 0;\n", MEMBER, "a.cpp").partition("clear()")[2]
     assert text.count("lock_guard") == 1
     assert text.index("lock_guard") < text.index("words = 0")
+    touching = held(PAGES, "words = 0;\n", mutex=MEMBER, name="a.cpp").partition("clear()")[2]
+    assert touching == text
 
 
 def test_line_ends_of_windows_stay() -> None:

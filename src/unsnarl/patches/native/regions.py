@@ -90,6 +90,8 @@ def _whole(run: StatementRun, lock: str) -> StatementRun | None:
         since = _held_since(siblings, first - 1, lock)
         first = first if since is None else since
     until = _held_until(siblings, first, last, lock)
+    if any(guards(one, lock) for one in siblings[first : until + 2]):
+        until = len(siblings) - 1  # a guard holds to the end of its block
     return run.widened(first, until)
 
 
