@@ -106,10 +106,19 @@ def test_a_rebuilt_program_has_the_patched_text_and_the_old_names(tmp_path: Path
         ["objdump", "--dwarf=decodedline", made], capture_output=True, text=True, check=True
     ).stdout
     assert "stock.c" in lines
+    places = subprocess.run(
+        ["addr2line", "-e", made, _address(names, "take")], capture_output=True, text=True, check=True
+    ).stdout
+    file, _, line = places.strip().rpartition(":")
+    assert (Path(file).resolve(), line) == (tmp_path / "src/stock.c", "4")
     assert (tmp_path / "src/stock.c").read_text() == STOCK
     assert sorted(one.name for one in (tmp_path / "out").iterdir()) == sorted(
         ["flags", "main.o", "main.d", "stock.o", "stock.d", "shop"]
     )
+
+
+def _address(names: str, wanted: str) -> str:
+    return next(line.split()[0] for line in names.splitlines() if line.endswith(f" T {wanted}"))
 
 
 def test_a_program_says_how_it_was_built(tmp_path: Path) -> None:

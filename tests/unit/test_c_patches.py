@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from unsnarl.model.report import Finding, FindingPoint, Fix, SourceLine
+from unsnarl.model.report import Finding, FindingPoint, Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
 from unsnarl.patches.native import tokens, tree
 from unsnarl.patches.native.conflict import CConflict
@@ -19,6 +19,7 @@ from unsnarl.patches.native.regions import lock_draft
 from unsnarl.patches.native.source import CSource, covering
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import UnpatchableError
+from unsnarl.patches.trying import Tried
 
 LOCK = Mutex("", "lock", "a.c")
 NEW = Mutex("", "n_lock", "a.c", is_new=True)
@@ -547,3 +548,20 @@ def test_an_order_is_kept_by_a_condition() -> None:
     assert "    while (!is_ready)\n        pthread_cond_wait(&ready2, &ready_lock);\n" in text
     # An order does not make anything atomic.
     assert not others(conflict(ONCE, *points, fix=fix), "event")
+
+
+def test_a_region_that_was_too_small_grows_to_the_loop_around_it() -> None:
+    file = source(PAY)
+    line = line_of(file, "n++;")
+    made = conflict(
+        PAY,
+        point(line, 1, "read", "n", function="spend"),
+        point(line, 2, "write", "n", function="spend"),
+    )
+    search = CPatchSearch(made, None, None)  # type: ignore[arg-type]
+    first = next(one for one in search.drafts() if one.spans == (LineSpan("a.c", line, line),))
+    failed = Tried(PatchChecks(runs=6, fail=1, serial=True))
+    (grown,) = search.next(first, failed)
+    assert grown.spans == (LineSpan("a.c", line_of(file, "for (int"), line + 1),)
+    # Nor does a larger region help against a deadlock.
+    assert not search.next(first, Tried(PatchChecks(runs=6, deadlocks=1, serial=True)))

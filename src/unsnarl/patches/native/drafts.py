@@ -15,6 +15,7 @@ from unsnarl.patches.native.conflict import CConflict, accesses_in, span_sets
 from unsnarl.patches.native.mutexes import Mutex, mutexes, new_name, new_type
 from unsnarl.patches.native.other_drafts import other_drafts
 from unsnarl.patches.native.regions import lock_draft
+from unsnarl.patches.native.source import CSource, covering
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.search import DraftSearch, Try
 from unsnarl.patches.source import UnpatchableError
@@ -51,8 +52,20 @@ class CPatchSearch(DraftSearch):
             for span in accesses_in(self._conflict, functions)
             if not any(one.covers(span) for one in draft.spans)
         ]
-        more = locked(self._conflict, (*draft.spans, *missed)) if missed else ()
-        return sorted((one for one in more if one.choice == draft.choice), key=cost)[:2]
+        sets = [(*draft.spans, *missed)] if missed else []
+        sets.append(tuple(wider(self._conflict.sources[one.file], one) for one in draft.spans))
+        more = [one for spans in sets for one in locked(self._conflict, spans)]
+        return [one for one in more if one.choice == draft.choice][:2]
+
+
+def wider(source: CSource, span: LineSpan) -> LineSpan:
+    """The lines of the loop or branch around a span; itself if there is none."""
+    try:
+        run = covering(source, span.first, span.last)
+    except UnpatchableError:
+        return span
+    loops = [one for one in run.around if one.kind != "block"]
+    return LineSpan(span.file, *source.lines_of(loops[-1])) if loops else span
 
 
 def locked(conflict: CConflict, spans: Iterable[LineSpan]) -> Iterator[Draft]:

@@ -196,7 +196,8 @@ def _with_folders(step: BuildStep, words: Sequence[str], tree: Path) -> list[str
         if option and folder:
             found += [option, f"{tree}{Path(step.folder, folder).resolve()}"]
         found += [word, value] if value else [word]
-    return found
+    # Debug information names the originals, too: recorded schedules know their sites by file.
+    return [*found, f"-fdebug-prefix-map={tree}="]
 
 
 def _run(step: BuildStep, words: Sequence[str], *, plain: bool = False) -> str:

@@ -245,7 +245,7 @@ def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
         lines.append(f"In the nearest passing run, {difference}.")
     # What a patch does in the source says more than what its simulation did.
     if finding.fix is not None and (finding.patch is None or not finding.patch.works):
-        lines.append(fix_note(finding.fix))
+        lines.append(fix_note(finding.fix, finding.explanation or finding.points))
     if finding.orders and failure.run:
         replay_command = f"unsnarl replay {failure.run.lstrip('0')}"
         native = any(point.file.endswith(C_SOURCES + C_HEADERS) for point in finding.points)
