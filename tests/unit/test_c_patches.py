@@ -512,24 +512,70 @@ def test_two_mutexes_are_taken_the_other_way_round() -> None:
     assert "    pthread_mutex_lock(first_lock);\n    pthread_mutex_lock(second_lock);\n" in by_address
 
 
-def test_what_is_published_too_early_moves_behind() -> None:
-    line = line_of(source(ONCE), "done = 1")
+LOOKED = """
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+int done, price, low, high;
+atomic_int arrived;
+sem_t vacant;
+void g(void) {
+    done = 1;
+    price = 2;
+    low = 3;
+    high = 4;
+}
+int f(void) {
+    int from = low;
+    if (!done)
+        return high - from;
+    return price;
+}
+int h(void) {
+    arrived++;
+    price = 1;
+    sem_post(&vacant);
+    int now = price;
+    return now;
+}
+"""
+
+
+def published(early: str, late: str, seen: str, text: str = LOOKED) -> list[str]:
+    file = source(text)
     points = (
-        point(line, 1, "write", "done", function="g"),
-        point(line + 1, 1, "write", "box", function="g"),
+        point(line_of(file, f"{early} ="), 1, "write", early, function="g"),
+        point(line_of(file, f"{late} ="), 1, "write", late, function="g"),
+        point(line_of(file, seen), 2, "read", early),
     )
-    (text,) = others(conflict(ONCE, *points, shape="published before initialised"), "move")
-    assert "    *box = 2;\n    done = 1;\n" in text
+    return others(conflict(text, *points, shape="published before initialised"), "move")
+
+
+def test_what_is_published_too_early_moves_behind() -> None:
+    (text,) = published("done", "price", "if (!done)")
+    assert "    price = 2;\n    done = 1;\n    low = 3;" in text
+
+
+def test_what_belongs_together_is_not_mended_by_a_move() -> None:
+    assert not published("low", "high", "int from = low")
 
 
 def test_nothing_moves_out_of_its_critical_section() -> None:
-    text = ONCE.replace("    done = 1;", "    pthread_mutex_lock(&a);\n    done = 1;\n    pthread_mutex_unlock(&a);")
-    file = source(text)
-    points = (
-        point(line_of(file, "done = 1"), 1, "write", "done", function="g"),
-        point(line_of(file, "*box"), 1, "write", "box", function="g"),
-    )
-    assert not others(conflict(text, *points, shape="published before initialised"), "move")
+    lock, unlock = "pthread_mutex_lock(&m);", "pthread_mutex_unlock(&m);"
+    text = LOOKED.replace("    done = 1;", f"    {lock}\n    done = 1;\n    {unlock}")
+    text = text.replace("int done", "pthread_mutex_t m;\nint done")
+    assert not published("done", "price", "if (!done)", text)
+
+
+def test_what_lets_others_go_on_moves_behind_the_access() -> None:
+    file = source(LOOKED)
+    points = [
+        point(line_of(file, part), role, "write", "price", function="h")
+        for role, part in enumerate(("price = 1", "int now"), 1)
+    ]
+    texts = others(conflict(LOOKED, *points, kind="order"), "move")
+    assert any("    price = 1;\n    arrived++;\n" in text for text in texts)
+    assert any("    int now = price;\n    sem_post(&vacant);\n" in text for text in texts)
 
 
 def test_an_order_is_kept_by_a_condition() -> None:
@@ -563,5 +609,18 @@ def test_a_region_that_was_too_small_grows_to_the_loop_around_it() -> None:
     failed = Tried(PatchChecks(runs=6, fail=1, serial=True))
     (grown,) = search.next(first, failed)
     assert grown.spans == (LineSpan("a.c", line_of(file, "for (int"), line + 1),)
-    # Nor does a larger region help against a deadlock.
-    assert not search.next(first, Tried(PatchChecks(runs=6, deadlocks=1, serial=True)))
+
+
+def test_a_new_mutex_is_taken_before_the_one_that_is_held_there() -> None:
+    file = source(PAY)
+    line = line_of(file, "n += 2;")
+    made = conflict(
+        PAY,
+        point(line, 1, "write", "n", function="spend"),
+        point(line, 2, "write", "n", function="spend"),
+    )
+    search = CPatchSearch(made, None, None)  # type: ignore[arg-type]
+    new = [one for one in search.drafts() if one.choice and one.choice.is_new]
+    first = next(one for one in new if one.spans == (LineSpan("a.c", line, line),))
+    (outer,) = search.next(first, Tried(PatchChecks(runs=6, deadlocks=1, serial=True)))
+    assert "    pthread_mutex_lock(&n_lock);\n    pthread_mutex_lock(&lock);\n" in outer.texts["a.c"]

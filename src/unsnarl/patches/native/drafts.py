@@ -12,7 +12,14 @@ from unsnarl.patches.conflict import frames
 from unsnarl.patches.drafts import cost
 from unsnarl.patches.locks import plain_name
 from unsnarl.patches.native.conflict import CConflict, accesses_in, span_sets
-from unsnarl.patches.native.mutexes import Mutex, mutexes, new_name, new_type
+from unsnarl.patches.native.mutexes import (
+    Mutex,
+    is_unlock,
+    mutexes,
+    new_name,
+    new_type,
+    synchronises,
+)
 from unsnarl.patches.native.other_drafts import other_drafts
 from unsnarl.patches.native.regions import lock_draft
 from unsnarl.patches.native.source import CSource, covering
@@ -43,8 +50,12 @@ class CPatchSearch(DraftSearch):
 
     def next(self, draft: Draft, came: Tried) -> list[Draft]:
         """See DraftSearch."""
-        if draft.kind != "lock" or came.checks.deadlocks:
+        if draft.kind != "lock":
             return []
+        if came.checks.deadlocks:
+            # Another mutex may be held there: this one is taken before it.
+            spans = [outside(self._conflict.sources[one.file], one) for one in draft.spans]
+            return [one for one in locked(self._conflict, spans) if one.choice == draft.choice]
         names = {name for _, name in self._conflict.names}
         functions = {(file, function) for file, function, name in came.accessed if name in names}
         missed = [
@@ -56,6 +67,25 @@ class CPatchSearch(DraftSearch):
         sets.append(tuple(wider(self._conflict.sources[one.file], one) for one in draft.spans))
         more = [one for spans in sets for one in locked(self._conflict, spans)]
         return [one for one in more if one.choice == draft.choice][:2]
+
+
+def outside(source: CSource, span: LineSpan) -> LineSpan:
+    """With the critical sections that a span lies in; itself if it lies in none."""
+    try:
+        run = covering(source, span.first, span.last)
+    except UnpatchableError:
+        return span
+    first, last = run.first, run.last
+    siblings = run.body.statements
+    for index in range(run.first):
+        if synchronises(siblings[index]) and not is_unlock(siblings[index]):
+            closing = [at for at in range(index, run.first) if is_unlock(siblings[at])]
+            if not closing:
+                behind = range(run.last + 1, len(siblings))
+                first = min(first, index)
+                last = next((at for at in behind if is_unlock(siblings[at])), len(siblings) - 1)
+    whole = run.widened(first, last)
+    return LineSpan(span.file, *whole.lines)
 
 
 def wider(source: CSource, span: LineSpan) -> LineSpan:

@@ -180,6 +180,11 @@ def synchronises(statement: Statement) -> bool:
     return bool(GUARD.fullmatch(text) or SYNCHRONISING.search(text))
 
 
+def is_unlock(statement: Statement) -> bool:
+    """Whether it gives back any mutex."""
+    return statement.kind == "simple" and "unlock(" in text_of(statement)
+
+
 # A new one.
 
 

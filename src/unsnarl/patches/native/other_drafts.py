@@ -10,9 +10,9 @@ from unsnarl.patches.conflict import frames
 from unsnarl.patches.native.conditions import events
 from unsnarl.patches.native.conflict import CConflict, functions_named
 from unsnarl.patches.native.lock_order import lock_orders
-from unsnarl.patches.native.mutexes import synchronises
+from unsnarl.patches.native.moves import announcements, declares, dedented, draft_of, moves
 from unsnarl.patches.native.source import CEdits, CSource, StatementRun, covering
-from unsnarl.patches.native.tree import Body, Function, Statement
+from unsnarl.patches.native.tree import Function, Statement
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import UnpatchableError
 
@@ -32,7 +32,7 @@ def other_drafts(conflict: CConflict) -> Iterator[Draft]:
     if conflict.finding.kind == "order" and fix is not None and fix.kind == "order":
         makers.append(events)
     if conflict.finding.kind == "order" or "before" in conflict.finding.shape:
-        makers.append(moves)
+        makers += [moves, announcements]
     for maker in makers:
         try:
             yield from maker(conflict)
@@ -48,19 +48,6 @@ def functions(conflict: CConflict) -> Iterator[tuple[CSource, Function]]:
         for function in functions_named(source, qualified) if source is not None else ():
             assert source is not None
             yield source, function
-
-
-def bodies(body: Body) -> Iterator[Body]:
-    """A body, and those in it."""
-    yield body
-    for statement in body.statements:
-        for inner in statement.bodies:
-            yield from bodies(inner)
-
-
-def draft_of(kind: str, says: str, edits: CEdits, size: int) -> Draft:
-    """A draft of one file; whether it compiles, the compiler says."""
-    return Draft(kind, says, {edits.source.name: edits.text()}, size)
 
 
 # A wait in a loop.
@@ -98,7 +85,7 @@ def joins(conflict: CConflict) -> Iterator[Draft]:
         run = covering(source, line, line)
         behind = run.body.statements[run.last + 1 :]
         for index, statement in enumerate(behind):
-            if any(_declares(one) for one in (*run.statements, *behind[:index])):
+            if any(declares(one) for one in (*run.statements, *behind[:index])):
                 break
             if _is_join(statement):
                 yield _moved(source, run, statement)
@@ -133,61 +120,11 @@ def _is_join(statement: Statement) -> bool:
     return words[0] in JOINS or words[-5:] == [".", "join", "(", ")", ";"]
 
 
-def _declares(statement: Statement) -> bool:
-    """Whether it may declare what a later statement uses: two words, one after the other."""
-    words = [one.kind == "word" and one.text != "return" for one in statement.tokens[:2]]
-    return statement.kind == "simple" and words == [True, True]
-
-
 def _moved(source: CSource, run: StatementRun, statement: Statement) -> Draft:
     edits = CEdits(source)
     first = run.statements[0]
-    text = _dedented(source, statement)
+    text = dedented(source, statement)
     edits.line_before(first, text)
     edits.remove_lines(statement.begin, statement.end)
     says = f"join at {source.name}:{source.line_of(statement.begin)} before :{run.lines[0]}"
     return draft_of("join", says, edits, 2)
-
-
-def _dedented(source: CSource, statement: Statement) -> str:
-    """A statement's lines without the indentation of the first."""
-    indent = source.indentation(source.line_of(statement.begin))
-    text = source.text[statement.begin : statement.end]
-    return "\n".join(
-        line.removeprefix(indent) if at else line for at, line in enumerate(text.splitlines())
-    )
-
-
-# What is published too early.
-
-
-def moves(conflict: CConflict) -> Iterator[Draft]:
-    """Move what others wait for behind what it stands for, in one body."""
-    by_role: dict[int, list[tuple[str, int]]] = {}
-    for point in conflict.accesses:
-        if point.op == "write":
-            by_role.setdefault(point.role, []).append((point.file, point.line))
-    for places in by_role.values():
-        lines = sorted(set(places))
-        for file, line in lines:
-            for other_file, other in lines:
-                source = conflict.sources.get(file)
-                if source is not None and file == other_file and line < other:
-                    yield from _behind(source, line, other)
-
-
-def _behind(source: CSource, line: int, other: int) -> Iterator[Draft]:
-    run = covering(source, line, other)
-    early, late = run.statements[0], run.statements[-1]
-    if early is late or early.kind != "simple" or _declares(early):
-        return
-    if source.conditional_between(run.begin, run.end) or not run.body.braced:
-        return
-    # It would leave the section of its own mutex, or come into another one.
-    if any(synchronises(one) for statement in run.statements for one in statement.inner()):
-        return
-    edits = CEdits(source)
-    edits.line_behind(late, _dedented(source, early), like=early)
-    edits.remove_lines(early.begin, early.end)
-    says = f"move {source.name}:{line} behind :{source.line_of(late.end - 1)}"
-    yield draft_of("move", says, edits, 2)
