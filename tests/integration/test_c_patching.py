@@ -107,7 +107,10 @@ def test_a_rebuilt_program_has_the_patched_text_and_the_old_names(tmp_path: Path
     ).stdout
     assert "stock.c" in lines
     places = subprocess.run(
-        ["addr2line", "-e", made, _address(names, "take")], capture_output=True, text=True, check=True
+        ["addr2line", "-e", made, _address(names, "take")],
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     file, _, line = places.strip().rpartition(":")
     assert (Path(file).resolve(), line) == (tmp_path / "src/stock.c", "4")

@@ -10,7 +10,7 @@ import pytest
 
 from unsnarl.model.report import Finding, FindingPoint, Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
-from unsnarl.patches.native import tokens, tree
+from unsnarl.patches.native import declarations, tokens
 from unsnarl.patches.native.conflict import CConflict
 from unsnarl.patches.native.drafts import CPatchSearch
 from unsnarl.patches.native.mutexes import Mutex
@@ -23,6 +23,7 @@ from unsnarl.patches.trying import Tried
 
 LOCK = Mutex("", "lock", "a.c")
 NEW = Mutex("", "n_lock", "a.c", is_new=True)
+BEGIN = "#include <pthread.h>\nstatic pthread_mutex_t lock;\nint n;\n"
 
 
 def source(text: str, name: str = "a.c") -> CSource:
@@ -53,10 +54,12 @@ def check_compiles(text: str, name: str = "a.c") -> None:
 
 
 def test_comments_strings_and_left_out_branches_hide_their_braces() -> None:
-    text = 'int f(void) { /* } */ // }\n#if 1\n{\n#else\n{ {\n#endif\n} char c = \'}\'; puts("}"); }\n'
+    text = (
+        "int f(void) { /* } */ // }\n#if 1\n{\n#else\n{ {\n#endif\n} char c = '}'; puts(\"}\"); }\n"
+    )
     every = tokens.read(text).every
     assert [one.text for one in every].count("{") == [one.text for one in every].count("}") == 2
-    assert [one.name for one in tree.parse(every).functions] == ["f"]
+    assert [one.name for one in declarations.parse(every).functions] == ["f"]
 
 
 def test_raw_strings_are_one_token() -> None:
@@ -231,14 +234,14 @@ def test_what_is_held_already_is_no_patch() -> None:
 
 
 def test_a_branch_without_braces_gets_them() -> None:
-    text = "#include <pthread.h>\nstatic pthread_mutex_t lock;\nint n;\nvoid f(int x) {\n  if (x)\n    n++;\n  else n--;\n}\n"
+    text = BEGIN + "void f(int x) {\n  if (x)\n    n++;\n  else n--;\n}\n"
     assert (
         "  if (x) {\n    pthread_mutex_lock(&lock);\n    n++;\n"
         "    pthread_mutex_unlock(&lock);\n  }\n  else n--;\n"
     ) in held(text, "n++;")
-    assert (
-        "  else { pthread_mutex_lock(&lock); n--; pthread_mutex_unlock(&lock); }\n"
-    ) in held(text, "n--;")
+    assert ("  else { pthread_mutex_lock(&lock); n--; pthread_mutex_unlock(&lock); }\n") in held(
+        text, "n--;"
+    )
 
 
 def test_a_new_mutex_comes_behind_the_includes() -> None:
@@ -253,7 +256,10 @@ def test_pthreads_are_included_where_they_are_missing() -> None:
 
 
 def test_a_new_mutex_of_two_files_is_one() -> None:
-    one, two = source("int n;\nvoid f(void) { n++; }\n"), source("extern int n;\nvoid g(void) {\n    n--;\n}\n", "b.c")
+    one, two = (
+        source("int n;\nvoid f(void) { n++; }\n"),
+        source("extern int n;\nvoid g(void) {\n    n--;\n}\n", "b.c"),
+    )
     spans = [LineSpan("a.c", 2, 2), LineSpan("b.c", 3, 3)]
     texts = lock_draft({"a.c": one, "b.c": two}, spans, NEW, frozenset()).texts
     assert "\npthread_mutex_t n_lock = PTHREAD_MUTEX_INITIALIZER;" in texts["a.c"]
@@ -293,7 +299,11 @@ int ask(void) {
 
 @pytest.mark.parametrize(
     ("line", "expected"),
-    [("o->left--", "&o->lock"), ("return office.left", "&office.lock"), ("take(&off", "&office.lock")],
+    [
+        ("o->left--", "&o->lock"),
+        ("return office.left", "&office.lock"),
+        ("take(&off", "&office.lock"),
+    ],
 )
 def test_a_mutex_of_a_struct_is_reached_as_its_other_members_are(line: str, expected: str) -> None:
     assert f"pthread_mutex_lock({expected});" in held(OFFICE, line, mutex=Mutex("office", "lock"))
@@ -322,7 +332,7 @@ def test_no_mutex_is_reached_through_a_variable_at_fault() -> None:
     ],
 )
 def test_regions_that_are_refused(statement: str) -> None:
-    text = f"#include <pthread.h>\npthread_mutex_t lock;\nint n;\nvoid f(void) {{\n    n++;\n    {statement}\n    n--;\n}}\n"
+    text = f"{BEGIN}void f(void) {{\n    n++;\n    {statement}\n    n--;\n}}\n"
     file = source(text)
     span = LineSpan("a.c", line_of(file, "    n++;"), line_of(file, "n--;"))
     with pytest.raises(UnpatchableError):
@@ -368,7 +378,10 @@ MEMBER = Mutex("Page", "mutex", "a.cpp", type="std::mutex")
 
 def test_a_guard_holds_to_the_end_of_the_block() -> None:
     text = held(PAGES, "if (done)", "lines++", MEMBER, "a.cpp")
-    assert "        std::lock_guard<std::mutex> guard(mutex);\n        if (done)\n            return false;\n" in text
+    assert (
+        "        std::lock_guard<std::mutex> guard(mutex);\n"
+        "        if (done)\n            return false;\n"
+    ) in text
     assert "unlock" not in text
 
 
@@ -482,7 +495,11 @@ def test_a_condition_is_checked_again_after_the_wait() -> None:
 
 
 def test_a_join_moves_before_what_takes_away() -> None:
-    file = source(ONCE.replace("box = 0", "box = NULL").replace("<pthread.h>", "<pthread.h>\n#include <stddef.h>"))
+    file = source(
+        ONCE.replace("box = 0", "box = NULL").replace(
+            "<pthread.h>", "<pthread.h>\n#include <stddef.h>"
+        )
+    )
     line = line_of(file, "box = NULL")
     made = conflict(
         file.text,
@@ -509,7 +526,9 @@ def test_two_mutexes_are_taken_the_other_way_round() -> None:
     )
     turned, by_address = others(made, "lock-order")
     assert "    pthread_mutex_lock(&b);\n    pthread_mutex_lock(&a);\n" in turned
-    assert "    pthread_mutex_lock(first_lock);\n    pthread_mutex_lock(second_lock);\n" in by_address
+    assert (
+        "    pthread_mutex_lock(first_lock);\n    pthread_mutex_lock(second_lock);\n" in by_address
+    )
 
 
 LOOKED = """
@@ -623,4 +642,6 @@ def test_a_new_mutex_is_taken_before_the_one_that_is_held_there() -> None:
     new = [one for one in search.drafts() if one.choice and one.choice.is_new]
     first = next(one for one in new if one.spans == (LineSpan("a.c", line, line),))
     (outer,) = search.next(first, Tried(PatchChecks(runs=6, deadlocks=1, serial=True)))
-    assert "    pthread_mutex_lock(&n_lock);\n    pthread_mutex_lock(&lock);\n" in outer.texts["a.c"]
+    assert (
+        "    pthread_mutex_lock(&n_lock);\n    pthread_mutex_lock(&lock);\n" in outer.texts["a.c"]
+    )

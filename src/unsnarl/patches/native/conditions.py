@@ -48,7 +48,9 @@ def events(conflict: CConflict) -> Iterator[Draft]:
 
 
 def _names(source: CSource) -> Names:
-    return Names(*(new_name(one, source.words) for one in ("is_ready", "ready_lock", "ready", "guard")))
+    return Names(
+        *(new_name(one, source.words) for one in ("is_ready", "ready_lock", "ready", "guard"))
+    )
 
 
 def _declarations(names: Names, *, pthread: bool) -> str:

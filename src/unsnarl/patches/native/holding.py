@@ -31,7 +31,9 @@ def check_holdable(run: StatementRun, lock: str) -> None:
         raise UnpatchableError(f"{name}: a mutex would be held around {call}")
     for statement in run.inner:
         if statement.kind in ("while", "for") and not any(
-            text.text != ";" for body in statement.bodies for one in body.statements
+            text.text != ";"
+            for body in statement.bodies
+            for one in body.statements
             for text in one.tokens
         ):
             raise UnpatchableError(f"{name}: a mutex would be held while a loop waits")
@@ -48,11 +50,11 @@ def waiting(tokens: Sequence[Token], lock: str = "") -> Iterator[str]:
             given = "".join(inside[inside.index(",") + 1 :]) if "," in inside else ""
             if not lock or not given.removeprefix("&").startswith(lock):
                 yield token.text
-        elif token.text in WAITING and before not in (".", "->"):
-            yield token.text
-        elif token.text in WAITING_METHODS and before in (".", "->", "::"):
-            yield token.text
-        elif token.text in ("wait", "wait_for", "wait_until") and before in (".", "->"):
+        elif (
+            (token.text in WAITING and before not in (".", "->"))
+            or (token.text in WAITING_METHODS and before in (".", "->", "::"))
+            or (token.text in ("wait", "wait_for", "wait_until") and before in (".", "->"))
+        ):
             yield token.text
 
 

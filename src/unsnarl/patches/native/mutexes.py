@@ -153,7 +153,11 @@ def takes(statement: Statement, lock: str) -> bool:
     if statement.kind != "simple":
         return False
     text = text_of(statement).removeprefix("(void)")
-    return text in (f"pthread_mutex_lock(&{lock});", f"pthread_mutex_lock({lock});", f"{lock}.lock();")
+    return text in (
+        f"pthread_mutex_lock(&{lock});",
+        f"pthread_mutex_lock({lock});",
+        f"{lock}.lock();",
+    )
 
 
 def gives(statement: Statement, lock: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 from unsnarl.patches.conflict import frames
 from unsnarl.patches.native.conditions import events
@@ -72,7 +73,7 @@ def _only_waits(statement: Statement) -> bool:
     if len(inner) != 1 or inner[0].kind != "simple":
         return False
     words = [one.text for one in inner[0].tokens]
-    called = [one for one, two in zip(words, words[1:], strict=False) if two == "("]
+    called = [one for one, two in pairwise(words) if two == "("]
     return bool(called) and (called[0] in CONDITION_WAITS or called[0] == "wait")
 
 

@@ -89,9 +89,7 @@ class Rebuild:
         _run(unit, [*words, "-c", "-o", str(made)])
         return made, files.keys() & needed.keys()
 
-    def _linked(
-        self, files: Mapping[Path, bytes], scratch: Path
-    ) -> tuple[list[str], set[Path]]:
+    def _linked(self, files: Mapping[Path, bytes], scratch: Path) -> tuple[list[str], set[Path]]:
         """The words of the link, with copies of the sources that it compiles itself."""
         step = self._link
         words = list(step.words)

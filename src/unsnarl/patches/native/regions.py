@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Patches of C and C++ that hold a mutex around statements.
 
-    pthread_mutex_lock(&m);        and before every way out        std::lock_guard<...> guard(m);
-    ...                            of the region: `return`,        ...
-    pthread_mutex_unlock(&m);      `break`, `goto`                 (in C++ the guard sees to that)
+pthread_mutex_lock(&m);        and before every way out        std::lock_guard<...> guard(m);
+...                            of the region: `return`,        ...
+pthread_mutex_unlock(&m);      `break`, `goto`                 (in C++ the guard sees to that)
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from unsnarl.patches.native.mutexes import (
     takes,
 )
 from unsnarl.patches.native.source import CEdits, StatementRun, covering
-from unsnarl.patches.native.tree import Body, Function, Statement
+from unsnarl.patches.native.tree import Body, Statement
 from unsnarl.patches.regions import Draft, named, shown
 from unsnarl.patches.source import UnpatchableError
 
@@ -183,14 +183,14 @@ class _Region:
 
     def _around(self, before: str, behind: str) -> None:
         """Lines before and behind the run, in braces if it is a branch without."""
-        run, edits, source = self._run, self._edits, self._run.source
+        run, edits = self._run, self._edits
         first, last = run.statements[0], run.statements[-1]
         if run.body.braced:
             edits.line_before(first, before)
             if behind:
                 edits.line_behind(last, behind, like=first)
             return
-        wrap(edits, source, first, before, behind)
+        wrap(edits, first, before, behind)
 
     def _pair(self) -> None:
         run = self._run
@@ -220,7 +220,7 @@ class _Region:
         if body.braced:
             edits.line_before(statement, before)
         else:
-            wrap(edits, source, statement, before, "")
+            wrap(edits, statement, before, "")
 
     def _guard(self) -> None:
         run = self._run
@@ -234,7 +234,7 @@ class _Region:
             self._around(before, "" if _leaves(run.statements[-1]) else f"{name}.unlock();")
 
 
-def wrap(edits: CEdits, source: object, statement: Statement, before: str, behind: str) -> None:
+def wrap(edits: CEdits, statement: Statement, before: str, behind: str) -> None:
     """Braces around a branch of one statement, with more in them."""
     own = edits.source
     if not own.starts_line(statement.begin):
@@ -283,9 +283,11 @@ def _leaving(
         yield statement, body
     elif kind == "throw":
         raise UnpatchableError("an exception would leave the mutex locked")
-    elif (kind == "break" and not (in_loop or in_switch)) or (kind == "continue" and not in_loop):
-        yield statement, body
-    elif kind == "goto" and statement.tokens[1].text not in labels:
+    elif (
+        (kind == "break" and not (in_loop or in_switch))
+        or (kind == "continue" and not in_loop)
+        or (kind == "goto" and statement.tokens[1].text not in labels)
+    ):
         yield statement, body
     loop, switch = in_loop or kind in LOOPS, in_switch or kind == "switch"
     for inner in statement.bodies:
@@ -315,8 +317,3 @@ def _is_plain(value: Sequence[str]) -> bool:
         one in ("NULL", "nullptr", "true", "false", "-", "+") or one[0].isdigit() or one.isupper()
         for one in value
     )
-
-
-def is_method(function: Function, owner: str) -> bool:
-    """Whether a function is a member of a class."""
-    return bool(owner) and function.owner == owner

@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import bisect
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from unsnarl.patches.native import tokens as reading
-from unsnarl.patches.native import tree
+from unsnarl.patches.native.declarations import parse
 from unsnarl.patches.native.tokens import CONDITIONAL, Token, Tokens
 from unsnarl.patches.native.tree import Body, Function, Statement, Unit
 from unsnarl.patches.source import TextFile, UnpatchableError
@@ -30,21 +31,23 @@ class CSource(TextFile):
     @cached_property
     def unit(self) -> Unit:
         """What it declares."""
-        return tree.parse(self.tokens.every)
+        return parse(self.tokens.every)
 
     @cached_property
     def words(self) -> frozenset[str]:
         """All names in it, those of directives included."""
         found = {one.text for one in self.tokens.every if one.kind == "word"}
         for directive in self.tokens.directives:
-            found.update(reading.TOKEN.findall(directive.text) and _words(directive.text))
+            found.update(re.findall(r"\w+", directive.text))
         return frozenset(found)
 
     @property
     def is_cpp(self) -> bool:
         """Whether it is C++; a header may be either, and then what it includes tells."""
         if self.path.suffix == ".h":
-            return bool(self.unit.classes) and not self.words.isdisjoint({"class", "std", "namespace"})
+            return bool(self.unit.classes) and not self.words.isdisjoint(
+                {"class", "std", "namespace"}
+            )
         return self.path.suffix not in IS_C
 
     def includes(self, header: str) -> bool:
@@ -79,11 +82,6 @@ class CSource(TextFile):
         rest = line[place - self.begin_of(self.line_of(place - 1)) :].strip()
         return not rest or rest.startswith("//") or (rest.startswith("/*") and rest.endswith("*/"))
 
-    def line_end(self, place: int) -> int:
-        """Where the line of a place ends, before what ends it."""
-        line = self.line_of(place - 1)
-        return self.begin_of(line) + len(self.lines[line - 1].rstrip("\r\n"))
-
     def lines_of(self, statement: Statement) -> tuple[int, int]:
         """Its first and its last line."""
         return self.line_of(statement.begin), self.line_of(statement.end - 1)
@@ -116,10 +114,6 @@ class CSource(TextFile):
             if self.line_of(begin) <= line <= self.line_of(function.body.end - 1):
                 found = function
         return found
-
-
-def _words(text: str) -> list[str]:
-    return [one.group() for one in reading.TOKEN.finditer(text.lstrip(" \t#"))]
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ class Tokens(NamedTuple):
 
 
 def read(text: str) -> Tokens:
-    """All tokens but those of branches behind an #else or #elif: one branch is enough for braces."""
+    """All tokens but those behind an #else or #elif: one branch is enough for braces."""
     every, directives = [], []
     skipped: list[bool] = []
     for token in _scan(text):

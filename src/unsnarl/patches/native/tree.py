@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions and statements of C and C++: which there are, where, and what is in them.
+"""Functions and statements of C and C++: what is in a body, and where.
 
 It is no compiler: types and expressions stay tokens, and what a macro hides is not seen. The
 compiler has the last word on every patch.
@@ -14,8 +14,6 @@ from unsnarl.patches.native.tokens import Token, closing, opening
 
 CONDITIONED = ("if", "while", "for", "switch", "catch")
 LEAVING = ("return", "break", "continue", "goto", "throw", "co_return")
-SCOPES = ("namespace", "class", "struct", "union", "extern")
-STORAGE = ("static", "mutable", "extern", "inline", "thread_local")
 # Between the parameters of a function and its body.
 TRAILING = frozenset(("const", "noexcept", "override", "final", "volatile", "try", "mutable"))
 
@@ -102,8 +100,6 @@ class Class:
     """A struct or class with its members."""
 
     name: str
-    begin: int
-    end: int
     members: tuple[Member, ...]
 
 
@@ -138,145 +134,7 @@ def _lambdas(body: Body) -> Iterator[Function]:
                 yield from _lambdas(function.body)
 
 
-def parse(tokens: Sequence[Token]) -> Unit:
-    """The functions, classes and variables of a file."""
-    unit = Unit()
-    _scope(tokens, 0, len(tokens), (), unit)
-    return unit
-
-
-def _scope(
-    tokens: Sequence[Token], at: int, end: int, scope: tuple[str, ...], unit: Unit
-) -> list[Member]:
-    """Read declarations up to `end`; gives the variables among them."""
-    begin = at
-    found: list[Member] = []
-    while at < end:
-        text = tokens[at].text
-        if text == ";":
-            found += _variables(tokens[begin:at])
-            begin = at + 1
-        elif text in ("(", "["):
-            at = closing(tokens, at)
-        elif text == "{":
-            last = closing(tokens, at)
-            if _braced(tokens, begin, at, last, scope, unit):
-                begin = last + 1
-            at = last
-        elif text == ":" and at > begin and tokens[at - 1].text in ("public", "private", "protected"):
-            begin = at + 1
-        at += 1
-    if not scope:
-        unit.variables += found
-    return found
-
-
-def _braced(
-    tokens: Sequence[Token], begin: int, at: int, last: int, scope: tuple[str, ...], unit: Unit
-) -> bool:
-    """Read what a brace opens; gives whether a declaration ends behind it."""
-    head = tokens[begin:at]
-    words = [one.text for one in head]
-    if words and words[-1] == "=":
-        return False
-    called = words.index("(") if "(" in words else -1
-    keyword = next((one for one in SCOPES if one in words), "")
-    if keyword and (called < 0 or keyword in ("namespace", "extern")):
-        return _named_scope(tokens, head, keyword, at, last, scope, unit)
-    if called < 1 or "enum" in words or not _ends_a_head(words):
-        return False
-    name, prefix = _name(words, called)
-    body = _body(tokens, at, last)
-    unit.functions.append(Function(name, (*scope, *prefix), tuple(head), body))
-    return True
-
-
-def _named_scope(
-    tokens: Sequence[Token],
-    head: Sequence[Token],
-    keyword: str,
-    at: int,
-    last: int,
-    scope: tuple[str, ...],
-    unit: Unit,
-) -> bool:
-    names = [one.text for one in head if one.kind == "word"]
-    where = names.index(keyword)
-    name = names[where + 1] if where + 1 < len(names) else ""
-    if keyword in ("namespace", "extern"):
-        found = _scope(tokens, at + 1, last, (*scope, name) if name else scope, unit)
-        unit.variables += found if name and keyword == "namespace" else []
-        return True
-    if not name and last + 1 < len(tokens) and tokens[last + 1].kind == "word":
-        name = tokens[last + 1].text  # typedef struct { ... } name;
-    members = _scope(tokens, at + 1, last, (*scope, name), unit)
-    unit.classes.append(Class(name, tokens[at].begin, tokens[last].end, tuple(members)))
-    # `struct x { ... } variable;` goes on.
-    return False
-
-
-def _ends_a_head(words: Sequence[str]) -> bool:
-    """Whether a function's body may follow: not the value of a member, `: next{0}`."""
-    if words[-1] == ")" or words[-1] in TRAILING:
-        return True
-    if "->" in words:
-        return True
-    # Behind the initialisers of a constructor the last one has ended.
-    return words[-1] == "}"
-
-
-def _name(words: Sequence[str], called: int) -> tuple[str, tuple[str, ...]]:
-    """The name before the parameters, and the scopes that are written before it."""
-    name = words[called - 1]
-    prefix: list[str] = []
-    at = called - 2
-    if at >= 0 and words[at] == "~":
-        name, at = f"~{name}", at - 1
-    while at >= 1 and words[at] == "::":
-        prefix.insert(0, words[at - 1])
-        at -= 2
-    return name, tuple(prefix)
-
-
-def _variables(tokens: Sequence[Token]) -> Iterator[Member]:
-    """The variables of a declaration: `static int low, high = 2`."""
-    words = [one.text for one in tokens]
-    if not words or words[0] in ("typedef", "using", "friend", "return", "template"):
-        return
-    depth = 0
-    base: str | None = None
-    for index, token in enumerate(tokens):
-        if token.text in ("(", "[", "{"):
-            if token.text == "(" and not depth:
-                return  # a prototype, or what cannot be told from one
-            depth += 1
-        elif token.text in (")", "]", "}"):
-            depth -= 1
-        following = words[index + 1] if index + 1 < len(words) else ","
-        if not depth and index and token.kind == "word" and following in ("=", ",", "[", ";", "{"):
-            if tokens[index - 1].text in ("struct", "class", "enum", "union", "="):
-                continue
-            if _in_a_value(words, index):
-                continue
-            if base is None:
-                base = "".join(one for one in words[:index] if one not in STORAGE)
-            yield Member(token.text, base)
-
-
-def _in_a_value(words: Sequence[str], index: int) -> bool:
-    """Whether an `=` stands between the last comma and the word."""
-    for word in reversed(words[:index]):
-        if word == ",":
-            return False
-        if word == "=":
-            return True
-    return False
-
-
-# Statements.
-
-
-def _body(tokens: Sequence[Token], at: int, last: int) -> Body:
+def body_of(tokens: Sequence[Token], at: int, last: int) -> Body:
     """The statements between two braces."""
     found: list[Statement] = []
     index = at + 1
@@ -290,7 +148,7 @@ def _single(tokens: Sequence[Token], at: int, end: int) -> tuple[Body, int]:
     """A branch: a block, or one statement."""
     if at < end and tokens[at].text == "{":
         last = closing(tokens, at)
-        return _body(tokens, at, last), last + 1
+        return body_of(tokens, at, last), last + 1
     if at >= end:
         place = tokens[end - 1].end
         return Body((), False, place, place), end
@@ -302,7 +160,7 @@ def _statement(tokens: Sequence[Token], at: int, end: int) -> tuple[Statement, i
     word = tokens[at].text
     if word == "{":
         last = closing(tokens, at)
-        body = _body(tokens, at, last)
+        body = body_of(tokens, at, last)
         return Statement("block", tuple(tokens[at : last + 1]), (), (body,)), last + 1
     if word in CONDITIONED or _is_a_loop_of_a_macro(tokens, at, end):
         return _conditioned(tokens, at, end)
@@ -381,7 +239,7 @@ def _inside(tokens: Sequence[Token]) -> tuple[Function, ...]:
     while at < len(tokens):
         if tokens[at].text == "{" and _opens_a_lambda(tokens, at):
             last = closing(tokens, at)
-            found.append(Function("", (), (), _body(tokens, at, last)))
+            found.append(Function("", (), (), body_of(tokens, at, last)))
             at = last
         at += 1
     return tuple(found)

@@ -130,9 +130,7 @@ def inputs(words: Sequence[str]) -> list[Input]:
         elif word.startswith("-l"):
             found.append(Input(index, word, is_code=False, is_assembly=False))
         elif not word.startswith("-") or word == "-":
-            found.append(
-                Input(index, word, _is_code(word, language), _is_assembly(word, language))
-            )
+            found.append(Input(index, word, _is_code(word, language), _is_assembly(word, language)))
     return found
 
 
