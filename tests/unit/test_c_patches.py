@@ -611,6 +611,8 @@ def test_an_order_is_kept_by_a_condition() -> None:
     (text,) = others(conflict(ONCE, *points, kind="order", fix=fix), "event")
     assert "    done = 1;\n    pthread_mutex_lock(&ready_lock);\n    is_ready = 1;\n" in text
     assert "    while (!is_ready)\n        pthread_cond_wait(&ready2, &ready_lock);\n" in text
+    later = (point(done, 2, "write", "done", function="g"), point(wait, 1, "read", "done"))
+    assert not others(conflict(ONCE, *later, kind="order", fix=fix), "event")
     # An order does not make anything atomic.
     assert not others(conflict(ONCE, *points, fix=fix), "event")
 

@@ -6,10 +6,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from unsnarl.model.report import Fix
 from unsnarl.patches.native.conflict import CConflict
 from unsnarl.patches.native.mutexes import HEADERS, PTHREAD, declare, include, new_name, new_type
 from unsnarl.patches.native.source import CEdits, CSource, covering
 from unsnarl.patches.regions import Draft
+
+
+MAIN = (0,)
 
 
 class Names(NamedTuple):
@@ -27,7 +31,7 @@ def events(conflict: CConflict) -> Iterator[Draft]:
     if fix is None or fix.scope not in ("once", "") or fix.begin.file != fix.end.file:
         return
     source = conflict.sources.get(fix.begin.file)
-    if source is None or source.path.suffix in HEADERS:
+    if source is None or source.path.suffix in HEADERS or not _is_natural(conflict, fix):
         return
     begin = covering(source, fix.begin.line, fix.begin.line)
     end = covering(source, fix.end.line, fix.end.line)
@@ -45,6 +49,21 @@ def events(conflict: CConflict) -> Iterator[Draft]:
     edits.line_before(end.statements[0], _wait(names, source, pthread=pthread))
     says = f"{source.name}:{end.lines[0]} waits until :{begin.lines[1]} has been done"
     yield Draft("event", says, {source.name: edits.text()}, 12)
+
+
+def _is_natural(conflict: CConflict, fix: Fix) -> bool:
+    """Whether no thread waits for one that was started after it: that would keep it from its part
+    in the order that the program is written for."""
+    paths = [
+        [_started(one.thread) for one in conflict.points if (one.file, one.line) == place]
+        for place in ((fix.begin.file, fix.begin.line), (fix.end.file, fix.end.line))
+    ]
+    first, last = paths
+    return not first or not last or min(first) < max(last) or max(last) == MAIN
+
+
+def _started(path: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in path.split(".") if part.isdigit())
 
 
 def _names(source: CSource) -> Names:
