@@ -12,7 +12,6 @@ from unsnarl.patches.native.mutexes import HEADERS, PTHREAD, declare, include, n
 from unsnarl.patches.native.source import CEdits, CSource, covering
 from unsnarl.patches.regions import Draft
 
-
 MAIN = (0,)
 
 
