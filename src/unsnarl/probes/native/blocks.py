@@ -91,7 +91,10 @@ def _given(text: str) -> re.Match[str] | None:
     """The variable that a block is given to: the last one before what asks for it."""
     asked = _ASKED.search(text)
     if asked is None:
-        return _GIVEN.search(text)
+        found = _GIVEN.search(text)
+        before = text[: found.start()] if found else ""
+        # `for (int i = 0`, cut off at its semicolon
+        return None if before.count("(") > before.count(")") else found
     initialised = _INITIALISED.search(text)
     if initialised is not None and initialised.end() == asked.start():
         return initialised
