@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reports of C and C++ programs name lines, blocks and locks of the program itself."""
 
+from pathlib import Path
+
 import pytest
 
+from unsnarl.campaigns.printed import last_lines
 from unsnarl.model.report import FindingPoint, Fix, SourceLine
 from unsnarl.model.run import Frame
 from unsnarl.model.site import Site
@@ -62,3 +65,12 @@ def test_a_fix_does_not_say_hold_where_it_is_held() -> None:
     # Two sections of one thread, at different lines, are to become one.
     assert "hold q.mutex from q.cpp:28 to :35" in fix_note(fix, [taken(29, 1), taken(33, 4)])
     assert "hold q.mutex" in fix_note(fix, [taken(29, 1), taken(29, 1), taken(29, 2, "0.2")])
+
+
+def test_the_last_words_of_a_run(tmp_path: Path) -> None:
+    output = tmp_path / "1.out"
+    assert not last_lines(output)
+    output.write_text("one\n\ntwo\nthree\nfour\na.out: a.c:3: main: Assertion `x' failed.\n")
+    assert last_lines(output) == "two\nthree\nfour"
+    output.write_bytes(b"\xff" * 9000)
+    assert len(last_lines(output)) == 200

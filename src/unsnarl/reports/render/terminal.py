@@ -192,7 +192,9 @@ def _headline(report: Report, failure: FailureReport, width: int) -> list[Text]:
     if failure.where:
         lines = [*lines[:-1], *_joined(lines[-1], "  ", where, width)]
     note = chain_note(failure)
-    return [*lines, *_wrapped(f"after {note}", width, "red")] if note else lines
+    lines += _wrapped(f"after {note}", width, "red") if note else []
+    printed = " · ".join(clean(text) for text in failure.printed.splitlines())
+    return [*lines, *(_wrapped(f"it printed: {printed}", width, "") if printed else ())]
 
 
 def _print_finding(
