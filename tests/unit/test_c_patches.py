@@ -643,7 +643,7 @@ def test_a_new_mutex_is_taken_before_the_one_that_is_held_there() -> None:
     search = CPatchSearch(made, None, None)  # type: ignore[arg-type]
     new = [one for one in search.drafts() if one.choice and one.choice.is_new]
     first = next(one for one in new if one.spans == (LineSpan("a.c", line, line),))
-    (outer,) = search.next(first, Tried(PatchChecks(runs=6, deadlocks=1, serial=True)))
+    (outer,) = search.next(first, Tried(PatchChecks(runs=6, deadlocks=1, serial=True), stuck=True))
     assert (
         "    pthread_mutex_lock(&n_lock);\n    pthread_mutex_lock(&lock);\n" in outer.texts["a.c"]
     )

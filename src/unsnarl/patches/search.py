@@ -107,7 +107,7 @@ class PatchSearch(DraftSearch):
 
     def next(self, draft: Draft, came: Tried) -> list[Draft]:
         """See DraftSearch."""
-        if came.checks.deadlocks:
+        if came.deadlocked:
             twice = with_reentrant_lock(self._conflict, draft)
             return [twice] if twice is not None else []
         return list(self._extended(draft, came))[:2] if draft.kind == "lock" else []

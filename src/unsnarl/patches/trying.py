@@ -62,12 +62,19 @@ class Tried:
 
     Attributes:
         accessed: The functions that named accesses in a failing run are in: (file, function, name).
+        stuck: That run, fresh or along what failed before, ended in a deadlock or hung.
     """
 
     checks: PatchChecks
     whole: bool = True
     accessed: frozenset[tuple[str, str, str]] = frozenset()
     message: str = ""
+    stuck: bool = False
+
+    @property
+    def deadlocked(self) -> bool:
+        """Whether its threads came to wait for each other."""
+        return self.stuck or bool(self.checks.deadlocks)
 
     @property
     def works(self) -> bool:
@@ -152,7 +159,8 @@ class PatchRunner:
             # Waiting without another thread to wait for: for a lock that it holds itself.
             stuck = int(printed.startswith(STUCK))
             checks = PatchChecks(runs=1, fail=1 - stuck, deadlocks=stuck)
-            return Tried(checks, message="a run without interruptions ends otherwise")
+            message = "a run without interruptions ends otherwise"
+            return Tried(checks, message=message, stuck=bool(stuck))
         checks, bad = self._replayed(trials, target)
         checks = replace(checks, serial=True)
         whole = True
@@ -164,7 +172,8 @@ class PatchRunner:
                     break
         except OutOfTimeError:
             whole = False
-        return Tried(checks, whole, self._accessed(bad))
+        stuck = bad is not None and _is_stuck(bad)
+        return Tried(checks, whole, self._accessed(bad), stuck=stuck)
 
     def _replayed(self, trials: Trials, target: Target) -> tuple[PatchChecks, Trial | None]:
         """Along what failed before: the patched program must not come to it any more."""

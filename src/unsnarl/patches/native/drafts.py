@@ -52,7 +52,7 @@ class CPatchSearch(DraftSearch):
         """See DraftSearch."""
         if draft.kind != "lock":
             return []
-        if came.checks.deadlocks:
+        if came.deadlocked:
             # Another mutex may be held there: this one is taken before it.
             spans = [outside(self._conflict.sources[one.file], one) for one in draft.spans]
             return [one for one in locked(self._conflict, spans) if one.choice == draft.choice]
