@@ -119,7 +119,7 @@ def section(path: Path, name: str) -> bytes:
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
         ):
             return _section(content, name.encode())
-    except (OSError, struct.error, IndexError, ValueError):
+    except (OSError, struct.error, IndexError, ValueError, OverflowError):
         return b""
 
 
