@@ -275,6 +275,14 @@ def test_a_new_mutex_in_a_header_would_be_many() -> None:
         lock_draft({"a.h": file}, [LineSpan("a.h", 2, 2)], new, frozenset())
 
 
+def test_a_new_mutex_in_a_header_of_cpp_is_inline() -> None:
+    text = "#include <vector>\nstruct Log {\n    int n;\n    void add() { n++; }\n};\n"
+    new = Mutex("", "n_lock", "a.hpp", is_new=True, type="std::mutex")
+    patched = held(text, "n++", mutex=new, name="a.hpp")
+    assert "#include <mutex>\n#include <vector>\n\ninline std::mutex n_lock;\n" in patched
+    assert "void add() { std::lock_guard<std::mutex> guard(n_lock); n++; }" in patched
+
+
 OFFICE = """
 #include <pthread.h>
 struct office {

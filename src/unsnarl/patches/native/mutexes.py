@@ -213,17 +213,28 @@ def new_type(sources: Sources) -> str:
 def bear(mutex: Mutex, every: Mapping[str, CEdits], used: frozenset[str]) -> None:
     """Define the mutex in the file that it belongs to, and declare it in others that use it."""
     several = len(used) > 1
-    for name in sorted(used | {mutex.file}):
+    headers = [name for name in sorted(used) if every[name].source.path.suffix in HEADERS]
+    if headers:
+        _bear_inline(mutex, every[headers[0]], several=len(headers) > 1)
+        return
+    home = mutex.file if mutex.file in used else min(used)
+    for name in sorted(used):
         edits = every[name]
-        if edits.source.path.suffix in HEADERS:
-            raise UnpatchableError("a new mutex in a header would be one for each file")
         include(edits, "pthread.h" if mutex.is_pthread else "mutex")
-        if name == mutex.file:
+        if name == home:
             value = " = PTHREAD_MUTEX_INITIALIZER" if mutex.is_pthread else ""
             storage = "" if several else "static "
             declare(edits, f"{storage}{mutex.type} {mutex.name}{value};")
         else:
             declare(edits, f"extern {mutex.type} {mutex.name};")
+
+
+def _bear_inline(mutex: Mutex, edits: CEdits, *, several: bool) -> None:
+    """In a header of C++; whoever includes it has the same one."""
+    if mutex.is_pthread or several or not edits.source.is_cpp:
+        raise UnpatchableError("a new mutex in a header would be one for each file")
+    include(edits, "mutex")
+    declare(edits, f"inline {mutex.type} {mutex.name};")
 
 
 def declare(edits: CEdits, text: str) -> None:
