@@ -4,11 +4,14 @@
 import subprocess
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from unsnarl.model.plan import Plan
 from unsnarl.model.report import Finding, FindingPoint, Fix, PatchChecks, SourceLine
+from unsnarl.model.run import Failure
 from unsnarl.patches.blocks import LineSpan
 from unsnarl.patches.native import declarations, tokens
 from unsnarl.patches.native.conflict import CConflict
@@ -19,7 +22,7 @@ from unsnarl.patches.native.regions import lock_draft
 from unsnarl.patches.native.source import CSource, covering
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import UnpatchableError
-from unsnarl.patches.trying import Tried
+from unsnarl.patches.trying import Tried, polls_on
 
 LOCK = Mutex("", "lock", "a.c")
 NEW = Mutex("", "n_lock", "a.c", is_new=True)
@@ -655,3 +658,20 @@ def test_a_new_mutex_is_taken_before_the_one_that_is_held_there() -> None:
     assert (
         "    pthread_mutex_lock(&n_lock);\n    pthread_mutex_lock(&lock);\n" in outer.texts["a.c"]
     )
+
+
+@pytest.mark.parametrize(
+    ("strategy", "label", "message", "expected"),
+    [
+        ("replay", "hang", "still running after 10 s; polling: 0.2", True),
+        ("replay", "hang", "still running after 10 s", False),
+        ("replay", "fail", "polling", False),
+        ("pct", "hang", "still running after 10 s; polling: 0.2", False),
+    ],
+)
+def test_a_schedule_that_keeps_a_thread_polling_says_nothing(
+    strategy: str, label: str, message: str, *, expected: bool
+) -> None:
+    run = SimpleNamespace(failures=[Failure("hang", "", message)])
+    trial: Any = SimpleNamespace(label=label, plan=Plan(strategy=strategy), run=run)  # type: ignore[arg-type]
+    assert polls_on(trial) is expected
