@@ -155,6 +155,8 @@ class _Region:
         run, source = self._run, self._run.source
         if source.conditional_between(run.begin, run.end):
             raise UnpatchableError(f"{source.name}:{run.lines[0]} depends on the preprocessor")
+        if source.leaving_macros & {one.text for one in run.tokens}:
+            raise UnpatchableError(f"{source.name}:{run.lines[0]} can be left by a macro")
         if any(one.kind == "label" for one in run.statements):
             raise UnpatchableError(f"{source.name}:{run.lines[0]} can be jumped to")
         held = self._unwrap()

@@ -17,6 +17,9 @@ from unsnarl.patches.native.tree import Body, Function, Statement, Unit
 from unsnarl.patches.source import TextFile, UnpatchableError
 
 SUFFIXES = (".c", ".h", ".cc", ".cpp", ".cxx", ".C", ".hh", ".hpp", ".hxx", ".c++", ".ipp", ".inl")
+LEAVING_MACRO = re.compile(
+    r"\s*#\s*define\s+(?P<name>\w+).*\b(?:return|goto|break|continue|throw|longjmp)\b", re.DOTALL
+)
 IS_C = (".c", ".h")
 
 
@@ -105,6 +108,12 @@ class CSource(TextFile):
             begin <= one.begin < end and CONDITIONAL.match(one.text)
             for one in self.tokens.directives
         )
+
+    @cached_property
+    def leaving_macros(self) -> frozenset[str]:
+        """Macros of the file that may leave the function or the loop that they are used in."""
+        found = (LEAVING_MACRO.match(one.text) for one in self.tokens.directives)
+        return frozenset(one["name"] for one in found if one)
 
     def function_at(self, line: int) -> Function | None:
         """The innermost function whose body or head has a line."""
