@@ -98,11 +98,11 @@ def copy_of(source: Path, change: Callable[[Path], None] = lambda folder: None) 
         shutil.copytree(source, target, ignore=shutil.ignore_patterns(*IGNORED))
         change(target)
         if (target / "bug.toml").exists():
-            _build(load_bug(target))
+            build(load_bug(target))
         yield target
 
 
-def _build(bug: Bug) -> None:
+def build(bug: Bug) -> None:
     """Compile what must be compiled, as a user would."""
     verb, standard = ("cc", "gnu11") if bug.language == "c" else ("c++", "c++17")
     for sources, command in ((bug.sources, bug.command), (bug.fixed_sources, bug.fixed)):

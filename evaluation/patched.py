@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from evaluation.draws import environment
+from evaluation.draws import build, environment
+from evaluation.truth import load_bug
 from unsnarl.model.report import Patch, Report, numbered
 
 RUNS = 1000
@@ -28,12 +29,17 @@ class Patched(NamedTuple):
 def apply_and_hunt(
     folder: Path, number: int, command: Sequence[str], options: Sequence[str]
 ) -> Patched:
-    """Apply the patch of a finding in a folder that was hunted, and hunt what is there then."""
+    """Apply the patch of a finding in a folder that was hunted, and hunt what is there then.
+
+    What has to be compiled is compiled anew, as its bug.toml says.
+    """
     answer = folder / "patch.json"
     _unsnarl(folder, "fix", "--apply", f"--json={answer}", str(number))
     patch = _shown(answer, number)
     if patch is None or not patch.works:
         return Patched()
+    if (folder / "bug.toml").exists():
+        build(load_bug(folder))
     after = folder / "patched.json"
     wanted = str(RUNS)
     limits = ("--no-confirm", "--fail", wanted, "--pass", wanted, "--max-runs", wanted)

@@ -52,7 +52,7 @@ def bars(found: ProvedZoo) -> list[Bar]:
         share("found in at most 300 replays", 1.0, lambda row: row.searched <= 300),
         share("fails in 100 of 100 fresh runs under them", 1.0, lambda row: row.certain),
         share("the fix is the true one and helps", 0.85, lambda row: row.is_fixed),
-        *_patch_bars(found),
+        *patch_bars(found),
         Bar(
             "planted wrong regions rejected",
             1.0,
@@ -64,13 +64,13 @@ def bars(found: ProvedZoo) -> list[Bar]:
     ]
 
 
-def _patch_bars(found: ProvedZoo) -> list[Bar]:
+def patch_bars(found: ProvedZoo) -> list[Bar]:
     """One patch per bug is applied; what is shown must hold."""
     first = {row.bug: row for row in reversed(found.rows)}
     shown = [row for row in first.values() if row.patch]
     right = sum(row.is_patched for row in shown)
     return [
-        Bar("a patch with which nothing fails", 0.9, right, len(first)),
+        Bar("a patch with which nothing fails", found.patched, right, len(first)),
         Bar("no wrong patch shown: 1000 runs each", 1.0, right, len(shown)),
     ]
 
@@ -90,6 +90,7 @@ def line(row: Proved) -> str:
         f"{row.bug:13}{row.status:13}true {row.true:d} lines {row.lines} explains {row.explains:d} "
         f"orders {row.orders} in {row.searched} ({row.reproduced}/{row.tries}) near {row.nearest} "
         f"fix {row.fix:d} {row.fix_fail}+{row.fix_deadlocks}/{row.fix_runs} "
+        f"patch {row.patch or None} {row.patched_fail}/{row.patched_runs} "
         f"decoys {','.join(row.decoys)} wrong {row.rejected}/{row.planted} "
         f"{row.seconds:.1f} s ({spent})"
     )

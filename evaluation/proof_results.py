@@ -70,7 +70,7 @@ class Proved(msgspec.Struct, frozen=True):
 class ProvedZoo(msgspec.Struct, frozen=True):
     """One evaluation; `twins` are the confirmed findings of the fixed twins.
 
-    `wanted` is the share of causes that shall be confirmed.
+    `wanted` is the share of causes that shall be confirmed, `patched` that of bugs with a patch.
     """
 
     command: str
@@ -79,3 +79,4 @@ class ProvedZoo(msgspec.Struct, frozen=True):
     rows: tuple[Proved, ...]
     twins: dict[str, int]
     wanted: float = 0.9
+    patched: float = 0.9

@@ -30,10 +30,12 @@ PAGE = REPOSITORY / "docs" / "proofs.md"
 PAGE_C = REPOSITORY / "docs" / "proofs-c.md"
 # Of the true causes, so many are to be confirmed.
 WANTED, WANTED_C = 0.9, 0.85
+# Of the bugs, so many are to have a patch.
+PATCHED, PATCHED_C = 0.9, 0.75
 
 
-def measure(bug: Bug, seed: int) -> list[Proved]:
-    """One row per cause of a bug."""
+def measure(bug: Bug, seed: int, *, challenges: bool = True) -> list[Proved]:
+    """One row per cause of a bug; without challenges, no decoys and wrong fixes are tried."""
     begin = time.monotonic()
     options = ("--seed", str(seed), "--switch", bug.switch)
     with hunted(bug.folder, bug.command, *options, proving=True) as done:
@@ -43,10 +45,10 @@ def measure(bug: Bug, seed: int) -> list[Proved]:
             cause = bug.cause_of(failure.signature)
             if cause is None or not failure.findings:
                 continue
-            challenged = challenge(bug, cause, done.folder)._asdict()
             row = _judged(bug, failure, seconds)
+            challenged = challenge(bug, cause, done.folder)._asdict() if challenges else {}
             rows.append(msgspec.structs.replace(row, timings=done.report.timings, **challenged))
-        if rows and bug.language == "python":
+        if rows:
             # Last: it changes the files.
             applied = apply_and_hunt(done.folder, 1, bug.command, options)
             rows[0] = msgspec.structs.replace(rows[0], **applied._asdict())
@@ -100,9 +102,9 @@ def twin_confirms(bug: Bug, seed: int) -> int:
     return sum(finding.status == "confirmed" for finding in findings)
 
 
-def _all(bugs: Sequence[Bug], seed: int) -> Iterator[Proved]:
+def _all(bugs: Sequence[Bug], seed: int, *, challenges: bool) -> Iterator[Proved]:
     for bug in bugs:
-        for row in measure(bug, seed):
+        for row in measure(bug, seed, challenges=challenges):
             print(proof_page.line(row), flush=True)
             yield row
 
@@ -113,6 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--page", default=None, help="where to write the page")
     parser.add_argument("--c", action="store_true", help="the C and C++ programs instead")
+    parser.add_argument("--patches", action="store_true", help="only patches; writes no page")
     parser.add_argument("bugs", nargs="*", help="only these")
     options = parser.parse_args(arguments)
     root = ZOO_C if options.c else ZOO
@@ -121,13 +124,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command=" ".join(["python -m evaluation.proofs", *(arguments or sys.argv[1:])]),
         date=time.strftime("%Y-%m-%d"),
         python=platform.python_version(),
-        rows=tuple(_all(zoo, options.seed)),
-        twins={bug.name: twin_confirms(bug, options.seed) for bug in zoo},
+        rows=tuple(_all(zoo, options.seed, challenges=not options.patches)),
+        twins={}
+        if options.patches
+        else {bug.name: twin_confirms(bug, options.seed) for bug in zoo},
         wanted=WANTED_C if options.c else WANTED,
+        patched=PATCHED_C if options.c else PATCHED,
     )
-    for bar in proof_page.bars(found):
+    shown = proof_page.patch_bars(found) if options.patches else proof_page.bars(found)
+    for bar in shown:
         print(f"{'met' if bar.met else 'MISSED':6}  {bar.text}: {bar.part} of {bar.whole}")
-    page = options.page or (None if options.bugs else PAGE_C if options.c else PAGE)
+    every = not (options.bugs or options.patches)
+    page = options.page or ((PAGE_C if options.c else PAGE) if every else None)
     if page:
         Path(page).write_text(proof_page.page(found), encoding="utf-8")
     return 0

@@ -124,6 +124,12 @@ ERRORS: dict[str, str] = {
         "from the campaign's folder. `unsnarl fix` without `--apply` looks for one and shows how "
         "near it came."
     ),
+    "no-rebuild": (
+        "A patch of a C or C++ program is tried by building the program once more with the patched "
+        "source. That needs the commands with which it was built, which `unsnarl cc` keeps in the "
+        "program, and the sources as they were. The message says what is missing: a program of "
+        "clang or of another wrapper, a source that is gone or was edited since."
+    ),
     "no-finding": (
         "The campaign has no finding with that number: nothing failed, or the list is shorter."
     ),

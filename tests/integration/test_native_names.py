@@ -11,6 +11,7 @@ from tests.integration.test_native import HUNT, built, needs_cxx, specimen, unsn
 
 from unsnarl.campaigns.store import Store, find
 from unsnarl.model.plan import Plan
+from unsnarl.probes.binaries.sites import Program
 from unsnarl.probes.native import dwarf
 from unsnarl.probes.native.blocks import Blocks
 from unsnarl.probes.native.types import value_text
@@ -285,6 +286,15 @@ def test_a_replay_asks_for_the_same_blocks(tmp_path, monkeypatch):
     first, *others = (trial.run.trace["cell"].tolist() for trial in trials)
     assert len(first) > 100
     assert all(cells == first for cells in others)
+
+
+def test_variables_of_libraries_have_no_versions(tmp_path):
+    source = (
+        '#include <stdio.h>\nint count;\nint main(void) { return fputs("", stderr) < count; }\n'
+    )
+    (tmp_path / "a.c").write_text(source)
+    names = {name for _, _, name in Program(built(tmp_path, "a.c") / "a.out").variables()}
+    assert {"stderr", "count"} <= names
 
 
 def test_a_program_keeps_its_own_allocator(tmp_path):

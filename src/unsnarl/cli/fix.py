@@ -101,6 +101,8 @@ def _show(found: FixedFinding, json_file: str | None, output: str | None, *, ver
         echo_warnings(found.warnings)
         for path in found.applied:
             click.echo(f"written: {path}")
+        if any(not path.endswith((".py", ".pyw")) for path in found.applied):
+            click.echo("build the program again, then: unsnarl verify")
 
 
 def _write(name: str, text: str) -> None:

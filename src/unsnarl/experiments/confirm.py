@@ -254,13 +254,12 @@ class Experimenter:
                 run, self._lines(run, answer)
             )
         self.trials.budget.doing("forcing")
-        begun = minimal.certifying if minimal else ()
-        order, forcing = self._forcing(answer, run, minimal, begun)
+        order, forcing = self._forcing(answer, run, minimal)
         if minimal is None and not (forbidding.arm.fail and forcing.until(has_failed).fail):
             easiest = next(self._traced(self._easiest_runs(answer)), run)
             if easiest is not run or not forcing.made:
-                run, begun = easiest, self._probed.get(answer.key, ())
-                order, forcing = self._forcing(answer, run, None, begun)
+                run = easiest
+                order, forcing = self._forcing(answer, run, None, self._probed.get(answer.key, ()))
         lines = self._lines(run, answer)
         is_alone = not forbidding.arm.fail and minimal is None
         if is_alone and not brings(forcing_result(forcing, forbidding)):
@@ -288,11 +287,10 @@ class Experimenter:
         self, answer: Answer, run: RunFile, minimal: Minimal | None, begun: Sequence[Trial] = ()
     ) -> tuple[Sequence[Constraint], Series]:
         """What is forced, the order of an answer in a run or minimised constraints; its arm."""
-        order: Sequence[Constraint] = (
-            minimal.constraints
-            if minimal
-            else order_constraints(Timeline(run), self._lines(run, answer))
-        )
+        if minimal is not None:
+            order: Sequence[Constraint] = minimal.constraints
+            return order, self._series(self._fresh("force", order), minimal.certifying)
+        order = order_constraints(Timeline(run), self._lines(run, answer))
         return order, self._series(self._fresh("force", order), begun)
 
     def _brought(self, forcing: Series, forbidding: Series) -> Sequence[Trial]:

@@ -11,6 +11,7 @@ import re
 # Sources, and the headers that are compiled into them.
 C_SOURCES = (".c", ".cc", ".cpp", ".cxx", ".c++", ".C")
 C_HEADERS = (".h", ".hh", ".hpp", ".hxx")
+SYSTEM_HEADERS = ("/usr/include/", "/usr/local/include/", "/usr/lib/gcc/")
 _ANONYMOUS = "(anonymous namespace)::"
 _LAMBDA = re.compile(r"\{lambda\(.*?\)#(\d+)\}")
 _OPERATOR = re.compile(r"\boperator(\(\)|<<=|>>=|<=>|<<|>>|<=|>=|->\*|->|<|>)")

@@ -293,6 +293,8 @@ class FailureReport(msgspec.Struct, frozen=True):
         failing: How many failing runs were compared; there may have been more.
         passing: How many passing runs they were compared with.
         chain: What led from the race to the symptom, in the order of time.
+        printed: The last lines that `run` printed, of a C or C++ program that ended by a signal or
+            with a status.
     """
 
     signature: str
@@ -310,6 +312,7 @@ class FailureReport(msgspec.Struct, frozen=True):
     failing: int = 0
     passing: int = 0
     chain: tuple[SwallowedException, ...] = ()
+    printed: str = ""
 
 
 class Notice(msgspec.Struct, frozen=True):

@@ -37,13 +37,10 @@ class CallLine(NamedTuple):
     function: str
 
 
-@dataclass(frozen=True)
-class Conflict:
-    """A finding, and the source of the files that it names."""
+class ConflictPoints:
+    """What a finding says, in whatever language its program is."""
 
     finding: Finding
-    sources: Mapping[str, SourceFile]
-    message: str = ""  # of the failure
 
     @property
     def points(self) -> Sequence[FindingPoint]:
@@ -90,18 +87,11 @@ class Conflict:
     @property
     def holdable(self) -> list[FindingPoint]:
         """The accesses around which a lock can be held: a call that waits cannot be in one."""
-        return [one for one in self.accesses if not self._waits(one)]
+        return [one for one in self.accesses if not self.waits(one)]
 
-    def _waits(self, point: FindingPoint) -> bool:
-        source = self.sources.get(point.file)
-        try:
-            run = covering(source, point.line, point.line) if source is not None else None
-            # What such a call gives can be had before the lock is taken.
-            simple = run is not None and isinstance(run.statements[0], HOISTING)
-            check_holdable(run.statements if run and not simple else (), "")
-        except UnpatchableError:
-            return True
-        return False
+    def waits(self, point: FindingPoint) -> bool:
+        """Whether the statement of a point waits for another thread."""
+        raise NotImplementedError
 
     @property
     def at_fault(self) -> frozenset[str]:
@@ -123,6 +113,27 @@ class Conflict:
         return list(dict.fromkeys(found))
 
 
+@dataclass(frozen=True)
+class Conflict(ConflictPoints):
+    """A finding, and the source of the Python files that it names."""
+
+    finding: Finding
+    sources: Mapping[str, SourceFile]
+    message: str = ""  # of the failure
+
+    def waits(self, point: FindingPoint) -> bool:
+        """See ConflictPoints."""
+        source = self.sources.get(point.file)
+        try:
+            run = covering(source, point.line, point.line) if source is not None else None
+            # What such a call gives can be had before the lock is taken.
+            simple = run is not None and isinstance(run.statements[0], HOISTING)
+            check_holdable(run.statements if run and not simple else (), "")
+        except UnpatchableError:
+            return True
+        return False
+
+
 def _whole(point: FindingPoint) -> str:
     """The variable without what of it: a key and the structure of a dict conflict."""
     return PARTS.sub("", point.variable)
@@ -130,7 +141,7 @@ def _whole(point: FindingPoint) -> str:
 
 def load(finding: Finding, root: Path, message: str = "") -> Conflict:
     """Read the files that a finding names; one that cannot be read is left out."""
-    names = dict.fromkeys(_files(finding))
+    names = dict.fromkeys(files_of(finding))
     sources = {}
     for name in names:
         path = root / name
@@ -142,7 +153,8 @@ def load(finding: Finding, root: Path, message: str = "") -> Conflict:
     return Conflict(finding, sources, message)
 
 
-def _files(finding: Finding) -> Iterator[str]:
+def files_of(finding: Finding) -> Iterator[str]:
+    """The files that a finding names."""
     fix = finding.fix
     if fix is not None:
         yield from (fix.begin.file, fix.end.file)
@@ -173,7 +185,14 @@ def frames(point: FindingPoint) -> list[CallLine]:
 
 
 def span_sets(conflict: Conflict) -> Iterator[tuple[LineSpan, ...]]:
-    """Sets of lines that may have to be atomic, as the experiments and the points name them."""
+    """Sets of lines that may have to be atomic."""
+    yield from known_spans(conflict)
+    yield tuple(accesses_in(conflict, functions_of(conflict)))
+    yield tuple(accesses_in(conflict, functions_of(conflict), calls=True))
+
+
+def known_spans(conflict: ConflictPoints) -> Iterator[tuple[LineSpan, ...]]:
+    """Those that the experiments and the points name."""
     fix = conflict.finding.fix
     if fix is not None and fix.kind == "region" and fix.begin.file == fix.end.file:
         own = LineSpan(fix.begin.file, fix.begin.line, max(fix.begin.line, fix.end.line))
@@ -184,11 +203,9 @@ def span_sets(conflict: Conflict) -> Iterator[tuple[LineSpan, ...]]:
     roles = tuple(_of_deadlock(conflict) if conflict.is_deadlock else _of_roles(conflict))
     yield from ((one,) for one in roles)
     yield roles
-    yield tuple(accesses_in(conflict, functions_of(conflict)))
-    yield tuple(accesses_in(conflict, functions_of(conflict), calls=True))
 
 
-def _of_roles(conflict: Conflict) -> Iterator[LineSpan]:
+def _of_roles(conflict: ConflictPoints) -> Iterator[LineSpan]:
     """For each role the lines from its first to its last access, in a function that has all."""
     by_role: dict[int, list[FindingPoint]] = {}
     for point in conflict.holdable:
@@ -199,7 +216,7 @@ def _of_roles(conflict: Conflict) -> Iterator[LineSpan]:
             yield span
 
 
-def _of_deadlock(conflict: Conflict) -> Iterator[LineSpan]:
+def _of_deadlock(conflict: ConflictPoints) -> Iterator[LineSpan]:
     """For each role the lines from its first lock to the one that it waits for."""
     by_role: dict[int, list[FindingPoint]] = {}
     for point in conflict.points:
@@ -222,7 +239,7 @@ def _common(points: Sequence[FindingPoint]) -> LineSpan | None:
     return None
 
 
-def functions_of(conflict: Conflict) -> set[tuple[str, str]]:
+def functions_of(conflict: ConflictPoints) -> set[tuple[str, str]]:
     """The functions of all accesses, by file."""
     return {(one.file, one.function) for one in conflict.accesses}
 

@@ -106,7 +106,7 @@ def lock_draft(
     if not size or (turns and not split):
         raise UnpatchableError("the lock is held there already, or no loop can be split")
     texts = _texts(every, added, names)
-    says = f"hold {_named(choice)} around {_shown(spans)}"
+    says = f"hold {named(choice)} around {shown(spans)}"
     says += ", in every turn of the loop" if turns else ""
     return Draft("lock", says, texts, size, tuple(spans), choice, turns)
 
@@ -116,7 +116,7 @@ def reentrant_draft(sources: Sources, choice: LockChoice) -> Draft:
     every = {name: LineEdits(source) for name, source in sources.items()}
     _make_reentrant(choice, every, classes(sources))
     texts = _texts(every, dict.fromkeys(sources, ()))
-    return Draft("reentrant", f"make {_named(choice)} an RLock", texts, 1)
+    return Draft("reentrant", f"make {named(choice)} an RLock", texts, 1)
 
 
 def _texts(
@@ -134,13 +134,15 @@ def _texts(
     return changed
 
 
-def _named(choice: LockChoice) -> str:
+def named(choice: LockChoice) -> str:
+    """The lock, as a report calls it."""
     name = f"{choice.owner}.{choice.name}" if choice.owner else choice.name
     kind = "RLock" if choice.reentrant else "lock"
     return f"{name} (a new {kind})" if choice.is_new else name
 
 
-def _shown(spans: Iterable[LineSpan]) -> str:
+def shown(spans: Iterable[LineSpan]) -> str:
+    """The lines, as a report calls them."""
     return ", ".join(
         f"{one.file}:{one.first}" + (f"-{one.last}" if one.last > one.first else "")
         for one in sorted(spans)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from unsnarl.execution.budget import Budget, OutOfTimeError
@@ -12,7 +12,7 @@ from unsnarl.model.report import Patch, PatchTry
 from unsnarl.patches.conflict import Conflict, accesses_in
 from unsnarl.patches.drafts import cost, drafts, locked, with_reentrant_lock
 from unsnarl.patches.regions import Draft
-from unsnarl.patches.source import LINES, SourceFile
+from unsnarl.patches.source import LINES, TextFile
 from unsnarl.patches.trying import Tried
 
 MOST_TRIED = 20
@@ -29,11 +29,12 @@ class FoundPatch:
     draft: Draft
 
 
-class PatchSearch:
-    """Tries drafts for one finding until one survives."""
+class DraftSearch:
+    """Tries drafts for one finding until one survives; what they are, a language says."""
 
-    def __init__(self, conflict: Conflict, attempt: Try, budget: Budget) -> None:
-        self._conflict = conflict
+    sources: Mapping[str, TextFile]
+
+    def __init__(self, attempt: Try, budget: Budget) -> None:
         self._attempt = attempt
         self._budget = budget
         self._queue: list[Draft] = []
@@ -42,7 +43,7 @@ class PatchSearch:
 
     def find(self) -> FoundPatch | None:
         """The first that works, or else the one that came nearest; None if none could be tried."""
-        self._add(drafts(self._conflict), first=False)
+        self._add(self.drafts(), first=False)
         best: tuple[float, Draft, Tried] | None = None
         while self._queue and len(self._tries) < MOST_TRIED:
             draft = self._queue.pop(0)
@@ -61,7 +62,7 @@ class PatchSearch:
             if not came.whole and not came.message:
                 self._budget.note("patch", "a patch was not run often enough", "time")
                 break
-            self._add(self._next(draft, came), first=True)
+            self._add(self.next(draft, came), first=True)
         if best is None:
             return None
         return FoundPatch(self._patch(best[1], best[2]), best[1])
@@ -75,9 +76,42 @@ class PatchSearch:
                 new.append(draft)
         self._queue = [*new, *self._queue] if first else [*self._queue, *new]
 
-    def _next(self, draft: Draft, came: Tried) -> list[Draft]:
-        """What a failing run under a patch suggests."""
-        if came.checks.deadlocks:
+    def drafts(self) -> list[Draft]:
+        """What is worth a try, small ones first."""
+        raise NotImplementedError
+
+    def next(self, draft: Draft, came: Tried) -> list[Draft]:
+        """What a failing run under a draft suggests."""
+        raise NotImplementedError
+
+    def _patch(self, draft: Draft, came: Tried) -> Patch:
+        return Patch(
+            diff=unified(draft, self.sources),
+            files=tuple(sorted(draft.texts)),
+            kind=draft.kind,
+            says=draft.says,
+            checks=came.checks,
+            tried=len(self._tries),
+            works=came.works,
+            tries=tuple(self._tries),
+        )
+
+
+class PatchSearch(DraftSearch):
+    """The search for a patch of Python code."""
+
+    def __init__(self, conflict: Conflict, attempt: Try, budget: Budget) -> None:
+        super().__init__(attempt, budget)
+        self._conflict = conflict
+        self.sources = conflict.sources
+
+    def drafts(self) -> list[Draft]:
+        """See DraftSearch."""
+        return drafts(self._conflict)
+
+    def next(self, draft: Draft, came: Tried) -> list[Draft]:
+        """See DraftSearch."""
+        if came.deadlocked:
             twice = with_reentrant_lock(self._conflict, draft)
             return [twice] if twice is not None else []
         return list(self._extended(draft, came)) if draft.kind == "lock" else []
@@ -97,18 +131,6 @@ class PatchSearch:
                 same = (one for one in more if one.choice == draft.choice)
                 yield from sorted(same, key=cost)[:MOST_EXTENDED]
 
-    def _patch(self, draft: Draft, came: Tried) -> Patch:
-        return Patch(
-            diff=unified(draft, dict(self._conflict.sources)),
-            files=tuple(sorted(draft.texts)),
-            kind=draft.kind,
-            says=draft.says,
-            checks=came.checks,
-            tried=len(self._tries),
-            works=came.works,
-            tries=tuple(self._tries),
-        )
-
 
 def _badness(came: Tried) -> float:
     checks = came.checks
@@ -116,7 +138,7 @@ def _badness(came: Tried) -> float:
     return 1.0 if came.message or not total else checks.bad / total - total / 1e6
 
 
-def unified(draft: Draft, sources: dict[str, SourceFile]) -> str:
+def unified(draft: Draft, sources: Mapping[str, TextFile]) -> str:
     """The draft as a unified diff that `patch -p1` and `git apply` take."""
     parts: list[str] = []
     for name, text in sorted(draft.texts.items()):

@@ -25,25 +25,30 @@ class UnpatchableError(Exception):
     """This edit cannot be made here; another one may."""
 
 
-class SourceFile:
-    """One file as it was hunted.
+class TextFile:
+    """One file as it was hunted, in whatever language.
 
     Attributes:
         path: Where it is.
         name: How reports name it.
     """
 
+    encoding = "utf-8"
+
     def __init__(self, path: Path, name: str, data: bytes | None = None) -> None:
         self.path = path
         self.name = name
         self.data = path.read_bytes() if data is None else data
-        try:
-            self.encoding, _ = tokenize.detect_encoding(io.BytesIO(self.data).readline)
-            self.text = self.data.removeprefix(BOM).decode(self.encoding.removesuffix("-sig"))
-            self.tree = ast.parse(self.text)
-        except (SyntaxError, ValueError, LookupError) as error:
-            raise UnpatchableError(f"{name} cannot be read: {error}") from None
+        self.text = self._decoded()
         self.lines: list[str] = LINES.findall(self.text)
+
+    def _decoded(self) -> str:
+        """The text, by an encoding that gives these bytes again."""
+        try:
+            return self.data.removeprefix(BOM).decode()
+        except ValueError:
+            self.encoding = "latin-1"
+            return self.data.decode(self.encoding)
 
     @property
     def digest(self) -> str:
@@ -56,11 +61,6 @@ class SourceFile:
         ends = [line[len(line.rstrip("\r\n")) :] for line in self.lines]
         return max(set(ends) - {""}, key=ends.count, default="\n")
 
-    @cached_property
-    def inside_strings(self) -> frozenset[int]:
-        """The lines that begin within a string: their indentation belongs to it."""
-        return frozenset(_inside_strings(self.text))
-
     def indentation(self, line: int) -> str:
         """The blanks before a line's text."""
         text = self.lines[line - 1]
@@ -70,6 +70,24 @@ class SourceFile:
         """Another text in this file's encoding."""
         head = BOM if self.data.startswith(BOM) else b""
         return head + text.encode(self.encoding.removesuffix("-sig"))
+
+
+class SourceFile(TextFile):
+    """A file of Python."""
+
+    def _decoded(self) -> str:
+        try:
+            self.encoding, _ = tokenize.detect_encoding(io.BytesIO(self.data).readline)
+            text = self.data.removeprefix(BOM).decode(self.encoding.removesuffix("-sig"))
+            self.tree = ast.parse(text)
+        except (SyntaxError, ValueError, LookupError) as error:
+            raise UnpatchableError(f"{self.name} cannot be read: {error}") from None
+        return text
+
+    @cached_property
+    def inside_strings(self) -> frozenset[int]:
+        """The lines that begin within a string: their indentation belongs to it."""
+        return frozenset(_inside_strings(self.text))
 
     @cached_property
     def unit(self) -> str:

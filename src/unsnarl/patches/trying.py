@@ -13,7 +13,7 @@ import dataclasses
 import linecache
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -31,8 +31,9 @@ from unsnarl.execution.target import Target
 from unsnarl.execution.trials import Trial, Trials, Until
 from unsnarl.model.report import PatchChecks
 from unsnarl.model.run import Switch
+from unsnarl.patches.native.rebuild import Rebuild
 from unsnarl.patches.regions import Draft
-from unsnarl.patches.source import SourceFile
+from unsnarl.patches.source import TextFile
 from unsnarl.replay.anchors import Codes
 from unsnarl.replay.replayer import Replayer, stored_schedules
 from unsnarl.runfile import CODES_FILE, SiteTable
@@ -53,6 +54,9 @@ BATCHES = (6, 14, 30)
 VARYING = re.compile(r"\d+\.\d+|0x[0-9a-f]+|\s*\(\d+:\d\d:\d\d\)|([^\w\s])\1{2,}")
 
 
+Sources = Mapping[str, TextFile]
+
+
 @dataclasses.dataclass(frozen=True)
 class Tried:
     """What came of a patch.
@@ -61,6 +65,7 @@ class Tried:
         accessed: The functions that named accesses in a failing run are in: (file, function, name).
         message: Why it could not be run as the original is.
         failure: The signature of the run that failed.
+        stuck: That run, fresh or along what failed before, ended in a deadlock or hung.
     """
 
     checks: PatchChecks
@@ -68,6 +73,12 @@ class Tried:
     accessed: frozenset[tuple[str, str, str]] = frozenset()
     message: str = ""
     failure: str = ""
+    stuck: bool = False
+
+    @property
+    def deadlocked(self) -> bool:
+        """Whether its threads came to wait for each other."""
+        return self.stuck or bool(self.checks.deadlocks)
 
     @property
     def works(self) -> bool:
@@ -76,7 +87,10 @@ class Tried:
 
 
 class PatchRunner:
-    """Runs patches for one failure of a stored campaign."""
+    """Runs patches for one failure of a stored campaign.
+
+    Raises RebuildError for a program that does not say how it was built.
+    """
 
     def __init__(
         self,
@@ -101,26 +115,27 @@ class PatchRunner:
         # The one with constraints is the proven one.
         self._schedules = sorted(every, key=lambda one: not one.constraints)[:SCHEDULES]
         self._serial = ""
+        program = self._target.kind == "program"
+        self._rebuild = Rebuild(self._target.cwd / self._target.args[0]) if program else None
 
     def wanted(self, rate: float) -> int:
         """How many fresh runs must pass where so large a share of the original's failed."""
         return min(MOST_CERTAIN, max(CERTAIN, round(EXPECTED / rate) if rate else MOST_CERTAIN))
 
-    def run(self, draft: Draft, sources: dict[str, SourceFile], runs: int) -> Tried:
+    def run(self, draft: Draft, sources: Sources, runs: int) -> Tried:
         """Apply a patch to a copy, and run that until something fails or all is done."""
         if not self._serial:
             with self._of_original() as trials:
                 self._serial = self._printed(trials)
-        with self._written(draft, sources) as target:
-            try:
-                with self._started(target) as trials:
-                    return self._tried(trials, target, runs)
-            except UnsnarlError as error:
-                # It cannot even be loaded.
-                return Tried(PatchChecks(), whole=False, message=error.message)
+        try:
+            with self._written(draft, sources) as target, self._started(target) as trials:
+                return self._tried(trials, target, runs)
+        except UnsnarlError as error:
+            # It cannot even be loaded, or built.
+            return Tried(PatchChecks(), whole=False, message=error.message)
 
     @contextmanager
-    def _written(self, draft: Draft, sources: dict[str, SourceFile]) -> Iterator[Target]:
+    def _written(self, draft: Draft, sources: Sources) -> Iterator[Target]:
         folder = self._store.folder / f"{FOLDER}-files"
         with storing(self._store.folder):
             folder.mkdir(exist_ok=True)
@@ -131,9 +146,19 @@ class PatchRunner:
                 pairs.append((str(sources[name].path), str(patched)))
         try:
             with _quoted(draft, sources):
-                yield dataclasses.replace(self._target, overlay=tuple(pairs))
+                yield self._patched(folder, pairs)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def _patched(self, folder: Path, pairs: Sequence[tuple[str, str]]) -> Target:
+        """The target with its patched files; a program is built with them."""
+        target = dataclasses.replace(self._target, overlay=tuple(pairs))
+        if target.kind != "program":
+            return target
+        assert self._rebuild is not None
+        files = {Path(path): Path(patched).read_bytes() for path, patched in pairs}
+        made = self._rebuild.with_files(files, folder)
+        return dataclasses.replace(target, args=(str(made), *target.args[1:]))
 
     @contextmanager
     def _of_original(self) -> Iterator[Trials]:
@@ -153,11 +178,12 @@ class PatchRunner:
 
     def _tried(self, trials: Trials, target: Target, runs: int) -> Tried:
         printed = self._printed(trials)
-        if printed != self._serial:
+        if not _is_as_good(printed, self._serial):
             # Waiting without another thread to wait for: for a lock that it holds itself.
             stuck = int(printed.startswith(STUCK))
             checks = PatchChecks(runs=1, fail=1 - stuck, deadlocks=stuck)
-            return Tried(checks, message="a run without interruptions ends otherwise")
+            message = "a run without interruptions ends otherwise"
+            return Tried(checks, message=message, stuck=bool(stuck))
         checks, bad = self._replayed(trials, target)
         checks = replace(checks, serial=True)
         whole = True
@@ -169,8 +195,9 @@ class PatchRunner:
                     break
         except OutOfTimeError:
             whole = False
+        stuck = bad is not None and _is_stuck(bad)
         failure = bad.signature if bad is not None else ""
-        return Tried(checks, whole, self._accessed(bad), failure=failure)
+        return Tried(checks, whole, self._accessed(bad), failure=failure, stuck=stuck)
 
     def _replayed(self, trials: Trials, target: Target) -> tuple[PatchChecks, Trial | None]:
         """Along what failed before: the patched program must not come to it any more."""
@@ -180,9 +207,10 @@ class PatchRunner:
         for schedule in self._schedules:
             path, overlay = trials.runner.engine.codes, target.overlay
             replayer = Replayer(schedule, trials, path, root, overlay, loaded=codes)
-            done += _along(replayer)
+            found = _along(replayer)
+            done += found
             codes = replayer.codes
-            if any(map(_is_bad, done)):
+            if not found or any(map(_is_bad, done)):
                 break
         bad = [trial for trial in done if _is_bad(trial)]
         return PatchChecks(replayed=len(done), replayed_fail=len(bad)), bad[0] if bad else None
@@ -246,7 +274,7 @@ def _along(replayer: Replayer) -> list[Trial]:
 
     Free switching comes first: most wrong patches fail there.
     """
-    found = replayer.follow(1)
+    found = [one for one in replayer.follow(1) if not polls_on(one)]
     if not replayer.schedule.constraints or any(map(_is_bad, found)):
         return found
     free = replayer.freely_constrained_trials(CONSTRAINED, lambda made: replayer.fails(made[-1]))
@@ -262,7 +290,7 @@ def _ends_badly(made: Sequence[Trial]) -> bool:
 
 
 @contextmanager
-def _quoted(draft: Draft, sources: dict[str, SourceFile]) -> Iterator[None]:
+def _quoted(draft: Draft, sources: Sources) -> Iterator[None]:
     """Signatures quote source lines; for the time of its runs, those of the patched text.
 
     Entries without a time of change are not compared with the file (linecache.checkcache).
@@ -275,6 +303,11 @@ def _quoted(draft: Draft, sources: dict[str, SourceFile]) -> Iterator[None]:
     finally:
         for path in paths:
             linecache.cache.pop(path, None)
+
+
+def _is_as_good(printed: str, before: str) -> bool:
+    """Whether a run without interruptions ends as before, or passes where it failed even so."""
+    return printed == before or (printed.startswith("pass") and not before.startswith("pass"))
 
 
 def _sizes(runs: int) -> Iterator[int]:
@@ -302,6 +335,16 @@ def _counted(checks: PatchChecks, trials: Sequence[Trial]) -> PatchChecks:
 def _is_bad(trial: Trial) -> bool:
     """Whatever it is: a failure that the program did not have was brought by the patch."""
     return trial.label != "pass"
+
+
+def polls_on(trial: Trial) -> bool:
+    """Whether a schedule kept a thread polling for what only another can do: it says nothing.
+
+    Fresh runs let threads that poll yield (docs/adr/0039); there a hang is one.
+    """
+    failures = trial.run.failures if trial.run is not None else ()
+    replayed = trial.plan.strategy == "replay" and trial.label == "hang"
+    return replayed and any("polling" in one.message for one in failures)
 
 
 def _is_stuck(trial: Trial) -> bool:

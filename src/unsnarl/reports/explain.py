@@ -7,9 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from unsnarl.analyses.answer import Line
+from unsnarl.model.cpp_names import SYSTEM_HEADERS
 from unsnarl.model.python_names import shown_function
 from unsnarl.model.report import FindingPoint, Region
 from unsnarl.model.run import Caught, Frame
+from unsnarl.model.site import Site
 from unsnarl.model.sources import Sources
 from unsnarl.reports.facts import CapturedAccess, FailingRun, Points
 from unsnarl.reports.names import label_lines
@@ -33,11 +35,12 @@ def describe_lines(
     described = []
     for line, point, label, captured in zip(lines, touched, labels, seen, strict=True):
         seen_here = captured or NOTHING
+        shown = own_line(point.site, seen_here.stack)
         described.append(
             FindingPoint(
-                file=sources.relative(point.site.file),
-                line=point.site.line,
-                function=shown_function(point.site.function),
+                file=sources.relative(shown.file),
+                line=shown.line,
+                function=shown_function(shown.function),
                 thread=paths[line.anchor],
                 role=line.role,
                 op=point.op.word,
@@ -46,7 +49,7 @@ def describe_lines(
                 confidence=line.confidence,
                 value=seen_here.value,
                 locks=seen_here.locks,
-                text=sources.line(point.site.file, point.site.line),
+                text=sources.line(shown.file, shown.line),
                 time=line.time,
                 part=label.part,
                 sections=seen_here.sections,
@@ -56,6 +59,16 @@ def describe_lines(
             )
         )
     return described
+
+
+def own_line(site: Site, stack: Sequence[Frame]) -> Frame:
+    """Where the program is: not the line of a system's header that it has called.
+
+    Without optimisation `std::atomic` and its like are functions of their own.
+    """
+    if stack and site.file.startswith(SYSTEM_HEADERS) and stack[0].file != site.file:
+        return stack[0]
+    return Frame(site.file, site.line, site.function)
 
 
 def frame_text(frame: Frame, sources: Sources) -> str:

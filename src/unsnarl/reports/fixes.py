@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from unsnarl.model.cpp_names import C_HEADERS, C_SOURCES
-from unsnarl.model.report import Fix, Patch, SourceLine
+from unsnarl.model.report import FindingPoint, Fix, Patch, SourceLine
 from unsnarl.model.sources import Sources
 from unsnarl.reports.paths import shown_path
 
@@ -22,13 +24,17 @@ def _with_text(line: SourceLine, sources: Sources) -> SourceLine:
     return replace(line, text=sources.line(line.file, line.line))
 
 
-def fix_note(fix: Fix) -> str:
-    """`Fix: hold Queue.lock from weblech.py:49 to :50: 0/200 runs fail, no deadlock.`"""
+def fix_note(fix: Fix, points: Sequence[FindingPoint] = ()) -> str:
+    """`Fix: hold Queue.lock from weblech.py:49 to :50: 0/200 runs fail, no deadlock.`
+
+    `points` are the finding's: where its threads held which locks.
+    """
+    advice = _advice(fix, points)
     if fix.works:
-        return f"Fix: {_advice(fix)}: 0/{fix.runs} runs fail, no deadlock."
+        return f"Fix: {advice}: 0/{fix.runs} runs fail, no deadlock."
     if not fix.runs:
-        return f"No fix found: there was no time to try this one: {_advice(fix)}."
-    return f"No fix found: the best one tried, {_advice(fix)}, still {_shortcomings(fix)}."
+        return f"No fix found: there was no time to try this one: {advice}."
+    return f"No fix found: the best one tried, {advice}, still {_shortcomings(fix)}."
 
 
 def patch_note(patch: Patch, number: int) -> str:
@@ -63,8 +69,28 @@ def _shortcomings(fix: Fix) -> str:
     return f"{' and '.join(parts)} runs"
 
 
-def _advice(fix: Fix) -> str:
+def _advice(fix: Fix, points: Sequence[FindingPoint]) -> str:
+    if fix.kind == "region" and fix.lock and _is_held(fix, points):
+        # Between the sections, not within one: there it is held.
+        return f"keep {fix.lock} from one pass of {_lines(fix)} to the next{_also(fix, ', and')}"
     return _order(fix) if fix.kind == "order" else _region(fix)
+
+
+def _is_held(fix: Fix, points: Sequence[FindingPoint]) -> bool:
+    """Whether a thread came through the same line of the region twice, with the lock each time."""
+    sections: dict[tuple[str, str, int], set[int]] = {}
+    inside = [
+        one
+        for one in points
+        if one.file == fix.begin.file and fix.begin.line <= one.line <= fix.end.line
+    ]
+    for one in inside:
+        if fix.lock in one.locks and len(one.sections) == len(one.locks):
+            section = one.sections[one.locks.index(fix.lock)]
+            sections.setdefault((one.thread, one.file, one.line), set()).add(section)
+    return any(len(some) > 1 for some in sections.values()) and all(
+        fix.lock in one.locks for one in inside if one.variable
+    )
 
 
 def _region(fix: Fix) -> str:

@@ -52,9 +52,11 @@ def _checked(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 
 def _stale(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     other = _other(points)
+    first, last = _at(points[0]), _at(points[-1])
+    where = f"twice at {first}" if first == last else f"at {first} and at {last}"
     return (
-        f"{names[0]} used {_variable(points[0])} at {_at(points[0])} and at {_at(points[-1])} as "
-        f"if it were the same; in between, {names[other]} changed it at {_at(points[other])}."
+        f"{names[0]} used {_variable(points[0])} {where} as if it were the same; in between, "
+        f"{names[other]} changed it at {_at(points[other])}."
     )
 
 

@@ -16,6 +16,7 @@ from unsnarl.analyses.stuck import Stuck, stuck_answer
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.captures import Captures
 from unsnarl.campaigns.comparisons import Compared, Comparisons
+from unsnarl.campaigns.printed import last_lines
 from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.tally import Tally
 from unsnarl.errors import ToolError, UsageError
@@ -123,12 +124,29 @@ def make_proven_report(
         signatures=[facts for facts, _ in signatures],
         unlabelled=rare[0] if rare else None,
     )
-    report = _built(facts, comparisons.interner, root, budget)
+    report = _with_outputs(_built(facts, comparisons.interner, root, budget), store)
     constraints: dict[int, Sequence[Constraint]] = {}
     for _, made in signatures:
         constraints.update(made.constraints)
     screened = {one.signature: made.screened for one, made in signatures if made.screened}
     return ProvenReport(_with_unfinished(report, budget), constraints, screened)
+
+
+# Failures whose own text is a number.
+SILENT = ("exit", "signal")
+
+
+def _with_outputs(report: Report, store: Store) -> Report:
+    """Tracebacks say all of a Python program's failures; C programs print what they have to say."""
+    if store.target().kind != "program":
+        return report
+    failures = [
+        msgspec.structs.replace(one, printed=last_lines(store.output_file(int(one.run))))
+        if one.run and one.kind in SILENT
+        else one
+        for one in report.failures
+    ]
+    return msgspec.structs.replace(report, failures=tuple(failures))
 
 
 def _built(facts: CampaignFacts, interner: Interner, root: Path, budget: Budget) -> Report:

@@ -20,7 +20,6 @@ from unsnarl.errors import UnsnarlError, UsageError
 from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.disk import storing
 from unsnarl.execution.runner import Runner
-from unsnarl.execution.target import Target
 from unsnarl.experiments.fix import FixSearch
 from unsnarl.experiments.named_fix import named
 from unsnarl.model.report import (
@@ -36,8 +35,11 @@ from unsnarl.model.report import (
 from unsnarl.model.run import Switch
 from unsnarl.model.sources import Sources
 from unsnarl.patches import conflict as conflicts
-from unsnarl.patches.search import FoundPatch, PatchSearch
-from unsnarl.patches.source import SourceFile
+from unsnarl.patches.native import conflict as c_conflicts
+from unsnarl.patches.native.drafts import CPatchSearch
+from unsnarl.patches.native.rebuild import RebuildError
+from unsnarl.patches.search import DraftSearch, FoundPatch, PatchSearch, Try
+from unsnarl.patches.source import TextFile
 from unsnarl.patches.trying import PatchRunner
 from unsnarl.reports.fixes import with_texts
 from unsnarl.workflows.campaign_report import code_changed, save_report
@@ -88,8 +90,6 @@ def fix(
         return FixedFinding(report, chosen, chosen.finding.patch)
     store = Store.open(stores.find(Path.cwd(), campaign))
     try:
-        if store.target().kind == "program":
-            raise UsageError("no-patch", "patches of C and C++ programs are not made yet")
         settings = config.override(store.description.options, {})
         display = Display(on_progress)
         budget = Budget(seconds, on_change=display.change)
@@ -150,12 +150,11 @@ def search(
 
     `runner` has a process of the original program, if there is one.
     """
-    conflict = conflicts.load(finding, Path(store.description.root), failure.message)
     switch: Switch = "free" if failure.switch == "free" else "gil"
     patches = PatchRunner(store, settings, failure.signature, switch, budget, original=runner)
     runs = patches.wanted(failure.rate)
-    sources = dict(conflict.sources)
-    tries = PatchSearch(conflict, lambda draft: patches.run(draft, sources, runs), budget)
+    tries = _tries(store, failure, finding, lambda draft: patches.run(draft, sources, runs), budget)
+    sources = tries.sources
     found = tries.find()
     if found is None:
         return None
@@ -164,8 +163,18 @@ def search(
     return found.patch
 
 
+def _tries(
+    store: Store, failure: FailureReport, finding: Finding, attempt: Try, budget: Budget
+) -> DraftSearch:
+    """The search in the language of the program."""
+    root = Path(store.description.root)
+    if store.target().kind == "program":
+        return CPatchSearch(c_conflicts.load(finding, root), attempt, budget)
+    return PatchSearch(conflicts.load(finding, root, failure.message), attempt, budget)
+
+
 def _keep(
-    store: Store, finding: Finding, found: FoundPatch, sources: dict[str, SourceFile]
+    store: Store, finding: Finding, found: FoundPatch, sources: Mapping[str, TextFile]
 ) -> None:
     folder = store.folder / FOLDER / finding.id
     kept = []
@@ -173,8 +182,9 @@ def _keep(
         folder.mkdir(parents=True, exist_ok=True)
         for index, (name, text) in enumerate(sorted(found.draft.texts.items())):
             source = sources[name]
-            (folder / f"{index}.py").write_bytes(source.encoded(text))
-            kept.append(KeptFile(str(source.path), source.digest, f"{index}.py"))
+            after = f"{index}{source.path.suffix}"
+            (folder / after).write_bytes(source.encoded(text))
+            kept.append(KeptFile(str(source.path), source.digest, after))
         (folder / INDEX).write_bytes(msgspec.json.encode(kept))
 
 
@@ -208,30 +218,38 @@ def _write(path: Path, data: bytes) -> None:
 
 def _is_unchanged(kept: KeptFile) -> bool:
     path = Path(kept.path)
-    return path.is_file() and SourceFile(path, path.name).digest == kept.before
-
-
-def is_patchable(target: Target) -> bool:
-    """Whether patches are looked for."""
-    return target.kind != "program"
+    return path.is_file() and TextFile(path, path.name).digest == kept.before
 
 
 def patched(
     store: Store, settings: Settings, report: Report, budget: Budget, runner: Runner | None = None
 ) -> Report:
     """The report of a hunt with patches of the first finding of each failure, if confirmed."""
-    if not is_patchable(store.target()):
-        return report
     for number in [one.number for one in numbered(report) if _is_wanted(one)]:
         chosen = numbered(report)[number - 1]
         patch = budget.part(
             "patch",
             f"looking for a patch of finding {number}",
-            partial(search, store, settings, chosen.failure, chosen.finding, budget, runner=runner),
+            partial(_search_or_say, store, settings, chosen, budget, runner),
             None,
         )
         report = with_patch(report, chosen, patch)
     return report
+
+
+def _search_or_say(
+    store: Store,
+    settings: Settings,
+    chosen: NumberedFinding,
+    budget: Budget,
+    runner: Runner | None,
+) -> Patch | None:
+    """A program that cannot be built once more has no patch, and the report says why."""
+    try:
+        return search(store, settings, chosen.failure, chosen.finding, budget, runner=runner)
+    except RebuildError as error:
+        budget.note("patch", f"a patch of finding {chosen.number}", "unsupported", error.message)
+        return None
 
 
 def certified(

@@ -34,7 +34,7 @@ from unsnarl.model.report import Report
 from unsnarl.replay.replayer import keep_schedules
 from unsnarl.workflows import campaign_report
 from unsnarl.workflows.campaign_report import Figures, ProvenReport, Request, code_changed
-from unsnarl.workflows.fix import certified, is_patchable, patched
+from unsnarl.workflows.fix import certified, patched
 from unsnarl.workflows.progress import Display, OnProgress, ignore
 from unsnarl.workflows.unfinished import FailureFiles
 
@@ -166,7 +166,7 @@ class _Hunter:
             confirm = settings.confirm
             prover = Prover(
                 runner, self.store.folder, settings.timeout, findings=confirm, budget=budget,
-                patches=is_patchable(self.target),
+                patches=True,
             )  # fmt: skip
             request = Request(unlabelled=settings.unlabelled, prover=prover, budget=budget)
             with budget.within(self._proof_seconds(campaign, runner)):

@@ -170,7 +170,9 @@ class Program:
         for line in self.tool("nm", "-S", "-C", str(self.path)):
             row = line.split(maxsplit=3)
             if len(row) == 4 and row[2] in DATA:
-                yield self.offset + int(row[0], 16) - self.start, int(row[1], 16), row[3]
+                # Without the version of a library's: stderr@GLIBC_2.2.5
+                name = row[3].partition("@")[0]
+                yield self.offset + int(row[0], 16) - self.start, int(row[1], 16), name
 
     def _symbols(self) -> dict[str, int]:
         rows = (line.split() for line in self.tool("nm", str(self.path)))

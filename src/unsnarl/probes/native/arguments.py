@@ -58,16 +58,27 @@ class Arguments(NamedTuple):
     refused: bool
 
 
+class Input(NamedTuple):
+    """A word of a command line that names what is compiled or linked."""
+
+    at: int
+    name: str
+    is_code: bool
+    is_assembly: bool
+
+
 def read(words: Sequence[str]) -> Arguments:
     """Understand a command line, its response files included."""
-    plain = [*_expanded(words, DEPTH)]
-    inputs, code, assembly = _inputs(plain)
+    plain = [*expanded(words)]
+    found = inputs(plain)
     options = frozenset(plain)
     on, off = _sanitizers(plain)
     return Arguments(
-        step=_step(options) if inputs else "nothing",
-        compiles=code,
-        assembles=assembly or "-pipe" in options or _last(plain, SYNTAXES) == SYNTAXES[0],
+        step=_step(options) if found else "nothing",
+        compiles=any(one.is_code for one in found),
+        assembles=any(one.is_assembly for one in found)
+        or "-pipe" in options
+        or _last(plain, SYNTAXES) == SYNTAXES[0],
         static=bool(options & STATIC),
         bare=bool(options & BARE),
         narrow=_last(plain, ("-m32", "-mx32", "-m64")) in ("-m32", "-mx32"),
@@ -84,13 +95,14 @@ def _step(options: frozenset[str]) -> Step:
     return "library" if options & LIBRARY else "program"
 
 
-def _expanded(words: Iterable[str], depth: int) -> Iterator[str]:
+def expanded(words: Iterable[str], depth: int = DEPTH) -> Iterator[str]:
+    """The words with those of response files in their stead."""
     for word in words:
         inner = _response(word[1:]) if word.startswith("@") and depth else None
         if inner is None:
             yield word
         else:
-            yield from _expanded(inner, depth - 1)
+            yield from expanded(inner, depth - 1)
 
 
 def _response(name: str) -> list[str] | None:
@@ -105,22 +117,21 @@ def _response(name: str) -> list[str] | None:
         return text.split()
 
 
-def _inputs(words: Sequence[str]) -> tuple[bool, bool, bool]:
-    """Whether there are inputs, and whether some of them are code, or assembly."""
-    found, code, assembly, language = False, False, False, "none"
-    rest = iter(words)
-    for word in rest:
-        value = next(rest, "") if WITH_VALUE.fullmatch(word) else ""
+def inputs(words: Sequence[str]) -> list[Input]:
+    """The files that a command line names as inputs, libraries included, response files not."""
+    found: list[Input] = []
+    language = "none"
+    rest = iter(enumerate(words))
+    for index, word in rest:
+        value = next(rest, (0, ""))[1] if WITH_VALUE.fullmatch(word) else ""
         if word == "-x" or (word.startswith("-x") and not value):
             language = value or word[2:]
         # A library is an input: `cc -lfoo` links.
         elif word.startswith("-l"):
-            found = True
+            found.append(Input(index, word, is_code=False, is_assembly=False))
         elif not word.startswith("-") or word == "-":
-            found = True
-            code = code or _is_code(word, language)
-            assembly = assembly or _is_assembly(word, language)
-    return found, code, assembly
+            found.append(Input(index, word, _is_code(word, language), _is_assembly(word, language)))
+    return found
 
 
 def _is_code(word: str, language: str) -> bool:

@@ -19,6 +19,9 @@ _NEW = re.compile(r"\bnew\s+(?:\([^()]*\)\s*)?((?:\w+::)*\w+)")
 _SIZEOF = re.compile(r"\bsizeof\s*\(\s*(?:struct\s+|union\s+|enum\s+)?(\w+)\s*\)")
 _CAST = re.compile(r"\(\s*(?:struct\s+|union\s+)?(\w+)\s*\*\s*\)\s*\w*alloc")
 _GIVEN = re.compile(r"(\w+)((?:\[[^\]]*\])*)\s*=[^=]")
+# `blocks(new Block[n])`, as constructors initialise their members.
+_INITIALISED = re.compile(r"(\w+)()\s*[({]\s*(?=new\b)")
+_ASKED = re.compile(r"\bnew\b|\w*alloc\w*\s*\(|\bmake_(?:unique|shared)\b")
 # `new T[n]` of a type that has to be destroyed keeps n before the first element.
 _COOKIE = 8
 # Of a statement that is longer than a line.
@@ -53,7 +56,7 @@ class Blocks:
             return None
         code, asked = self._sites[site]
         text = self._statement(asked)
-        given = _GIVEN.search(text)
+        given = _given(text)
         name = given[1] if given else ""
         type_ = self._type(text, name, code, variables)
         each = variables.types.size(type_)
@@ -82,3 +85,17 @@ class Blocks:
             return ""
         text = " ".join(lines[asked.line - 1 : asked.line - 1 + _MOST_LINES])
         return text.partition(";")[0]
+
+
+def _given(text: str) -> re.Match[str] | None:
+    """The variable that a block is given to: the last one before what asks for it."""
+    asked = _ASKED.search(text)
+    if asked is None:
+        found = _GIVEN.search(text)
+        before = text[: found.start()] if found else ""
+        # `for (int i = 0`, cut off at its semicolon
+        return None if before.count("(") > before.count(")") else found
+    initialised = _INITIALISED.search(text)
+    if initialised is not None and initialised.end() == asked.start():
+        return initialised
+    return next(reversed([*_GIVEN.finditer(text[: asked.end()])]), None)

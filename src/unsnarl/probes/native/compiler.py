@@ -26,6 +26,7 @@ from typing import NoReturn
 
 from unsnarl.errors import ToolError, UnsnarlError, UsageError, print_error
 from unsnarl.probes.native import arguments as command_lines
+from unsnarl.probes.native import build_record
 from unsnarl.probes.native.arguments import Arguments
 
 DEFAULTS = {"cc": ("gcc", "cc", "clang"), "c++": ("g++", "c++", "clang++")}
@@ -81,9 +82,9 @@ def folder() -> Path:
     return Path(found.origin).parent / "cc"
 
 
-def command(language: str, words: Sequence[str]) -> list[str]:
-    """The compiler's command line for these arguments."""
-    compiler = _compiler(language)
+def command(language: str, words: Sequence[str], named: Sequence[str] = ()) -> list[str]:
+    """The compiler's command line for these arguments; `named` is the compiler, if known."""
+    compiler = [*named] or _compiler(language)
     extras, words = _extras(words)
     asked = command_lines.read(words)
     if asked.step == "nothing":
@@ -109,7 +110,17 @@ def run(language: str, words: Sequence[str]) -> NoReturn:
     if not (folder() / "static" / LIBRARY).exists():
         raise ToolError("build-missing", f"{folder()} has no {LIBRARY}", "reinstall unsnarl")
     line = command(language, words)
-    os.execvp(line[0], line)
+    os.execvp(line[0], [*line, *_record(language, words)])
+
+
+def _record(language: str, words: Sequence[str]) -> list[str]:
+    """What puts the record of this call into what it makes (build_record.py)."""
+    compiler = _compiler(language)
+    asked = command_lines.read(_extras(words)[1])
+    # clang's own assembler takes no further file, and what was switched off stays untouched.
+    if asked.refused or (is_clang(compiler) and asked.compiles):
+        return []
+    return build_record.recorded(language, compiler, words, asked)
 
 
 def become(language: str, words: Sequence[str]) -> int:

@@ -32,6 +32,9 @@ WIDE, LITTLE = 2, 1
 # of the sections
 HEADER = struct.Struct("<16x2H4x8x2Q4x2x4H")
 SEGMENT = struct.Struct("<I4xQ16xQ16x")
+# A section's name (in the table of names), its offset and size in the file.
+SECTION = struct.Struct("<I20x2Q24x")
+NAMES_INDEX = struct.Struct("<62xH")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +109,30 @@ def _segments(content: mmap.mmap, at: int, size: int, number: int) -> Iterator[t
     for index in range(number):
         kind, offset, length = SEGMENT.unpack_from(content, at + index * size)
         yield kind, offset + length
+
+
+def section(path: Path, name: str) -> bytes:
+    """What a section has; nothing if there is none."""
+    try:
+        with (
+            path.open("rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content,
+        ):
+            return _section(content, name.encode())
+    except (OSError, struct.error, IndexError, ValueError, OverflowError):
+        return b""
+
+
+def _section(content: mmap.mmap, name: bytes) -> bytes:
+    _, _, _, at, _, _, size, number = HEADER.unpack_from(content)
+    (index,) = NAMES_INDEX.unpack_from(content)
+    every = [SECTION.unpack_from(content, at + one * size) for one in range(number)]
+    names = every[index][1]
+    for title, offset, length in every:
+        start = names + title
+        if content[start : start + len(name) + 1] == name + b"\0":
+            return content[offset : offset + length]
+    return b""
 
 
 def _unsupported(path: Path, why: str) -> UsageError:

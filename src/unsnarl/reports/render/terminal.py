@@ -192,7 +192,9 @@ def _headline(report: Report, failure: FailureReport, width: int) -> list[Text]:
     if failure.where:
         lines = [*lines[:-1], *_joined(lines[-1], "  ", where, width)]
     note = chain_note(failure)
-    return [*lines, *_wrapped(f"after {note}", width, "red")] if note else lines
+    lines += _wrapped(f"after {note}", width, "red") if note else []
+    printed = " · ".join(clean(text) for text in failure.printed.splitlines())
+    return [*lines, *(_wrapped(f"it printed: {printed}", width, "") if printed else ())]
 
 
 def _print_finding(
@@ -258,7 +260,7 @@ def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
         lines.append(f"In the nearest passing run, {difference}.")
     # What a patch does in the source says more than what its simulation did.
     if finding.fix is not None and (finding.patch is None or not finding.patch.works):
-        lines.append(fix_note(finding.fix))
+        lines.append(fix_note(finding.fix, finding.explanation or finding.points))
     if finding.orders and failure.run:
         replay_command = f"unsnarl replay {failure.run.lstrip('0')}"
         native = any(point.file.endswith(C_SOURCES + C_HEADERS) for point in finding.points)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reports of C and C++ programs name lines, blocks and locks of the program itself."""
+
+from pathlib import Path
+
+import pytest
+
+from unsnarl.campaigns.printed import last_lines
+from unsnarl.model.report import FindingPoint, Fix, SourceLine
+from unsnarl.model.run import Frame
+from unsnarl.model.site import Site
+from unsnarl.probes.native.blocks import _given
+from unsnarl.reports.explain import own_line
+from unsnarl.reports.fixes import fix_note
+
+HEADER = "/usr/include/c++/12/bits/atomic_base.h"
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Queue(const char *text) : next(0), blocks(new Block[4]) { for (long i = 0", "blocks"),
+        ("items{new Item}", "items"),
+        ("struct pool *p = malloc(sizeof(struct pool))", "p"),
+        ("int n = 3, *cells = calloc(n, sizeof(int))", "cells"),
+        ("q->slots[i] = my_alloc(8)", "slots"),
+        ("auto page = std::make_unique<Page>()", "page"),
+        ("take(malloc(8))", ""),
+        ("for (int i = 0; i < n; i++) use(new Block)", ""),
+    ],
+)
+def test_a_block_is_named_by_what_it_is_given_to(text: str, name: str) -> None:
+    found = _given(text.partition(";")[0])
+    assert (found[1] if found else "") == name
+
+
+def test_the_program_is_shown_instead_of_a_header_that_it_calls() -> None:
+    site = Site(HEADER, "fetch_add", 618, 0, 618, 0, "data", "")
+    caller = Frame("cache.cpp", 13, "Cache<…>::get")
+    assert own_line(site, (caller,)) == caller
+    assert own_line(site, ()).file == HEADER
+    mine = Site("cache.cpp", "get", 5, 0, 5, 0, "data", "")
+    assert own_line(mine, (caller,)).line == 5
+
+
+def taken(line: int, section: int, thread: str = "0.1") -> FindingPoint:
+    return FindingPoint(
+        "q.cpp", line, "take", thread, 1, "read", "q.blocks", "body", 1.0,
+        locks=("q.mutex",), sections=(section,),
+    )  # fmt: skip
+
+
+def test_a_fix_does_not_say_hold_where_it_is_held() -> None:
+    fix = Fix(
+        "region",
+        SourceLine("q.cpp", 28, "take", ""),
+        SourceLine("q.cpp", 35, "take", ""),
+        lock="q.mutex",
+        lock_site="q.cpp:28",
+        runs=200,
+    )
+    assert "keep q.mutex from one pass of q.cpp:28 to :35 to the next" in fix_note(
+        fix, [taken(29, 1), taken(29, 4)]
+    )
+    # Two sections of one thread, at different lines, are to become one.
+    assert "hold q.mutex from q.cpp:28 to :35" in fix_note(fix, [taken(29, 1), taken(33, 4)])
+    assert "hold q.mutex" in fix_note(fix, [taken(29, 1), taken(29, 1), taken(29, 2, "0.2")])
+
+
+def test_the_last_words_of_a_run(tmp_path: Path) -> None:
+    output = tmp_path / "1.out"
+    assert not last_lines(output)
+    output.write_text("one\n\ntwo\nthree\nfour\na.out: a.c:3: main: Assertion `x' failed.\n")
+    assert last_lines(output) == "two\nthree\nfour"
+    output.write_bytes(b"\xff" * 9000)
+    assert len(last_lines(output)) == 200
