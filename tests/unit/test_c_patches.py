@@ -610,6 +610,34 @@ def test_what_lets_others_go_on_moves_behind_the_access() -> None:
     assert any("    int now = price;\n    sem_post(&vacant);\n" in text for text in texts)
 
 
+def test_a_call_that_wakes_others_moves_behind_the_call_that_was_meant() -> None:
+    text = (
+        LOOKED
+        + """
+void announce(void) {
+    done = 1;
+    sem_post(&vacant);
+}
+void scale(void) {
+    price = 4;
+}
+void work(void) {
+    announce();
+    scale();
+}
+"""
+    )
+    file = source(text)
+    line = line_of(file, "    announce();")
+    stack = (f"a.c:{line + 1} in work",)
+    late = point(line_of(file, "price = 4"), 1, "write", "price", function="scale", stack=stack)
+    begin, end = SourceLine("a.c", line, "work", ""), SourceLine("a.c", line + 1, "work", "")
+    made = conflict(text, late, fix=Fix("region", begin, end, runs=1))
+    (moved,) = others(made, "move")
+    assert "    scale();\n    announce();\n" in moved
+    assert not others(conflict(text, late), "move")
+
+
 def test_an_order_is_kept_by_a_condition() -> None:
     file = source(ONCE)
     done, wait = line_of(file, "done = 1"), line_of(file, "if (!ready)")
