@@ -273,6 +273,10 @@ WARNINGS: dict[str, str] = {
         "and the exit code is what it would have been. The file that the message names has what a "
         "bug report should have: please attach it."
     ),
+    "not-patched": (
+        "No patch of a C or C++ program was tried because the program cannot be built once more: "
+        "it does not say how it was built, or a source is gone or was edited since. See no-rebuild."
+    ),
     "untestable": (
         "A finding is about code that no other run can be asked for, so no experiment was made "
         "about it: too much code was loaded after the program had begun."

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 
 from unsnarl.campaigns.printed import last_lines
-from unsnarl.model.report import FindingPoint, Fix, SourceLine
+from unsnarl.model.report import FindingPoint, Fix, MissingPart, SourceLine
 from unsnarl.model.run import Frame
 from unsnarl.model.site import Site
 from unsnarl.probes.native.blocks import _given
 from unsnarl.reports.explain import own_line
 from unsnarl.reports.fixes import fix_note
+from unsnarl.workflows.unfinished import unfinished_notices
 
 HEADER = "/usr/include/c++/12/bits/atomic_base.h"
 
@@ -74,3 +75,10 @@ def test_the_last_words_of_a_run(tmp_path: Path) -> None:
     assert last_lines(output) == "two\nthree\nfour"
     output.write_bytes(b"\xff" * 9000)
     assert len(last_lines(output)) == 200
+
+
+def test_the_report_says_why_a_program_was_not_patched() -> None:
+    part = MissingPart("patch", "a patch of finding 1", "unsupported", "shop does not say how")
+    (notice,) = unfinished_notices([part])
+    assert notice.slug == "not-patched"
+    assert notice.message == "a patch of finding 1: shop does not say how"

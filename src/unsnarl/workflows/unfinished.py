@@ -28,7 +28,8 @@ def unfinished_notices(unfinished: Sequence[MissingPart]) -> Iterator[Notice]:
             file = f"; for a bug report: {one.file}" if one.file else ""
             yield Notice("part-failed", f"{one.what} failed ({one.message}){file}")
         elif one.why == "unsupported":
-            yield Notice("untestable", f"{one.what}: {one.message}")
+            slug = "not-patched" if one.phase == "patch" else SLUGS[one.why]
+            yield Notice(slug, f"{one.what}: {one.message}")
     for why, head in HEADS.items():
         cut = list(dict.fromkeys(one.what for one in unfinished if one.why == why))
         if cut:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from unsnarl.model.report import FindingPoint
+from unsnarl.patches.conflict import frames
 from unsnarl.patches.native.conflict import CConflict
 from unsnarl.patches.native.mutexes import synchronises, text_of
 from unsnarl.patches.native.source import CEdits, CSource, StatementRun, covering
@@ -30,6 +31,8 @@ def moves(conflict: CConflict) -> Iterator[Draft]:
     Only where others look whether it is there: two variables that are read without a look must be
     changed as one, which no order does.
     """
+    if not is_about_order(conflict):
+        return
     by_role: dict[int, list[FindingPoint]] = {}
     for point in conflict.accesses:
         if point.op == "write":
@@ -67,16 +70,24 @@ def _is_tested(source: CSource, line: int) -> bool:
 
 
 def announcements(conflict: CConflict) -> Iterator[Draft]:
-    """Let others go on behind the access instead of before it."""
-    for point in conflict.accesses:
-        source = conflict.sources.get(point.file)
+    """Let others go on behind the access, or behind the call that leads to it, not before."""
+    fix = conflict.finding.fix
+    ordered = is_about_order(conflict)
+    for frame in dict.fromkeys(one for point in conflict.accesses for one in frames(point)):
+        source = conflict.sources.get(frame.file)
         if source is None:
             continue
-        run = covering(source, point.line, point.line)
+        run = covering(source, frame.line, frame.line)
         for index in range(max(0, run.first - NEAR), run.first):
-            if announces(run.body.statements[index], source):
-                whole = run.widened(index, run.last)
-                yield from _moved_behind(source, whole)
+            early = run.body.statements[index]
+            begins = fix is not None and source.line_of(early.begin) == fix.begin.line
+            if (ordered or begins) and announces(early, source):
+                yield from _moved_behind(source, run.widened(index, run.last))
+
+
+def is_about_order(conflict: CConflict) -> bool:
+    """Whether one access comes too early, rather than between two others."""
+    return conflict.finding.kind == "order" or "before" in conflict.finding.shape
 
 
 def announces(statement: Statement, source: CSource) -> bool:
@@ -85,7 +96,17 @@ def announces(statement: Statement, source: CSource) -> bool:
         return False
     atomic = {one.name for one in source.unit.variables if ATOMIC.match(one.type)}
     words = {one.text for one in statement.tokens}
-    return bool(ANNOUNCING.search(text_of(statement)) or atomic & words)
+    signals = words & _signalling(source)
+    return bool(ANNOUNCING.search(text_of(statement)) or atomic & words or signals)
+
+
+def _signalling(source: CSource) -> set[str]:
+    """The functions of the file that wake others themselves."""
+    return {
+        one.name
+        for one in source.unit.functions
+        if any(ANNOUNCING.search(text_of(statement)) for statement in one.body.statements)
+    }
 
 
 def _behind(source: CSource, line: int, other: int) -> Iterator[Draft]:

@@ -25,15 +25,13 @@ TEARDOWN = re.compile(r"\b(?:free|delete|nullptr|NULL|close|\w*_?destroy|clear|r
 
 def other_drafts(conflict: CConflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
-    makers = [rechecks, joins]
+    makers = [rechecks, joins, moves, announcements]
     if conflict.finding.kind == "deadlock":
         makers.append(lock_orders)
     fix = conflict.finding.fix
     # An order does not make anything atomic (docs/adr/0042).
     if conflict.finding.kind == "order" and fix is not None and fix.kind == "order":
         makers.append(events)
-    if conflict.finding.kind == "order" or "before" in conflict.finding.shape:
-        makers += [moves, announcements]
     for maker in makers:
         try:
             yield from maker(conflict)
