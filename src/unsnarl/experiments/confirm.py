@@ -123,6 +123,8 @@ class Experimenter:
         self._minimal: dict[AnswerKey, tuple[Minimal, int] | None] = {}
         # Orders that bring the failure only if they are not about single threads.
         self._by_roles: dict[AnswerKey, Sequence[Constraint]] = {}
+        # What kept their orders from happening, of those that were tested.
+        self._forbade: dict[AnswerKey, Sequence[Rule]] = {}
 
     def test(self, answer: Answer) -> Verdict | None:
         """The verdict on one answer; None if no failing run of it can be replayed."""
@@ -133,15 +135,14 @@ class Experimenter:
 
         None if that is not clear: then one of them may be the cause.
         """
-        rules = [self._forbidding_rules(answer) for answer in answers]
+        rules = [self.forbidding_rules(answer) for answer in answers]
         if not all(rules) or sum(map(len, rules)) > MOST_RULES:
             return None
         self.trials.budget.doing("forbidding")
         series = self._series(self._replays(apart(rules))[:FEW])
         series.until(has_failed)
         # A hold that was given up may have let the order happen.
-        fails = [one for one in series.made if self.compared.symptom.is_in(one)]
-        if not any(_kept_all(one) for one in fails):
+        if not any(map(self.shows, series.made)):
             return None
         arm = series.arm
         others = f" and without {len(answers) - 1} others" if len(answers) > 1 else ""
@@ -202,6 +203,28 @@ class Experimenter:
                 self.compared.mark(trial.run, at)
         return self._traces[at]
 
+    def shows(self, trial: Trial) -> bool:
+        """Whether a trial fails although none of its rules was given up."""
+        return self.compared.symptom.is_in(trial) and _kept_all(trial)
+
+    def spared(self, rules: Sequence[Rule], runs: int) -> int:
+        """How many of the first failing runs pass under rules that all had their way."""
+        self.trials.budget.doing("forbidding")
+        made = self.trials.run(self._replays(rules)[:runs])
+        return sum(_kept_all(one) and not self.compared.symptom.is_in(one) for one in made)
+
+    def located(self, answer: Answer) -> Answer | None:
+        """The answer in terms of these failing runs; None if the first ones do not have it."""
+        threads: dict[int, dict[int, int]] = {}
+        for at in range(min(RUNS, len(self.compared.runs))):
+            run = self.trace(at)
+            events = latest_occurrence(Timeline(run), self._lines(run, answer)) if run else []
+            if run is not None and len(events) == len(answer.lines):
+                index = {thread.path: thread.index for thread in run.threads}
+                pairs = zip(answer.lines, events, strict=True)
+                threads[at] = {line.anchor: index[event.path] for line, event in pairs}
+        return replace(answer, runs=tuple(threads), threads=threads) if threads else None
+
     def schedule(self, at: int, **fields: Any) -> Plan:
         """The plan that repeats a failing run, with more fields."""
         return replaying(self.compared.runs[at], self.compared.records[at].seed, **fields)
@@ -220,7 +243,7 @@ class Experimenter:
         # First, because minimising is worth its time only if forbidding removes the failure.
         self.trials.budget.doing("forbidding")
         forbidding = self._forbidden_stop(answer) or self._forbidden(
-            timeline, lines, equal_threads(run, timeline, lines)
+            answer, timeline, lines, equal_threads(run, timeline, lines)
         )
         self.trials.budget.doing("forcing")
         begun = () if minimal else self._probed.get(answer.key, ())
@@ -284,7 +307,11 @@ class Experimenter:
         return series
 
     def _forbidden(
-        self, timeline: Timeline, lines: Sequence[LinePoints], equals: Sequence[str]
+        self,
+        answer: Answer,
+        timeline: Timeline,
+        lines: Sequence[LinePoints],
+        equals: Sequence[str],
     ) -> Series:
         """What becomes of the failing runs if the order cannot happen, up to the first failure.
 
@@ -293,7 +320,8 @@ class Experimenter:
         whoever comes by had to be given up, the one that came too early is held.
         """
         early = _repeaters(timeline, lines)
-        forbidden = self._series(self._replays(forbidding(lines, early, equals)))
+        self._forbade[answer.key] = forbidding(lines, early, equals)
+        forbidden = self._series(self._replays(self._forbade[answer.key]))
         arm = forbidden.until(has_failed)
         if arm.fail and arm.released and is_order(lines):
             one_held = self._series(self._replays_holding(lines))
@@ -303,11 +331,20 @@ class Experimenter:
         often = [] if early or not arm.fail else _repeaters(timeline, lines, often=True)
         if not often:
             return forbidden
-        ended = self._series(self._replays(forbidding(lines, often)))
-        return forbidden if ended.until(has_failed).fail else ended
+        rules = forbidding(lines, often)
+        ended = self._series(self._replays(rules))
+        if ended.until(has_failed).fail:
+            return forbidden
+        self._forbade[answer.key] = rules
+        return ended
 
-    def _forbidding_rules(self, answer: Answer) -> list[Rule]:
-        """By the simplest failing run that has it; none if no such run fails any more."""
+    def forbidding_rules(self, answer: Answer) -> Sequence[Rule]:
+        """Those of its test; else by the simplest failing run that has it.
+
+        None if no such run fails any more, and for a wait that does not end.
+        """
+        if answer.key in self._forbade:
+            return self._forbade[answer.key]
         run = next(self._traced(self._simplest(answer)[:1]), None)
         if run is None or answer.is_stuck:
             return []

@@ -2,7 +2,8 @@
 """The experiments at the end of a hunt: from the best findings to a proof.
 
 The findings are tested until one is confirmed. What then comes first is cut down to the orders
-that matter, compared with the nearest passing run, and repaired in simulation.
+that matter, compared with the nearest passing run, and repaired in simulation. Where none can be
+confirmed because several are at work, each of these is (causes.py).
 """
 
 from __future__ import annotations
@@ -16,10 +17,12 @@ from typing import Literal, TypeVar
 from msgspec.structs import replace as with_fields
 
 from unsnarl.analyses.answer import Answer
+from unsnarl.analyses.methods import DEFAULT, rank_with
 from unsnarl.campaigns.comparisons import Compared
 from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.trials import Trials
+from unsnarl.experiments.causes import Cause, CauseSearch
 from unsnarl.experiments.confirm import Experimenter, Verdict
 from unsnarl.experiments.fix import Fixer
 from unsnarl.experiments.halving import suspects
@@ -28,6 +31,7 @@ from unsnarl.experiments.named_fix import named
 from unsnarl.experiments.nearest import Nearest, nearest
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.event import Event
+from unsnarl.model.evidence import Comparison
 from unsnarl.model.plan import Plan
 from unsnarl.model.report import Fix
 from unsnarl.placement.line_points import is_placeable
@@ -39,6 +43,7 @@ KINDS: tuple[Kind, ...] = ("confirm", "minimise", "fix")
 # Of the time that is left, what testing a finding may take, testing all others, refining the first,
 # minimising and fixing it; the last capture needs the rest.
 TEST, OTHERS, REFINE, MINIMISE, FIX = 0.5, 0.4, 0.3, 0.6, 0.95
+SEVERAL = 0.6  # ... and looking for several causes, if none is confirmed
 # What is confirmed comes first. The others keep their order: that an experiment did not succeed
 # says more about the experiment.
 ORDER = {"confirmed": 0, "inconclusive": 1, "untested": 1, "infeasible": 1, "refuted": 2}
@@ -77,6 +82,7 @@ class Proven:
 
     Attributes:
         by_explanation: What was confirmed is not its own order but what makes its failure certain.
+        is_one_of_several: It is a cause of its own; its experiments forbade the other causes.
     """
 
     answer: Answer
@@ -84,6 +90,7 @@ class Proven:
     proof: Proof | None = None
     repair: Fix | None = None
     by_explanation: bool = False
+    is_one_of_several: bool = False
 
     @property
     def status(self) -> str:
@@ -152,21 +159,93 @@ class Prover:
         proven = [Proven(answer) for answer in answers]
         if "confirm" in self._kinds:
             proven = self._tested(experimenter, answers, interner)
+            # Without its order nothing fails: more may have to happen, but it is the only cause.
+            alone = proven[0].verdict is not None and not proven[0].verdict.forbidden.fail
+            if alone:
+                proven = self._explained(experimenter, proven, interner)
+            if causes := self._several(experimenter, proven, interner, others):
+                return self._of_causes(experimenter, causes, proven, interner, others)
+            if not alone:
+                proven = self._explained(experimenter, proven, interner)
+            proven.sort(key=lambda one: ORDER[one.status])
         first = proven[0]
         if not is_placeable(first.answer, interner):
             return Experiments(tuple(proven))
-        answer, proof = self._minimised(experimenter, first)
-        repair = None
-        if "fix" in self._kinds:
-            fixer = Fixer(trials, compared, interner, others)
-            repair = self._part(
-                "fix", "looking for a fix", lambda: _repair(fixer, answer), None, FIX
-            )
+        proven[0] = self._repaired(experimenter, first, interner, others)
+        proof = proven[0].proof
         constraints = (
             {} if proof is None else {compared.records[proof.at].number: proof.minimal.constraints}
         )
-        proven[0] = replace(first, proof=proof, repair=repair)
         return Experiments(tuple(proven), constraints)
+
+    def _repaired(
+        self, experimenter: Experimenter, first: Proven, interner: Interner, others: Collection[str]
+    ) -> Proven:
+        """With the proof of it, and what would repair it."""
+        answer, proof = self._minimised(experimenter, first)
+        repair = None
+        if "fix" in self._kinds:
+            fixer = Fixer(experimenter.trials, experimenter.compared, interner, others)
+            repair = self._part(
+                "fix", "looking for a fix", lambda: _repair(fixer, answer), None, FIX
+            )
+        return replace(first, proof=proof, repair=repair)
+
+    # Several causes.
+
+    def _several(
+        self,
+        experimenter: Experimenter,
+        proven: Sequence[Proven],
+        interner: Interner,
+        others: Collection[str],
+    ) -> list[Cause]:
+        """All causes, if no single one could be confirmed because others are at work, too."""
+        if any(one.is_confirmed for one in proven):
+            return []
+
+        def confirm(
+            where: Experimenter, answers: Sequence[Answer]
+        ) -> tuple[Answer, Verdict] | None:
+            tested = self._tested(where, answers, interner)
+            pairs = [(one.answer, one.verdict) for one in tested if one.verdict]
+            return next((pair for pair in pairs if pair[1].status == "confirmed"), None)
+
+        def rank(comparison: Comparison) -> Sequence[Answer]:
+            return rank_with(DEFAULT, comparison)
+
+        search = CauseSearch(experimenter, interner, others, rank, confirm)
+        answers = [one.answer for one in proven if is_placeable(one.answer, interner)]
+        none: list[Cause] = []
+        doing = "looking for several causes"
+        return self._part("confirm", doing, lambda: search.find(answers), none, SEVERAL)
+
+    def _of_causes(
+        self,
+        experimenter: Experimenter,
+        causes: Sequence[Cause],
+        proven: Sequence[Proven],
+        interner: Interner,
+        others: Collection[str],
+    ) -> Experiments:
+        """The causes, each explained and repaired where the others are forbidden, then the rest."""
+        found: list[Proven] = []
+        constraints: dict[int, Sequence[Constraint]] = {}
+        for left, cause in zip(range(len(causes), 0, -1), causes, strict=True):
+            one = Proven(cause.answer, cause.verdict, is_one_of_several=True)
+            if cause.where is not None and is_placeable(cause.answer, interner):
+                with self.budget.share(1 / left):
+                    one = self._repaired(cause.where, one, interner, others)
+            one = _in_base_terms(experimenter, cause, one, constraints)
+            if one.proof is not None:
+                number = experimenter.compared.records[one.proof.at].number
+                constraints[number] = one.proof.minimal.constraints
+            found.append(one)
+        keys = {one.answer.key for one in found}
+        rest = [one for one in proven if one.answer.key not in keys]
+        return Experiments((*found, *rest), constraints)
+
+    # Tests.
 
     def _tested(
         self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner
@@ -179,16 +258,21 @@ class Prover:
             # Whatever comes of them: the first finding is to be explained and repaired, too.
             with self.budget.share(OTHERS):
                 verdicts |= self._of_others(experimenter, answers[:most], interner)
-        proven = [Proven(answer, verdicts.get(at)) for at, answer in enumerate(answers)]
-        if not any(one.is_confirmed for one in proven) and is_placeable(answers[0], interner):
+        return [Proven(answer, verdicts.get(at)) for at, answer in enumerate(answers)]
+
+    def _explained(
+        self, experimenter: Experimenter, proven: list[Proven], interner: Interner
+    ) -> list[Proven]:
+        """If nothing is confirmed, the first finding may be by what makes its failure certain."""
+        first = proven[0]
+        if not any(one.is_confirmed for one in proven) and is_placeable(first.answer, interner):
             # The ranked answer may contain too much: what makes its failure certain is tested
             # instead (docs/adr/0016).
-            first = proven[0]
             doing = "testing what makes the failure certain"
             proven[0] = self._part(
                 "confirm", doing, lambda: _explained(experimenter, first), first, TEST
             )
-        return sorted(proven, key=lambda one: ORDER[one.status])
+        return proven
 
     def _of_others(
         self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner
@@ -280,6 +364,25 @@ def _explained(experimenter: Experimenter, first: Proven) -> Proven:
     if verdict is None or verdict.status != "confirmed":
         return first
     return replace(first, verdict=verdict, by_explanation=True)
+
+
+def _in_base_terms(
+    base: Experimenter, cause: Cause, found: Proven, taken: Collection[int]
+) -> Proven:
+    """One of several causes, by the runs of the campaign.
+
+    Its proof becomes that of a failing run: the one that it repeats with the other causes
+    forbidden, or one that has its order; none of those that are `taken` for other causes.
+    """
+    answer = base.located(found.answer)
+    numbers = [record.number for record in base.compared.records]
+    wanted = [numbers[at] for at in answer.runs] if answer is not None else []
+    if found.proof is not None and cause.where is not None:
+        wanted.insert(0, cause.where.compared.records[found.proof.at].number)
+    free = [one for one in (*wanted, *numbers) if one in numbers and one not in taken]
+    at = numbers.index(free[0]) if free else 0
+    answer = answer or replace(found.answer, runs=(at,), threads={})
+    return replace(found, answer=answer, proof=found.proof and replace(found.proof, at=at))
 
 
 def _nearest(trials: Trials, minimal: Minimal) -> tuple[Seen | None, Nearest | None]:

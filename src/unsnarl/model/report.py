@@ -220,6 +220,9 @@ class Finding(msgspec.Struct, frozen=True, rename={"locks_checked": "locks_known
         patch: The fix as an edit of the source that was applied and hunted.
         shape: What engineers call such a bug, as docs/shapes.md has it; "" if it fits none.
         summary: What happened, in one sentence with the program's own names.
+        given: The ids of the other causes of the failure: its experiments forbade them.
+        replay: How often the failure came back under its constraints, if that is not the failure's
+            own `replay`.
     """
 
     rank: int
@@ -247,6 +250,8 @@ class Finding(msgspec.Struct, frozen=True, rename={"locks_checked": "locks_known
     patch: Patch | None = None
     shape: str = ""
     summary: str = ""
+    given: tuple[str, ...] = ()
+    replay: Replay | None = None
 
 
 class SwallowedException(msgspec.Struct, frozen=True):
@@ -276,6 +281,8 @@ class FailureReport(msgspec.Struct, frozen=True):
         failing: How many failing runs were compared; there may have been more.
         passing: How many passing runs they were compared with.
         chain: What led from the race to the symptom, in the order of time.
+        causes: The ids of its findings that are causes of their own, if there are several.
+        causes_note: What that means, in words.
     """
 
     signature: str
@@ -293,6 +300,8 @@ class FailureReport(msgspec.Struct, frozen=True):
     failing: int = 0
     passing: int = 0
     chain: tuple[SwallowedException, ...] = ()
+    causes: tuple[str, ...] = ()
+    causes_note: str = ""
 
 
 class Notice(msgspec.Struct, frozen=True):

@@ -22,8 +22,14 @@ def _with_text(line: SourceLine, sources: Sources) -> SourceLine:
     return replace(line, text=sources.line(line.file, line.line))
 
 
-def fix_note(fix: Fix) -> str:
-    """`Fix: hold Queue.lock from weblech.py:49 to :50: 0/200 runs fail, no deadlock.`"""
+def fix_note(fix: Fix, others: int = 0) -> str:
+    """`Fix: hold Queue.lock from weblech.py:49 to :50: 0/200 runs fail, no deadlock.`
+
+    Where there are other causes, it repairs one of them, and nothing more is promised.
+    """
+    if fix.works and others:
+        repaired = "once the other cause is" if others == 1 else "once the other causes are"
+        return f"For this cause: {_advice(fix)}: 0/{fix.runs} runs fail {repaired} repaired, too."
     if fix.works:
         return f"Fix: {_advice(fix)}: 0/{fix.runs} runs fail, no deadlock."
     if not fix.runs:

@@ -20,6 +20,7 @@ from unsnarl.execution.disk import storing
 from unsnarl.model.report import FailureReport, Finding, NumberedFinding, Patch, Report, numbered
 from unsnarl.model.run import Switch
 from unsnarl.patches import conflict as conflicts
+from unsnarl.patches.joint import joined
 from unsnarl.patches.search import FoundPatch, PatchSearch
 from unsnarl.patches.source import SourceFile
 from unsnarl.patches.trying import PatchRunner
@@ -70,7 +71,7 @@ def fix(
         settings = config.override(store.description.options, {})
         display = Display(on_progress)
         budget = Budget(seconds, on_change=display.change)
-        found = search(store, settings, chosen.failure, chosen.finding, budget)
+        found = search(store, settings, chosen, budget)
         report = with_patch(report, chosen, found)
         save_report(store, report)
         changed = msgspec.structs.replace(chosen.finding, patch=found)
@@ -80,11 +81,12 @@ def fix(
 
 
 def with_patch(report: Report, chosen: NumberedFinding, patch: Patch | None) -> Report:
-    """The report with this patch of one of its findings."""
+    """The report with this patch of one of its findings, or of all causes of the failure."""
+    patched_ones = _repaired_with(chosen)
 
     def changed(failure: FailureReport) -> FailureReport:
         findings = tuple(
-            msgspec.structs.replace(one, patch=patch) if one is chosen.finding else one
+            msgspec.structs.replace(one, patch=patch) if one in patched_ones else one
             for one in failure.findings
         )
         return msgspec.structs.replace(failure, findings=findings)
@@ -95,10 +97,20 @@ def with_patch(report: Report, chosen: NumberedFinding, patch: Patch | None) -> 
     return msgspec.structs.replace(report, failures=failures)
 
 
+def _repaired_with(chosen: NumberedFinding) -> list[Finding]:
+    """What one patch has to repair: where a failure has several causes, all of them."""
+    finding, failure = chosen.finding, chosen.failure
+    if finding.id not in failure.causes:
+        return [finding]
+    return [one for one in failure.findings if one.id in failure.causes]
+
+
 def search(
-    store: Store, settings: Settings, failure: FailureReport, finding: Finding, budget: Budget
+    store: Store, settings: Settings, chosen: NumberedFinding, budget: Budget
 ) -> Patch | None:
     """Look for a patch of a finding, and keep its texts; None if nothing can be tried."""
+    causes, failure = _repaired_with(chosen), chosen.failure
+    finding = joined(causes) if len(causes) > 1 else chosen.finding
     conflict = conflicts.load(finding, Path(store.description.root), failure.message)
     switch: Switch = "free" if failure.switch == "free" else "gil"
     runner = PatchRunner(store, settings, failure.signature, switch, budget)
@@ -108,8 +120,8 @@ def search(
     found = tries.find()
     if found is None:
         return None
-    if found.patch.works:
-        _keep(store, finding, found, sources)
+    for cause in causes if found.patch.works else ():
+        _keep(store, cause, found, sources)
     return found.patch
 
 
@@ -169,7 +181,7 @@ def patched(store: Store, settings: Settings, report: Report, budget: Budget) ->
         patch = budget.part(
             "patch",
             f"looking for a patch of finding {number}",
-            partial(search, store, settings, chosen.failure, chosen.finding, budget),
+            partial(search, store, settings, chosen, budget),
             None,
         )
         report = with_patch(report, chosen, patch)
