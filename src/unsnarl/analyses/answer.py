@@ -68,6 +68,11 @@ class Answer:
     is_stuck: bool = False
 
     @property
+    def is_wide(self) -> bool:
+        """Whether it is about no single cell, as a conflict cycle is."""
+        return not any(line.same_cell for line in self.lines)
+
+    @property
     def key(self) -> AnswerKey:
         """What the answer says, and nothing else: equal for answers that ask the same experiments.
 

@@ -5,6 +5,7 @@ So no single one can be confirmed where all are at work. They are peeled off:
 
     forbid the order that spares most failing runs  -->  what still fails is ranked and tested
     ... until one is confirmed there: without all that were found nothing fails
+        (one about several cells only if no narrower one spares some of the runs)
     each is then confirmed where the others are forbidden, and nothing else is
 
 Where the others are forbidden, the program has one cause, and all experiments are the usual ones
@@ -47,6 +48,7 @@ ROUNDS = 3
 Rank = Callable[[Comparison], Sequence[Answer]]
 # The first answer that an experimenter confirms.
 Confirm = Callable[[Experimenter, Sequence[Answer]], tuple[Answer, Verdict] | None]
+Without = Callable[[Sequence["Cause"]], Experimenter | None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,52 +74,51 @@ class CauseSearch:
 
     Args:
         base: Experiments where all of them are at work.
+        without: Experiments where some are forbidden; None if too few runs fail there.
         rank: Ranks what fails without some of them.
         confirm: Makes the usual experiments.
     """
 
     def __init__(
-        self,
-        base: Experimenter,
-        interner: Interner,
-        others: Collection[str],
-        rank: Rank,
-        confirm: Confirm,
+        self, base: Experimenter, without: Without, rank: Rank, confirm: Confirm
     ) -> None:
         self._base = base
-        self._interner = interner
-        self._others = others
+        self._without = without
         self._rank = rank
         self._confirm = confirm
 
     def find(self, answers: Sequence[Answer]) -> list[Cause]:
         """All causes, each confirmed without the others; none if there are not several."""
-        causes = self._sufficient(answers)
+        causes = self._sufficient(self._base, answers, [])
         return self._independent(causes) if len(causes) > 1 else []
 
-    def _sufficient(self, answers: Sequence[Answer]) -> list[Cause]:
-        """Causes without all of which nothing fails; the last of them is confirmed."""
-        found: list[Cause] = []
-        where: Experimenter | None = self._base
-        while where is not None and len(found) + 1 < MOST_CAUSES:
-            first = self._most_sparing(where, answers)
-            if first is None:
-                break
-            found.append(first)
-            where = self._without(found)
-            if where is None or not where.compared.runs:
-                break
-            answers = self._rank(where.compared.comparison)
-            last = self._confirmed(where, answers, found)
-            if last is not None:
-                return [*found, last]
-        return []
+    def _sufficient(
+        self, where: Experimenter, answers: Sequence[Answer], before: list[Cause]
+    ) -> list[Cause]:
+        """Further causes without all of which nothing fails; the last of them is confirmed."""
+        narrow = [one for one in answers if not one.is_wide]
+        last = self._confirmed(where, answers, before) if before else None
+        if last is not None and last.answer.is_wide:
+            # It may take in several causes.
+            last = self._confirmed(where, narrow, before) or last
+        if last is not None and not last.answer.is_wide:
+            return [last]
+        first = self._most_sparing(where, narrow)
+        if first is None and last is None:
+            first = self._most_sparing(where, [one for one in answers if one.is_wide])
+        if first is not None and len(before) + 1 < MOST_CAUSES:
+            found = [*before, first]
+            rest = self._without(found)
+            if rest is not None and rest.compared.runs:
+                ranked = self._rank(rest.compared.comparison)
+                if more := self._sufficient(rest, ranked, found):
+                    return [first, *more]
+        return [last] if last is not None else []
 
     def _most_sparing(self, where: Experimenter, answers: Sequence[Answer]) -> Cause | None:
         """The answer without which most failing runs pass, but not all of them.
 
-        An order that spares all of them and was not confirmed is too wide: its region takes in
-        several causes.
+        An order that spares all of them and was not confirmed is too wide, too.
         """
         best: tuple[int, Cause] | None = None
         for answer in answers[:CANDIDATES]:
@@ -133,6 +134,8 @@ class CauseSearch:
     def _independent(self, causes: list[Cause]) -> list[Cause]:
         """The causes once each of them is confirmed without the others."""
         for _ in range(ROUNDS * len(causes)):
+            if len(causes) < 2:
+                break
             at = next((at for at in range(len(causes)) if not _is_confirmed(causes, at)), None)
             if at is None:
                 return causes
@@ -169,10 +172,17 @@ class CauseSearch:
         given = frozenset(one.answer.key for one in others)
         return Cause(answer, rules, verdict, where, given) if rules else None
 
-    # What fails without some causes.
 
-    def _without(self, causes: Sequence[Cause]) -> Experimenter | None:
-        """Experiments with these forbidden; None if the failing runs there are too few."""
+class Remainder:
+    """What fails without some causes: experiments where their orders cannot happen."""
+
+    def __init__(self, base: Experimenter, interner: Interner, others: Collection[str]) -> None:
+        self._base = base
+        self._interner = interner
+        self._others = others
+
+    def without(self, causes: Sequence[Cause]) -> Experimenter | None:
+        """Experiments with these forbidden, on no run if nothing fails; None if too few runs do."""
         rules = apart([cause.rules for cause in causes], FIRST_LOCK)
         if len(rules) > MOST_GIVEN:
             return None
@@ -209,6 +219,12 @@ class CauseSearch:
             made += [(-1, one) for one in base.trials.run(fresh[:BATCH])]
             del fresh[:BATCH]
         return made
+
+
+def are_apart(causes: Sequence[Cause]) -> bool:
+    """Whether no two of them have an access in common."""
+    points = [line for one in causes for line in {line.point for line in one.answer.lines}]
+    return len(points) == len(set(points))
 
 
 def _is_confirmed(causes: Sequence[Cause], at: int) -> bool:

@@ -22,7 +22,7 @@ from unsnarl.campaigns.comparisons import Compared
 from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.trials import Trials
-from unsnarl.experiments.causes import Cause, CauseSearch
+from unsnarl.experiments.causes import Cause, CauseSearch, Remainder, are_apart
 from unsnarl.experiments.confirm import Experimenter, Verdict
 from unsnarl.experiments.fix import Fixer
 from unsnarl.experiments.halving import suspects
@@ -43,7 +43,8 @@ KINDS: tuple[Kind, ...] = ("confirm", "minimise", "fix")
 # Of the time that is left, what testing a finding may take, testing all others, refining the first,
 # minimising and fixing it; the last capture needs the rest.
 TEST, OTHERS, REFINE, MINIMISE, FIX = 0.5, 0.4, 0.3, 0.6, 0.95
-SEVERAL = 0.6  # ... and looking for several causes, if none is confirmed
+# ... and looking for several causes, if none is confirmed, or one that may be several.
+SEVERAL, SEVERAL_INSTEAD = 0.6, 0.4
 # What is confirmed comes first. The others keep their order: that an experiment did not succeed
 # says more about the experiment.
 ORDER = {"confirmed": 0, "inconclusive": 1, "untested": 1, "infeasible": 1, "refuted": 2}
@@ -101,6 +102,15 @@ class Proven:
     def is_confirmed(self) -> bool:
         """Whether it is the cause."""
         return self.status == "confirmed"
+
+    @property
+    def may_be_several(self) -> bool:
+        """Whether forbidding it may have kept several causes away.
+
+        It is about more than one cell, or threads were held that then had to be let go.
+        """
+        released = self.verdict.forbidden.released if self.verdict else 0
+        return self.answer.is_wide or released > 0
 
 
 @dataclass(frozen=True)
@@ -200,8 +210,14 @@ class Prover:
         interner: Interner,
         others: Collection[str],
     ) -> list[Cause]:
-        """All causes, if no single one could be confirmed because others are at work, too."""
-        if any(one.is_confirmed for one in proven):
+        """All causes, if no single one could be confirmed because others are at work, too.
+
+        One that is about several cells, or kept threads apart that had nothing to wait for, may
+        have been confirmed because it takes in several causes: these come first, if they have
+        nothing in common.
+        """
+        confirmed = [one for one in proven if one.is_confirmed]
+        if any(not one.may_be_several for one in confirmed):
             return []
 
         def confirm(
@@ -214,11 +230,14 @@ class Prover:
         def rank(comparison: Comparison) -> Sequence[Answer]:
             return rank_with(DEFAULT, comparison)
 
-        search = CauseSearch(experimenter, interner, others, rank, confirm)
+        remainder = Remainder(experimenter, interner, others)
+        search = CauseSearch(experimenter, remainder.without, rank, confirm)
         answers = [one.answer for one in proven if is_placeable(one.answer, interner)]
         none: list[Cause] = []
         doing = "looking for several causes"
-        return self._part("confirm", doing, lambda: search.find(answers), none, SEVERAL)
+        share = SEVERAL_INSTEAD if confirmed else SEVERAL
+        causes = self._part("confirm", doing, lambda: search.find(answers), none, share)
+        return causes if not confirmed or are_apart(causes) else []
 
     def _of_causes(
         self,

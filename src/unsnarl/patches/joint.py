@@ -13,6 +13,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from unsnarl.model.report import Finding, FindingPoint, Fix
+from unsnarl.patches.conflict import MAIN
 
 
 def joined(causes: Sequence[Finding]) -> Finding:
@@ -27,9 +28,14 @@ def joined(causes: Sequence[Finding]) -> Finding:
 
 
 def _points(parts: Sequence[Sequence[FindingPoint]]) -> Iterator[FindingPoint]:
-    """Roles of two causes are different ones: no lines are looked for between their accesses."""
+    """Roles of two causes are different ones: no lines are looked for between their accesses.
+
+    What the main thread does at the end is no part of a cause: it only sees what came of it.
+    """
     taken = 0
     for points in parts:
+        while points and points[-1].thread == MAIN:
+            points = points[:-1]
         yield from (replace(one, role=one.role + taken) for one in points)
         taken += max((one.role for one in points), default=0)
 
