@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-from evaluation.draws import copy_of
 
+from evaluation.draws import copy_of
 from unsnarl.model.report import FailureReport, Finding, Report
 
 CASES = Path(__file__).parents[1] / "zoo" / "causes"
@@ -78,7 +78,9 @@ class Found(NamedTuple):
         whole = "all" if self.is_whole else "not all"
         patch = "patch" if self.has_patch else "no patch"
         counts = f"{self.named} of {len(self.case.causes)} named, {self.confirmed} confirmed"
-        return f"{self.case.name:12}{whole:9}{counts:28}{patch:10}{self.seconds:5.1f} s  {self.said}"
+        return (
+            f"{self.case.name:12}{whole:9}{counts:28}{patch:10}{self.seconds:5.1f} s  {self.said}"
+        )
 
 
 def load() -> list[Case]:

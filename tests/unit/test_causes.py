@@ -46,6 +46,11 @@ class World:
     def located(self, answer):
         return answer
 
+    def explains(self, answer):
+        """The order of one that covers several causes needs all of them."""
+        have = sum(set(answer.covers) <= set(run) for run in self.runs)
+        return have >= 0.8 * len(self.runs)
+
 
 class Program:
     """The failing runs of a program and all answers that a ranking may give."""

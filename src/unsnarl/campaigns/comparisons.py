@@ -102,7 +102,7 @@ class Comparisons:
         pairs = [(stored.record, run) for stored in kept if (run := self._read(stored))]
         # Of the same mode: free switching has interleavings that the lock forbids, failure or not.
         passing = self._passing_runs(switch)
-        return compare(signature, switch, count, pairs, passing, self.interner)
+        return replace(compare(signature, switch, pairs, passing, self.interner), count=count)
 
     def _passing_runs(self, switch: str) -> tuple[tuple[RunFile, Evidence], ...]:
         if switch not in self._passing:
@@ -120,7 +120,6 @@ class Comparisons:
 def compare(
     signature: str,
     switch: Switch,
-    count: int,
     pairs: Sequence[tuple[RunRecord, RunFile]],
     passing: Sequence[tuple[RunFile, Evidence]],
     interner: Interner,
@@ -136,7 +135,7 @@ def compare(
     completed = [tuple(unfinished.completed(*one) for one in some) for some in (failing, passing)]
     # The table is made last: reading evidence adds points to it.
     comparison = Comparison(completed[0], completed[1], interner.point_table())
-    compared = _compared(signature, switch, count, pairs, comparison)
+    compared = _compared(signature, switch, len(pairs), pairs, comparison)
     return replace(compared, stood_still=stood_still, swallowed=swallowed, passed=tuple(passed))
 
 

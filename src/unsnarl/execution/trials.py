@@ -49,11 +49,10 @@ class Trials:
         switch: Switch,
         timeout: float,
         budget: Budget | None = None,
-        given: Sequence[Rule] = (),
     ) -> None:
         self.runner = runner
         self.budget = budget or Budget()
-        self.given = tuple(given)
+        self.given: tuple[Rule, ...] = ()
         self._parent = folder
         self._folder = folder / TRIALS
         self._folder.mkdir(exist_ok=True)
@@ -64,9 +63,9 @@ class Trials:
 
     def under(self, given: Sequence[Rule]) -> Trials:
         """The same, with these rules in every trial."""
-        return Trials(
-            self.runner, self._parent, self._switch, self._timeout, self.budget, given
-        )
+        same = Trials(self.runner, self._parent, self._switch, self._timeout, self.budget)
+        same.given = tuple(given)
+        return same
 
     def run(
         self, plans: Iterable[Plan], keep: Sequence[Path] = (), until: Until | None = None

@@ -5,7 +5,7 @@ So no single one can be confirmed where all are at work. They are peeled off:
 
     forbid the order that spares most failing runs  -->  what still fails is ranked and tested
     ... until one is confirmed there: without all that were found nothing fails
-        (one about several cells only if no narrower one spares some of the runs)
+        (one that many failing runs do not have only if nothing narrower is found)
     each is then confirmed where the others are forbidden, and nothing else is
 
 Where the others are forbidden, the program has one cause, and all experiments are the usual ones
@@ -32,6 +32,7 @@ MOST_CAUSES = 4
 # Answers that are tried as a first cause, each on so many failing runs.
 CANDIDATES = 6
 SPARED = 10
+MANY = 1 / 3  # ... and the first that spares so many of them is taken
 # The gate takes 64 rules, a candidate for a fix has up to 52 of them.
 MOST_GIVEN = 12
 # The numbers of the others' locks: experiments use small ones.
@@ -79,9 +80,7 @@ class CauseSearch:
         confirm: Makes the usual experiments.
     """
 
-    def __init__(
-        self, base: Experimenter, without: Without, rank: Rank, confirm: Confirm
-    ) -> None:
+    def __init__(self, base: Experimenter, without: Without, rank: Rank, confirm: Confirm) -> None:
         self._base = base
         self._without = without
         self._rank = rank
@@ -98,10 +97,10 @@ class CauseSearch:
         """Further causes without all of which nothing fails; the last of them is confirmed."""
         narrow = [one for one in answers if not one.is_wide]
         last = self._confirmed(where, answers, before) if before else None
-        if last is not None and last.answer.is_wide:
-            # It may take in several causes.
+        if last is not None and not where.explains(last.answer):
+            # Runs without its order pass without its region: that may take in several causes.
             last = self._confirmed(where, narrow, before) or last
-        if last is not None and not last.answer.is_wide:
+        if last is not None and where.explains(last.answer):
             return [last]
         first = self._most_sparing(where, narrow)
         if first is None and last is None:
@@ -129,6 +128,8 @@ class CauseSearch:
             most = min(SPARED, len(where.compared.runs))
             if (best[0] if best else 0) < spared < most:
                 best = spared, Cause(answer, rules)
+            if best is not None and best[0] > MANY * most:
+                break
         return best[1] if best else None
 
     def _independent(self, causes: list[Cause]) -> list[Cause]:
@@ -197,7 +198,6 @@ class Remainder:
         rest = compare(
             compared.signature,
             compared.switch,
-            len(failing),
             [pair for number, one in failing if (pair := _pair(number, one))],
             [(run, self._interner.evidence(run)) for run in runs],
             self._interner,

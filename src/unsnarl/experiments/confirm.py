@@ -78,6 +78,9 @@ PROBES = 6
 # So many answers that are not confirmed by their own order are minimised.
 # Five took 34 s on tsp of the zoo (docs/adr/0016).
 MOST_MINIMISED = 2
+# What so many of the failing runs have may be what makes all of them fail: evidence keeps only the
+# latest of what happened.
+EXPLAINS = 0.8
 # An answer that more than this share of the passing runs has cannot be what makes runs fail.
 COMMON = 0.8
 
@@ -202,6 +205,10 @@ class Experimenter:
             if trial.run is not None:
                 self.compared.mark(trial.run, at)
         return self._traces[at]
+
+    def explains(self, answer: Answer) -> bool:
+        """Whether nearly all failing runs have it."""
+        return len(answer.runs) >= EXPLAINS * len(self.compared.runs)
 
     def shows(self, trial: Trial) -> bool:
         """Whether a trial fails although none of its rules was given up."""

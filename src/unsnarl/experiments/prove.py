@@ -24,7 +24,7 @@ from unsnarl.execution.runner import Runner
 from unsnarl.execution.trials import Trials
 from unsnarl.experiments.causes import Cause, CauseSearch, Remainder, are_apart
 from unsnarl.experiments.confirm import Experimenter, Verdict
-from unsnarl.experiments.fix import Fixer
+from unsnarl.experiments.fix import CERTAIN, Fixer
 from unsnarl.experiments.halving import suspects
 from unsnarl.experiments.minimise import Minimal, explanation
 from unsnarl.experiments.named_fix import named
@@ -38,6 +38,7 @@ from unsnarl.placement.line_points import is_placeable
 from unsnarl.runfile import Interner, RunFile
 
 T = TypeVar("T")
+CERTAIN_OF_ONE = 40  # fresh runs with the simulated repair of one of several causes
 Kind = Literal["confirm", "minimise", "fix"]
 KINDS: tuple[Kind, ...] = ("confirm", "minimise", "fix")
 # Of the time that is left, what testing a finding may take, testing all others, refining the first,
@@ -102,15 +103,6 @@ class Proven:
     def is_confirmed(self) -> bool:
         """Whether it is the cause."""
         return self.status == "confirmed"
-
-    @property
-    def may_be_several(self) -> bool:
-        """Whether forbidding it may have kept several causes away.
-
-        It is about more than one cell, or threads were held that then had to be let go.
-        """
-        released = self.verdict.forbidden.released if self.verdict else 0
-        return self.answer.is_wide or released > 0
 
 
 @dataclass(frozen=True)
@@ -196,8 +188,10 @@ class Prover:
         repair = None
         if "fix" in self._kinds:
             fixer = Fixer(experimenter.trials, experimenter.compared, interner, others)
+            # What repairs one of several causes is no fix yet: that is for a patch of all of them.
+            runs = CERTAIN_OF_ONE if first.is_one_of_several else CERTAIN
             repair = self._part(
-                "fix", "looking for a fix", lambda: _repair(fixer, answer), None, FIX
+                "fix", "looking for a fix", lambda: _repair(fixer, answer, runs), None, FIX
             )
         return replace(first, proof=proof, repair=repair)
 
@@ -212,12 +206,12 @@ class Prover:
     ) -> list[Cause]:
         """All causes, if no single one could be confirmed because others are at work, too.
 
-        One that is about several cells, or kept threads apart that had nothing to wait for, may
-        have been confirmed because it takes in several causes: these come first, if they have
+        One that many failing runs do not have may have been confirmed because forbidding it keeps
+        threads apart for long: then it takes in several causes. These come first, if they have
         nothing in common.
         """
         confirmed = [one for one in proven if one.is_confirmed]
-        if any(not one.may_be_several for one in confirmed):
+        if any(experimenter.explains(one.answer) for one in confirmed):
             return []
 
         def confirm(
@@ -417,6 +411,6 @@ def _captured(trials: Trials, plan: Plan, events: Sequence[Event]) -> RunFile | 
     return trial.run
 
 
-def _repair(fixer: Fixer, answer: Answer) -> Fix | None:
-    fix = fixer.fix(answer)
+def _repair(fixer: Fixer, answer: Answer, runs: int) -> Fix | None:
+    fix = fixer.fix(answer, runs)
     return None if fix is None else named(fix)

@@ -33,9 +33,10 @@ def _points(parts: Sequence[Sequence[FindingPoint]]) -> Iterator[FindingPoint]:
     What the main thread does at the end is no part of a cause: it only sees what came of it.
     """
     taken = 0
-    for points in parts:
+    for part in parts:
+        points = list(part)
         while points and points[-1].thread == MAIN:
-            points = points[:-1]
+            points.pop()
         yield from (replace(one, role=one.role + taken) for one in points)
         taken += max((one.role for one in points), default=0)
 

@@ -136,9 +136,7 @@ def _failure(facts: SignatureFacts, points: Points, sources: Sources) -> Failure
     )
 
 
-def _replay(
-    facts: SignatureFacts, exemplar: FailingRun | None, index: int = 0
-) -> Replay | None:
+def _replay(facts: SignatureFacts, exemplar: FailingRun | None, index: int = 0) -> Replay | None:
     proof = facts.proofs.get(index)
     if proof is None or exemplar is None:
         return None
