@@ -217,8 +217,9 @@ class Experimenter:
     def spared(self, rules: Sequence[Rule], runs: int) -> int:
         """How many of the first failing runs pass under rules that all had their way."""
         self.trials.budget.doing("forbidding")
-        made = self.trials.run(self._replays(rules)[:runs])
-        return sum(_kept_all(one) and not self.compared.symptom.is_in(one) for one in made)
+        series = self._series(self._replays(rules)[:runs])
+        series.until(never)
+        return sum(_kept_all(one) and not self.compared.symptom.is_in(one) for one in series.made)
 
     def located(self, answer: Answer) -> Answer | None:
         """The answer in terms of these failing runs; None if the first ones do not have it."""
