@@ -38,6 +38,7 @@ from unsnarl.placement.line_points import is_placeable
 from unsnarl.runfile import Interner, RunFile
 
 T = TypeVar("T")
+TAKES_IN_SEVERAL = "it takes in several causes, which were confirmed without each other"
 CERTAIN_OF_ONE = 40  # fresh runs with the simulated repair of one of several causes
 Kind = Literal["confirm", "minimise", "fix"]
 KINDS: tuple[Kind, ...] = ("confirm", "minimise", "fix")
@@ -255,7 +256,8 @@ class Prover:
                 constraints[number] = one.proof.minimal.constraints
             found.append(one)
         keys = {one.answer.key for one in found}
-        rest = [one for one in proven if one.answer.key not in keys]
+        rest = [_not_alone(one) for one in proven if one.answer.key not in keys]
+        rest.sort(key=lambda one: ORDER[one.status])
         return Experiments((*found, *rest), constraints)
 
     # Tests.
@@ -377,6 +379,14 @@ def _explained(experimenter: Experimenter, first: Proven) -> Proven:
     if verdict is None or verdict.status != "confirmed":
         return first
     return replace(first, verdict=verdict, by_explanation=True)
+
+
+def _not_alone(found: Proven) -> Proven:
+    """What was confirmed before several causes were found takes in more than one of them."""
+    if found.verdict is None or not found.is_confirmed:
+        return found
+    verdict = replace(found.verdict, status="inconclusive", why=TAKES_IN_SEVERAL)
+    return replace(found, verdict=verdict)
 
 
 def _in_base_terms(
