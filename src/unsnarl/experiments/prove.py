@@ -212,7 +212,8 @@ class Prover:
         nothing in common.
         """
         confirmed = [one for one in proven if one.is_confirmed]
-        if any(experimenter.explains(one.answer) for one in confirmed):
+        # Who asks about one finding wants to know about that one.
+        if self._findings < 2 or any(experimenter.explains(one.answer) for one in confirmed):
             return []
 
         def confirm(

@@ -56,7 +56,6 @@ def _experiment(finding: str, campaign: str, kind: Kind) -> tuple[Report, Number
             )
             figures = campaign_report.stored_figures(store, campaign_report.stored_tally(store))
             report = campaign_report.make_report(store, figures, Captures(store), request)
-        # Other causes may have been found with it.
         found = [one for one in numbered(report) if _is_same(one, chosen)]
         if not found:
             # The same runs and the same ranking, but the source lines have another text.
