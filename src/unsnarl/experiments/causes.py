@@ -97,11 +97,9 @@ class CauseSearch:
         """Further causes without all of which nothing fails; the last of them is confirmed."""
         narrow = [one for one in answers if not one.is_wide]
         last = self._confirmed(where, answers, before) if before else None
-        if last is not None and not where.explains(last.answer):
-            # Runs without its order pass without its region: that may take in several causes.
-            last = self._confirmed(where, narrow, before) or last
         if last is not None and where.explains(last.answer):
             return [last]
+        # Runs without its order pass without its region: it may take in several causes.
         first = self._most_sparing(where, narrow)
         if first is None and last is None:
             first = self._most_sparing(where, [one for one in answers if one.is_wide])
@@ -157,7 +155,7 @@ class CauseSearch:
     def _first(
         self, cause: Cause, where: Experimenter, ranked: Sequence[Answer]
     ) -> Sequence[Answer]:
-        """The cause, in terms of these runs, before what is ranked there."""
+        """The cause, in terms of these runs, and what is ranked there."""
         same = [one for one in ranked if one.key == cause.answer.key]
         own = same[0] if same else where.located(cause.answer)
         return [*([own] if own else []), *(one for one in ranked if one not in same)]
@@ -165,7 +163,7 @@ class CauseSearch:
     def _confirmed(
         self, where: Experimenter, answers: Sequence[Answer], others: Sequence[Cause]
     ) -> Cause | None:
-        found = self._confirm(where, answers) if answers else None
+        found = self._confirm(where, _by_promise(where, answers)) if answers else None
         if found is None:
             return None
         answer, verdict = found
@@ -202,7 +200,9 @@ class Remainder:
             [(run, self._interner.evidence(run)) for run in runs],
             self._interner,
         )
-        return Experimenter(base.trials.under(rules), rest, self._interner, self._others)
+        trials = base.trials.under(rules)
+        # All that is ranked is tested; there is no time to minimise what does not fail by itself.
+        return Experimenter(trials, rest, self._interner, self._others, most_minimised=0)
 
     def _made(self, rules: Sequence[Rule]) -> list[tuple[int, Trial]]:
         """Trials under the rules, each with the number of the failing run that it repeats, or -1.
@@ -219,6 +219,11 @@ class Remainder:
             made += [(-1, one) for one in base.trials.run(fresh[:BATCH])]
             del fresh[:BATCH]
         return made
+
+
+def _by_promise(where: Experimenter, answers: Sequence[Answer]) -> list[Answer]:
+    """What all failing runs have comes first: one cause is left; of that what is about one cell."""
+    return sorted(answers, key=lambda one: (not where.explains(one), one.is_wide))
 
 
 def are_apart(causes: Sequence[Cause]) -> bool:

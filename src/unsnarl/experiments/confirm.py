@@ -104,7 +104,8 @@ class Verdict:
 class Experimenter:
     """Makes experiments about the answers of one signature.
 
-    `others` are the signatures of the campaign's other failures.
+    `others` are the signatures of the campaign's other failures. So many answers are minimised when
+    they are tested.
     """
 
     def __init__(
@@ -113,11 +114,14 @@ class Experimenter:
         compared: Compared,
         interner: Interner,
         others: Collection[str] = (),
+        *,
+        most_minimised: int = MOST_MINIMISED,
     ) -> None:
         self.trials = trials
         self.compared = compared
         self._interner = interner
         self._others = others
+        self._most_minimised = most_minimised
         # A trace costs a run, and every experiment about these answers asks for the same few.
         self._traces: dict[int, RunFile | None] = {}
         self._confirmed: set[AnswerKey] = set()
@@ -396,7 +400,7 @@ class Experimenter:
 
         Only a few answers are minimised for this: most of the time of a hunt would go there.
         """
-        if len(self._minimal) < MOST_MINIMISED:
+        if len(self._minimal) < self._most_minimised:
             self.minimal(answer)
         # Those of another answer will do, if they imply this one.
         every = (found[0] for found in reversed(self._minimal.values()) if found is not None)

@@ -161,7 +161,8 @@ class Prover:
         experimenter = Experimenter(trials, compared, interner, others)
         proven = [Proven(answer) for answer in answers]
         if "confirm" in self._kinds:
-            proven = self._tested(experimenter, answers, interner)
+            most = min(self._findings, len(answers))
+            proven = self._tested(experimenter, answers, interner, most)
             # Without its order nothing fails: more may have to happen, but it is the only cause.
             alone = proven[0].verdict is not None and not proven[0].verdict.forbidden.fail
             if alone:
@@ -219,7 +220,7 @@ class Prover:
         def confirm(
             where: Experimenter, answers: Sequence[Answer]
         ) -> tuple[Answer, Verdict] | None:
-            tested = self._tested(where, answers, interner)
+            tested = self._tested(where, answers, interner, len(answers))
             pairs = [(one.answer, one.verdict) for one in tested if one.verdict]
             return next((pair for pair in pairs if pair[1].status == "confirmed"), None)
 
@@ -264,9 +265,9 @@ class Prover:
     # Tests.
 
     def _tested(
-        self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner
+        self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner, most: int
     ) -> list[Proven]:
-        most = min(self._findings, len(answers))
+        """All answers, of which so many were tested, until one was confirmed."""
         doing = f"testing finding 1 of {most}"
         verdict = self._verdict(experimenter, answers[0], interner, doing)
         verdicts: dict[int, Verdict | None] = {0: verdict}
