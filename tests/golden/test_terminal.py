@@ -24,6 +24,7 @@ from unsnarl.model.report import (
 )
 from unsnarl.reports import finding_ids
 from unsnarl.reports.patterns import classify, core
+from unsnarl.reports.remarks import causes_note
 from unsnarl.reports.render.terminal import make_console, print_finding, print_ranking, print_report
 
 THREADS = {"0": "MainThread", "0.1": "Thread-1 (worker)", "0.2": "Thread-2 (worker)"}
@@ -193,6 +194,27 @@ def proved():
     )
 
 
+def several_causes():
+    """The same symptom for two reasons, each confirmed without the other."""
+    one = proved()
+    other = msgspec.structs.replace(
+        order(),
+        status="confirmed",
+        forced=Arm(11, 11, 11),
+        forbidden=Arm(0, 13, 13),
+        p_value=4e-7,
+        given=(one.id,),
+        orders=((1, 3),),
+        explanation=order().points,
+        replay=Replay("000017", 1, 100, 100, 20),
+    )
+    fix = msgspec.structs.replace(one.fix, runs=40)
+    first = msgspec.structs.replace(one, given=(other.id,), fix=fix)
+    shown = failure(first, other, swallowed(), replay=REPLAY, **SPIDER)
+    ids = (first.id, other.id)
+    return msgspec.structs.replace(shown, causes=ids, causes_note=causes_note(2))
+
+
 def proved_deadlock():
     """Who took what, then who waits."""
     first, second = (
@@ -276,6 +298,7 @@ REPORTS = {
     "swallowed-twice": report(failure(swallowed(), chain=(SWALLOWED, KEPT), **DROPPED)),
     "confirmed": report(failure(confirmed(), order(), **SPIDER)),
     "proved": report(failure(proved(), order(), replay=REPLAY, **SPIDER)),
+    "several-causes": report(several_causes()),
     "proved-deadlock": report(failure(proved_deadlock(), replay=REPLAY, **BANK)),
     "native": report(failure(native(), replay=REPLAY, **PBZIP2)),
     "atomicity": report(failure(atomicity(), order(), **SPIDER)),

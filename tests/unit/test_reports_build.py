@@ -306,3 +306,16 @@ def test_a_thread_that_was_not_ranked_is_the_one_that_was_replayed(tmp_path):
     report = built(tmp_path, signature([failing_run(values)], findings=findings))
     points = report.failures[0].findings[0].points
     assert {p.line: p.thread for p in points}[7] == "0.2"
+
+
+def test_causes_of_their_own_name_each_other(tmp_path):
+    passing = [passing_graph() for _ in range(4)]
+    (whole,) = told([failing_run().graph for _ in range(4)], passing)
+    findings = [whole, *(replace(whole, lines=whole.lines[at:]) for at in (1, 2))]
+    runs = [failing_run(None, crash(tmp_path)) for _ in range(4)]
+    (failure,) = built(tmp_path, signature(runs, findings=findings, causes=2)).failures
+    first, second, *rest = failure.findings
+    assert failure.causes == (first.id, second.id)
+    assert (first.given, second.given) == ((second.id,), (first.id,))
+    assert rest and not any(one.given for one in rest)
+    assert failure.causes_note == "2 independent causes: both must be mended."

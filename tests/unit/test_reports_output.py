@@ -9,15 +9,18 @@ import pytest
 from rich.cells import cell_len
 
 from unsnarl.model.report import (
+    Arm,
     FailureReport,
     Finding,
     FindingPoint,
     Instrumented,
+    Patch,
+    PatchChecks,
     Report,
     RunCounts,
     numbered,
 )
-from unsnarl.reports.remarks import failure_bound, title
+from unsnarl.reports.remarks import causes_note, failure_bound, title
 from unsnarl.reports.render import json as report_json
 from unsnarl.reports.render.lanes import cut
 from unsnarl.reports.render.terminal import (
@@ -257,3 +260,46 @@ def test_a_title_names_what_the_steps_name_and_no_element_twice():
     names = ("Meter.ids['a']", "Meter.ids", "Other.name")
     assert title(msgspec.structs.replace(finding(points), variables=names)).endswith("on Meter.ids")
     assert title(msgspec.structs.replace(finding(points), variables=("x",))).endswith("on x")
+
+
+def several(count=2):
+    """A failure with several causes, and one more finding."""
+    ids = [f"value-000{number}" for number in range(1, count + 1)]
+    arms = {"forced": Arm(10, 10), "forbidden": Arm(0, 15), "p_value": 1e-7, "status": "confirmed"}
+    causes = [
+        msgspec.structs.replace(finding(rank=number), id=own, given=tuple(set(ids) - {own}), **arms)
+        for number, own in enumerate(ids, start=1)
+    ]
+    report = detailed(*causes, finding(rank=count + 1))
+    (failure,) = report.failures
+    failure = msgspec.structs.replace(failure, causes=tuple(ids), causes_note=causes_note(count))
+    return msgspec.structs.replace(report, failures=(failure,))
+
+
+def test_all_of_several_causes_are_shown():
+    text = printed(print_report, several(), width=120)
+    assert text.index("2 independent causes: both must be mended.") < text.index("CONFIRMED")
+    assert text.count("CONFIRMED") == 2
+    assert text.count("· without the other cause)") == 2
+
+
+def test_one_patch_of_several_causes_is_shown_once():
+    patch = Patch("--- a/m.py\n", ("m.py",), "lock", "hold m", PatchChecks(runs=200), works=True)
+    report = several()
+    (failure,) = report.failures
+    findings = [msgspec.structs.replace(one, patch=patch) for one in failure.findings[:2]]
+    failure = msgspec.structs.replace(failure, findings=(*findings, failure.findings[2]))
+    report = msgspec.structs.replace(report, failures=(failure,))
+    assert printed(print_report, report).count("patch (hold m)") == 1
+
+
+def test_three_causes_in_words():
+    assert causes_note(3) == "3 independent causes: all must be mended."
+    assert "· without the other causes)" in printed(print_report, several(3), width=120)
+
+
+def test_json_names_the_causes_and_what_each_was_tested_without():
+    (failure,) = json.loads(report_json.encode(several()))["failures"]
+    assert failure["causes"] == ["value-0001", "value-0002"]
+    assert failure["causes_note"] == "2 independent causes: both must be mended."
+    assert [one["given"] for one in failure["findings"]] == [["value-0002"], ["value-0001"], []]

@@ -78,6 +78,11 @@ class Answer:
         return tuple(sorted((*self.lines, *self.closing), key=lambda line: line.time))
 
     @property
+    def is_wide(self) -> bool:
+        """Whether it is about no single cell, as a conflict cycle is."""
+        return not any(line.same_cell for line in self.lines)
+
+    @property
     def key(self) -> AnswerKey:
         """What the answer says, and nothing else: equal for answers that ask the same experiments.
 

@@ -27,6 +27,7 @@ class Compared:
 
     Attributes:
         swallowed: Exceptions that the program caught and that set its runs apart, in their order.
+        passed: The passing runs, in the order of the comparison's.
         stood_still: How many passing runs came to the standstill that became the failure.
     """
 
@@ -38,6 +39,7 @@ class Compared:
     comparison: Comparison
     swallowed: tuple[Swallowed, ...] = ()
     stood_still: int = 0
+    passed: tuple[RunFile, ...] = ()
 
     def mark(self, run: RunFile, at: int) -> None:
         """Let a repetition of a failing run know what the comparison says of that one."""
@@ -100,20 +102,7 @@ class Comparisons:
         pairs = [(stored.record, run) for stored in kept if (run := self._read(stored))]
         # Of the same mode: free switching has interleavings that the lock forbids, failure or not.
         passing = self._passing_runs(switch)
-        passed = [run for run, _ in passing]
-        swallowed = discriminating([run.caught for _, run in pairs], [run.caught for run in passed])
-        for _, run in pairs:
-            run.failing_point = failing_point(swallowed)
-        failing = [(run, cut_off(self.interner.evidence(run), run.ends)) for _, run in pairs]
-        stood_still = assign_standstills([run for _, run in pairs], passed, self.interner)
-        unfinished = Unfinished(passed, [*failing, *passing], self.interner)
-        completed = [
-            tuple(unfinished.completed(*one) for one in some) for some in (failing, passing)
-        ]
-        # The table is made last: reading evidence adds points to it.
-        comparison = Comparison(completed[0], completed[1], self.interner.point_table())
-        compared = _compared(signature, switch, count, pairs, comparison)
-        return replace(compared, stood_still=stood_still, swallowed=swallowed)
+        return replace(compare(signature, switch, pairs, passing, self.interner), count=count)
 
     def _passing_runs(self, switch: str) -> tuple[tuple[RunFile, Evidence], ...]:
         if switch not in self._passing:
@@ -126,6 +115,28 @@ class Comparisons:
 
     def _read(self, stored: Stored) -> RunFile | None:
         return read_safely(self._store.run_file(stored.record.number))[0]
+
+
+def compare(
+    signature: str,
+    switch: Switch,
+    pairs: Sequence[tuple[RunRecord, RunFile]],
+    passing: Sequence[tuple[RunFile, Evidence]],
+    interner: Interner,
+) -> Compared:
+    """Some failing runs of a signature against passing ones."""
+    passed = [run for run, _ in passing]
+    swallowed = discriminating([run.caught for _, run in pairs], [run.caught for run in passed])
+    for _, run in pairs:
+        run.failing_point = failing_point(swallowed)
+    failing = [(run, cut_off(interner.evidence(run), run.ends)) for _, run in pairs]
+    stood_still = assign_standstills([run for _, run in pairs], passed, interner)
+    unfinished = Unfinished(passed, [*failing, *passing], interner)
+    completed = [tuple(unfinished.completed(*one) for one in some) for some in (failing, passing)]
+    # The table is made last: reading evidence adds points to it.
+    comparison = Comparison(completed[0], completed[1], interner.point_table())
+    compared = _compared(signature, switch, len(pairs), pairs, comparison)
+    return replace(compared, stood_still=stood_still, swallowed=swallowed, passed=tuple(passed))
 
 
 def _compared(

@@ -16,7 +16,7 @@ from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.result import Result
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.server import Done
-from unsnarl.model.plan import Plan, Strategy
+from unsnarl.model.plan import Plan, Rule, Strategy
 from unsnarl.model.report import Why
 from unsnarl.model.run import Switch
 from unsnarl.runfile import RunFile
@@ -40,6 +40,7 @@ class Trials:
         runner: What runs them.
         budget: The time for them.
         count: How many were made.
+        given: Rules that hold in every trial; none of what is asked of a trial is about them.
     """
 
     def __init__(
@@ -52,12 +53,20 @@ class Trials:
     ) -> None:
         self.runner = runner
         self.budget = budget or Budget()
+        self.given: tuple[Rule, ...] = ()
+        self._parent = folder
         self._folder = folder / TRIALS
         self._folder.mkdir(exist_ok=True)
         self._switch = switch
         self._timeout = timeout
         self._numbers = itertools.count(FIRST_NUMBER)
         self.count = 0
+
+    def under(self, given: Sequence[Rule]) -> Trials:
+        """The same, with these rules in every trial."""
+        same = Trials(self.runner, self._parent, self._switch, self._timeout, self.budget)
+        same.given = tuple(given)
+        return same
 
     def run(
         self, plans: Iterable[Plan], keep: Sequence[Path] = (), until: Until | None = None
@@ -78,6 +87,7 @@ class Trials:
                 self.budget.count_trial()
                 number = trial.plan.number
                 _put_away(trial, kept.get(number))
+                self._leave_out_given(trial)
                 found[number] = trial
                 # Not in the order of their ends: what is enough must not depend on the machine.
                 while len(ended) < len(whole) and whole[len(ended)].number in found:
@@ -121,6 +131,11 @@ class Trials:
         self.count += 1
         return trial
 
+    def _leave_out_given(self, trial: Trial) -> None:
+        """Whoever asks for a trial sees what came of its own rules."""
+        if self.given and trial.run is not None:
+            trial.run.rules = trial.run.rules[: -len(self.given)]
+
     def _whole(self, plan: Plan) -> Plan:
         """The plan with all that it leaves open."""
         number = next(self._numbers)
@@ -132,6 +147,8 @@ class Trials:
             switch=plan.switch or self._switch,
             timeout=plan.timeout or self._limit(plan),
             length=plan.length or USUAL_LENGTH,
+            # Last: where nobody could go on, the oldest hold is given up first.
+            rules=(*plan.rules, *self.given),
             # Tracebacks took pytest two thirds of the time of a failing run (docs/adr/0016).
             brief=not self.runner.reads_output if plan.brief is None else plan.brief,
         )

@@ -42,6 +42,7 @@ from unsnarl.experiments.arms import (
     forcing_decides,
     half_decides,
     has_failed,
+    never,
     stays,
 )
 from unsnarl.experiments.completion import Completion
@@ -84,6 +85,9 @@ EASY = 5
 MOST_MINIMISED = 2
 # Of the time for a test, what the forbidden arm may take: it is the longest, no proof alone.
 FORBIDDING = 0.6
+# What so many of the failing runs have may be what makes all of them fail: evidence keeps only the
+# latest of what happened.
+EXPLAINS = 0.8
 # An answer that more than this share of the passing runs has cannot be what makes runs fail.
 COMMON = 0.8
 
@@ -107,7 +111,8 @@ class Verdict:
 class Experimenter:
     """Makes experiments about the answers of one signature.
 
-    `others` are the signatures of the campaign's other failures.
+    `others` are the signatures of the campaign's other failures. So many answers are minimised when
+    they are tested.
     """
 
     def __init__(
@@ -116,11 +121,14 @@ class Experimenter:
         compared: Compared,
         interner: Interner,
         others: Collection[str] = (),
+        *,
+        most_minimised: int = MOST_MINIMISED,
     ) -> None:
         self.trials = trials
         self.compared = compared
         self._interner = interner
         self._others = others
+        self._most_minimised = most_minimised
         # A trace costs a run, and every experiment about these answers asks for the same few.
         self._traces: dict[int, RunFile | None] = {}
         self._confirmed: set[AnswerKey] = set()
@@ -129,6 +137,8 @@ class Experimenter:
         self._minimal: dict[AnswerKey, tuple[Minimal, int] | None] = {}
         # Orders that bring the failure only if they are not about single threads.
         self._by_roles: dict[AnswerKey, Sequence[Constraint]] = {}
+        # What kept their orders from happening, of those that were tested.
+        self._forbade: dict[AnswerKey, Sequence[Rule]] = {}
 
     def test(self, answer: Answer) -> Verdict | None:
         """The verdict on one answer; None if no failing run of it can be replayed."""
@@ -139,15 +149,14 @@ class Experimenter:
 
         None if that is not clear: then one of them may be the cause.
         """
-        rules = [self._forbidding_rules(answer) for answer in answers]
+        rules = [self.forbidding_rules(answer) for answer in answers]
         if not all(rules) or sum(map(len, rules)) > MOST_RULES:
             return None
         self.trials.budget.doing("forbidding")
         series = self._series(self._replays(apart(rules))[:FEW])
         series.until(has_failed)
         # A hold that was given up may have let the order happen.
-        fails = [one for one in series.made if self.compared.symptom.is_in(one)]
-        if not any(_kept_all(one) for one in fails):
+        if not any(map(self.shows, series.made)):
             return None
         arm = series.arm
         others = f" and without {len(answers) - 1} others" if len(answers) > 1 else ""
@@ -233,6 +242,33 @@ class Experimenter:
                 self.compared.mark(trial.run, at)
         return self._traces[at]
 
+    def explains(self, answer: Answer) -> bool:
+        """Whether nearly all failing runs have it."""
+        return len(answer.runs) >= EXPLAINS * len(self.compared.runs)
+
+    def shows(self, trial: Trial) -> bool:
+        """Whether a trial fails although none of its rules was given up."""
+        return self.compared.symptom.is_in(trial) and _kept_all(trial)
+
+    def spared(self, rules: Sequence[Rule], runs: int) -> int:
+        """How many of the first failing runs pass under rules that all had their way."""
+        self.trials.budget.doing("forbidding")
+        series = self._series(self._replays(rules)[:runs])
+        series.until(never)
+        return sum(_kept_all(one) and not self.compared.symptom.is_in(one) for one in series.made)
+
+    def located(self, answer: Answer) -> Answer | None:
+        """The answer in terms of these failing runs; None if the first ones do not have it."""
+        threads: dict[int, dict[int, int]] = {}
+        for at in range(min(RUNS, len(self.compared.runs))):
+            run = self.trace(at)
+            events = latest_occurrence(Timeline(run), self._lines(run, answer)) if run else []
+            if run is not None and len(events) == len(answer.lines):
+                index = {thread.path: thread.index for thread in run.threads}
+                pairs = zip(answer.lines, events, strict=True)
+                threads[at] = {line.anchor: index[event.path] for line, event in pairs}
+        return replace(answer, runs=tuple(threads), threads=threads) if threads else None
+
     def schedule(self, at: int, **fields: Any) -> Plan:
         """The plan that repeats a failing run, with more fields."""
         return replaying(self.compared.runs[at], self.compared.records[at].seed, **fields)
@@ -248,11 +284,7 @@ class Experimenter:
             return None
         # First, because all else is worth its time only if forbidding removes the failure: to find
         # the run whose order is the easiest to force takes up to 35 trials.
-        self.trials.budget.doing("forbidding")
-        with self.trials.budget.share(FORBIDDING):
-            forbidding = self._forbidden_stop(answer) or self._forbidden(
-                run, self._lines(run, answer)
-            )
+        forbidding = self._forbidding(answer, run)
         self.trials.budget.doing("forcing")
         order, forcing = self._forcing(answer, run, minimal)
         if minimal is None and not (forbidding.arm.fail and forcing.until(has_failed).fail):
@@ -344,6 +376,14 @@ class Experimenter:
         series.until(has_failed, least=ENOUGH)
         return series
 
+    def _forbidding(self, answer: Answer, run: RunFile) -> Series:
+        self.trials.budget.doing("forbidding")
+        with self.trials.budget.share(FORBIDDING):
+            series = self._forbidden_stop(answer) or self._forbidden(run, self._lines(run, answer))
+        if series.rules is not None and not answer.is_stuck:
+            self._forbade[answer.key] = series.rules
+        return series
+
     def _forbidden(self, run: RunFile, lines: Sequence[LinePoints]) -> Series:
         """What becomes of the failing runs if the order cannot happen, up to the first failure.
 
@@ -376,8 +416,13 @@ class Experimenter:
         lasting = self._series(self._replays(forbidding(lines, lasts=True)))
         return short if lasting.until(has_failed, least=ENOUGH).fail else lasting
 
-    def _forbidding_rules(self, answer: Answer) -> list[Rule]:
-        """By the simplest failing run that has it; none if no such run fails any more."""
+    def forbidding_rules(self, answer: Answer) -> Sequence[Rule]:
+        """Those of its test; else by the simplest failing run that has it.
+
+        None if no such run fails any more, and for a wait that does not end.
+        """
+        if answer.key in self._forbade:
+            return self._forbade[answer.key]
         run = next(self._traced(self._simplest(answer)[:1]), None)
         if run is None or answer.is_stuck:
             return []
@@ -425,7 +470,7 @@ class Experimenter:
 
         Only a few answers are minimised for this: most of the time of a hunt would go there.
         """
-        if len(self._minimal) < MOST_MINIMISED and answer.key not in self._minimal:
+        if len(self._minimal) < self._most_minimised and answer.key not in self._minimal:
             self._minimal[answer.key] = self._minimise(answer, few=True)
         # Those of another answer will do, if they imply this one.
         every = (found[0] for found in reversed(self._minimal.values()) if found is not None)

@@ -2,7 +2,8 @@
 """The experiments at the end of a hunt: from the best findings to a proof.
 
 The findings are tested until one is confirmed. What then comes first is cut down to the orders
-that matter, compared with the nearest passing run, and repaired in simulation.
+that matter, compared with the nearest passing run, and repaired in simulation. Where none can be
+confirmed because several are at work, each of these is (causes.py).
 """
 
 from __future__ import annotations
@@ -16,29 +17,36 @@ from typing import Literal, TypeVar
 from msgspec.structs import replace as with_fields
 
 from unsnarl.analyses.answer import Answer
+from unsnarl.analyses.methods import DEFAULT, rank_with
 from unsnarl.campaigns.comparisons import Compared
 from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.trials import Trials
+from unsnarl.experiments.causes import Cause, CauseSearch, Remainder, are_apart
 from unsnarl.experiments.confirm import Experimenter, Verdict
-from unsnarl.experiments.fix import Fixer, FixSearch
+from unsnarl.experiments.fix import CERTAIN, Fixer, FixSearch
 from unsnarl.experiments.halving import suspects
 from unsnarl.experiments.minimise import Minimal, explanation
 from unsnarl.experiments.named_fix import named
 from unsnarl.experiments.nearest import Nearest, nearest
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.event import Event
+from unsnarl.model.evidence import Comparison
 from unsnarl.model.plan import Plan
 from unsnarl.model.report import Fix
 from unsnarl.placement.line_points import is_placeable
 from unsnarl.runfile import Interner, RunFile
 
 T = TypeVar("T")
+TAKES_IN_SEVERAL = "it takes in several causes, which were confirmed without each other"
+CERTAIN_OF_ONE = 40  # fresh runs with the simulated repair of one of several causes
 Kind = Literal["confirm", "minimise", "fix"]
 KINDS: tuple[Kind, ...] = ("confirm", "minimise", "fix")
 # Of the time that is left, what testing a finding may take, testing all others, refining the first,
 # minimising and fixing it; the last capture needs the rest.
 TEST, OTHERS, REFINE, MINIMISE, FIX = 0.5, 0.4, 0.3, 0.6, 0.95
+# ... and looking for several causes, if none is confirmed, or one that may be several.
+SEVERAL, SEVERAL_INSTEAD = 0.6, 0.4
 # What is confirmed comes first. The others keep their order: that an experiment did not succeed
 # says more about the experiment.
 ORDER = {"confirmed": 0, "inconclusive": 1, "untested": 1, "infeasible": 1, "refuted": 2}
@@ -77,6 +85,7 @@ class Proven:
 
     Attributes:
         by_explanation: What was confirmed is not its own order but what makes its failure certain.
+        is_one_of_several: It is a cause of its own; its experiments forbade the other causes.
     """
 
     answer: Answer
@@ -84,6 +93,7 @@ class Proven:
     proof: Proof | None = None
     repair: Fix | None = None
     by_explanation: bool = False
+    is_one_of_several: bool = False
 
     @property
     def status(self) -> str:
@@ -156,27 +166,26 @@ class Prover:
         experimenter = Experimenter(trials, compared, interner, others)
         proven = [Proven(answer) for answer in answers]
         if "confirm" in self._kinds:
-            proven = self._tested(experimenter, answers, interner)
+            most = min(self._findings, len(answers))
+            proven = self._tested(experimenter, answers, interner, most)
+            # Without its order nothing fails: more may have to happen, but it is the only cause.
+            alone = proven[0].verdict is not None and not proven[0].verdict.forbidden.fail
+            if alone:
+                proven = self._explained(experimenter, proven, interner)
+            if causes := self._several(experimenter, proven, interner, others):
+                return self._of_causes(experimenter, causes, proven, interner, others)
+            if not alone:
+                proven = self._explained(experimenter, proven, interner)
+            proven.sort(key=lambda one: ORDER[one.status])
         first = proven[0]
         if not is_placeable(first.answer, interner):
             proven[0] = self._completed(experimenter, first)
             return Experiments(tuple(proven))
-        answer, proof = self._minimised(experimenter, first)
-        if proof is None:
-            first = self._completed(experimenter, first)
-        nothing: tuple[Fix | None, FixSearch | None] = (None, None)
-        repair, screened = nothing
-        if "fix" in self._kinds:
-            fixer = Fixer(trials, compared, interner, others, experimenter.trace)
-            repair, screened = self._part(
-                "fix", "looking for a fix",
-                lambda: _repair(fixer, answer, screen=self._patches and first.is_confirmed),
-                nothing, FIX,
-            )  # fmt: skip
+        proven[0], screened = self._repaired(experimenter, first, interner, others)
+        proof = proven[0].proof
         constraints = (
             {} if proof is None else {compared.records[proof.at].number: proof.minimal.constraints}
         )
-        proven[0] = replace(first, proof=proof, repair=repair)
         return Experiments(tuple(proven), constraints, screened)
 
     def _completed(self, experimenter: Experimenter, first: Proven) -> Proven:
@@ -188,10 +197,98 @@ class Prover:
         )  # fmt: skip
         return replace(first, answer=answer)
 
+    def _repaired(
+        self, experimenter: Experimenter, first: Proven, interner: Interner, others: Collection[str]
+    ) -> tuple[Proven, FixSearch | None]:
+        """With the proof of it and what would repair it; what certifies that, if it is left."""
+        answer, proof = self._minimised(experimenter, first)
+        if proof is None:
+            first = self._completed(experimenter, first)
+        nothing: tuple[Fix | None, FixSearch | None] = (None, None)
+        repair, screened = nothing
+        if "fix" in self._kinds:
+            trials, trace = experimenter.trials, experimenter.trace
+            fixer = Fixer(trials, experimenter.compared, interner, others, trace)
+            # What repairs one of several causes is no fix yet: that is for a patch of all of them.
+            runs = CERTAIN_OF_ONE if first.is_one_of_several else CERTAIN
+            screen = self._patches and first.is_confirmed and not first.is_one_of_several
+            repair, screened = self._part(
+                "fix", "looking for a fix",
+                lambda: _repair(fixer, answer, runs, screen=screen), nothing, FIX,
+            )  # fmt: skip
+        return replace(first, proof=proof, repair=repair), screened
+
+    # Several causes.
+
+    def _several(
+        self,
+        experimenter: Experimenter,
+        proven: Sequence[Proven],
+        interner: Interner,
+        others: Collection[str],
+    ) -> list[Cause]:
+        """All causes, if no single one could be confirmed because others are at work, too.
+
+        One that many failing runs do not have may have been confirmed because forbidding it keeps
+        threads apart for long: then it takes in several causes. These come first, if they have
+        nothing in common.
+        """
+        confirmed = [one for one in proven if one.is_confirmed]
+        # Who asks about one finding wants to know about that one.
+        if self._findings < 2 or any(experimenter.explains(one.answer) for one in confirmed):
+            return []
+
+        def confirm(
+            where: Experimenter, answers: Sequence[Answer]
+        ) -> tuple[Answer, Verdict] | None:
+            tested = self._tested(where, answers, interner, len(answers))
+            pairs = [(one.answer, one.verdict) for one in tested if one.verdict]
+            return next((pair for pair in pairs if pair[1].status == "confirmed"), None)
+
+        def rank(comparison: Comparison) -> Sequence[Answer]:
+            return rank_with(DEFAULT, comparison)
+
+        remainder = Remainder(experimenter, interner, others)
+        search = CauseSearch(experimenter, remainder.without, rank, confirm)
+        answers = [one.answer for one in proven if is_placeable(one.answer, interner)]
+        none: list[Cause] = []
+        doing = "looking for several causes"
+        share = SEVERAL_INSTEAD if confirmed else SEVERAL
+        causes = self._part("confirm", doing, lambda: search.find(answers), none, share)
+        return causes if not confirmed or are_apart(causes) else []
+
+    def _of_causes(
+        self,
+        experimenter: Experimenter,
+        causes: Sequence[Cause],
+        proven: Sequence[Proven],
+        interner: Interner,
+        others: Collection[str],
+    ) -> Experiments:
+        """The causes, each explained and repaired where the others are forbidden, then the rest."""
+        found: list[Proven] = []
+        constraints: dict[int, Sequence[Constraint]] = {}
+        for left, cause in zip(range(len(causes), 0, -1), causes, strict=True):
+            one = Proven(cause.answer, cause.verdict, is_one_of_several=True)
+            if cause.where is not None and is_placeable(cause.answer, interner):
+                with self.budget.share(1 / left):
+                    one, _ = self._repaired(cause.where, one, interner, others)
+            one = _in_base_terms(experimenter, cause, one, constraints)
+            if one.proof is not None:
+                number = experimenter.compared.records[one.proof.at].number
+                constraints[number] = one.proof.minimal.constraints
+            found.append(one)
+        keys = {one.answer.key for one in found}
+        rest = [_not_alone(one) for one in proven if one.answer.key not in keys]
+        rest.sort(key=lambda one: ORDER[one.status])
+        return Experiments((*found, *rest), constraints)
+
+    # Tests.
+
     def _tested(
-        self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner
+        self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner, most: int
     ) -> list[Proven]:
-        most = min(self._findings, len(answers))
+        """All answers, of which so many were tested, until one was confirmed."""
         doing = f"testing finding 1 of {most}"
         verdict = self._verdict(experimenter, answers[0], interner, doing)
         verdicts: dict[int, Verdict | None] = {0: verdict}
@@ -199,16 +296,21 @@ class Prover:
             # Whatever comes of them: the first finding is to be explained and repaired, too.
             with self.budget.share(OTHERS):
                 verdicts |= self._of_others(experimenter, answers[:most], interner)
-        proven = [Proven(answer, verdicts.get(at)) for at, answer in enumerate(answers)]
-        if not any(one.is_confirmed for one in proven) and is_placeable(answers[0], interner):
+        return [Proven(answer, verdicts.get(at)) for at, answer in enumerate(answers)]
+
+    def _explained(
+        self, experimenter: Experimenter, proven: list[Proven], interner: Interner
+    ) -> list[Proven]:
+        """If nothing is confirmed, the first finding may be by what makes its failure certain."""
+        first = proven[0]
+        if not any(one.is_confirmed for one in proven) and is_placeable(first.answer, interner):
             # The ranked answer may contain too much: what makes its failure certain is tested
             # instead (docs/adr/0016).
-            first = proven[0]
             doing = "testing what makes the failure certain"
             proven[0] = self._part(
                 "confirm", doing, lambda: _explained(experimenter, first), first, TEST
             )
-        return sorted(proven, key=lambda one: ORDER[one.status])
+        return proven
 
     def _of_others(
         self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner
@@ -318,6 +420,33 @@ def _explained(experimenter: Experimenter, first: Proven) -> Proven:
     return replace(first, verdict=verdict, by_explanation=True)
 
 
+def _not_alone(found: Proven) -> Proven:
+    """What was confirmed before several causes were found takes in more than one of them."""
+    if found.verdict is None or not found.is_confirmed:
+        return found
+    verdict = replace(found.verdict, status="inconclusive", why=TAKES_IN_SEVERAL)
+    return replace(found, verdict=verdict)
+
+
+def _in_base_terms(
+    base: Experimenter, cause: Cause, found: Proven, taken: Collection[int]
+) -> Proven:
+    """One of several causes, by the runs of the campaign.
+
+    Its proof becomes that of a failing run: the one that it repeats with the other causes
+    forbidden, or one that has its order; none of those that are `taken` for other causes.
+    """
+    answer = base.located(found.answer)
+    numbers = [record.number for record in base.compared.records]
+    wanted = [numbers[at] for at in answer.runs] if answer is not None else []
+    if found.proof is not None and cause.where is not None:
+        wanted.insert(0, cause.where.compared.records[found.proof.at].number)
+    free = [one for one in (*wanted, *numbers) if one in numbers and one not in taken]
+    at = numbers.index(free[0]) if free else 0
+    answer = answer or replace(found.answer, runs=(at,), threads={})
+    return replace(found, answer=answer, proof=found.proof and replace(found.proof, at=at))
+
+
 def _nearest(trials: Trials, minimal: Minimal) -> tuple[Seen | None, Nearest | None]:
     near = nearest(trials, minimal)
     if near is None:
@@ -331,11 +460,13 @@ def _captured(trials: Trials, plan: Plan, events: Sequence[Event]) -> RunFile | 
     return trial.run
 
 
-def _repair(fixer: Fixer, answer: Answer, *, screen: bool) -> tuple[Fix | None, FixSearch | None]:
+def _repair(
+    fixer: Fixer, answer: Answer, runs: int, *, screen: bool
+) -> tuple[Fix | None, FixSearch | None]:
     """The fix, and if it is only to be screened, what certifies it."""
     search = fixer.search(answer)
     if search is None:
         return None, None
-    fix = search.screened() if screen else search.certified()
+    fix = search.screened() if screen else search.certified(runs)
     is_open = screen and fix is not None and fix.works
     return named(fix) if fix else None, search if is_open else None

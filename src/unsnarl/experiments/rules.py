@@ -98,11 +98,14 @@ def going_last(hold: Event, events: Sequence[Event]) -> list[Rule]:
     return [Rule(hold=match_event(hold), until=Match(THREAD_ENDS, path=path)) for path in others]
 
 
-def apart(groups: Sequence[Sequence[Rule]]) -> list[Rule]:
-    """The rules of several answers together, the regions of each with a lock of its own."""
+def apart(groups: Sequence[Sequence[Rule]], first: int = 1) -> list[Rule]:
+    """The rules of several answers together, the regions of each with a lock of its own.
+
+    Their locks are numbered from `first` on.
+    """
     return [
         rule if rule.exclusive is None else replace(rule, exclusive=number)
-        for number, rules in enumerate(groups, start=1)
+        for number, rules in enumerate(groups, start=first)
         for rule in rules
     ]
 

@@ -237,6 +237,9 @@ class Finding(msgspec.Struct, frozen=True, rename={"locks_checked": "locks_known
         patch: The fix as an edit of the source that was applied and hunted.
         shape: What engineers call such a bug, as docs/shapes.md has it; "" if it fits none.
         summary: What happened, in one sentence with the program's own names.
+        given: The ids of the other causes of the failure: its experiments forbade them.
+        replay: How often the failure came back under its constraints, if that is not the failure's
+            own `replay`.
     """
 
     rank: int
@@ -264,6 +267,8 @@ class Finding(msgspec.Struct, frozen=True, rename={"locks_checked": "locks_known
     patch: Patch | None = None
     shape: str = ""
     summary: str = ""
+    given: tuple[str, ...] = ()
+    replay: Replay | None = None
 
 
 class SwallowedException(msgspec.Struct, frozen=True):
@@ -295,6 +300,8 @@ class FailureReport(msgspec.Struct, frozen=True):
         chain: What led from the race to the symptom, in the order of time.
         printed: The last lines that `run` printed, of a C or C++ program that ended by a signal or
             with a status.
+        causes: The ids of its findings that are causes of their own, if there are several.
+        causes_note: What that means, in words.
     """
 
     signature: str
@@ -313,6 +320,8 @@ class FailureReport(msgspec.Struct, frozen=True):
     passing: int = 0
     chain: tuple[SwallowedException, ...] = ()
     printed: str = ""
+    causes: tuple[str, ...] = ()
+    causes_note: str = ""
 
 
 class Notice(msgspec.Struct, frozen=True):

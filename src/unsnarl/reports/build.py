@@ -39,6 +39,7 @@ from unsnarl.reports.facts import (
 from unsnarl.reports.fixes import with_texts
 from unsnarl.reports.patterns import classify, contended, core
 from unsnarl.reports.proofs import with_proof
+from unsnarl.reports.remarks import causes_note
 from unsnarl.reports.shapes import shape_and_summary
 from unsnarl.reports.steps import explanation
 from unsnarl.reports.waits import with_reasons
@@ -56,6 +57,9 @@ def build_report(facts: CampaignFacts, points: Points, root: Path) -> Report:
     failures = _with_ids(made, [
         finding_ids.digests(one.signature, one.findings, points, sources) for one in signatures
     ])  # fmt: skip
+    failures = [
+        _with_causes(failure, one.causes) for failure, one in zip(failures, signatures, strict=True)
+    ]
     return Report(
         version=1,
         campaign=facts.campaign,
@@ -83,6 +87,23 @@ def _with_ids(
         )
         for failure in failures
     ]
+
+
+def _with_causes(failure: FailureReport, count: int) -> FailureReport:
+    """The failure, which says that the first of its findings are causes of their own."""
+    if not count:
+        return failure
+    ids = tuple(finding.id for finding in failure.findings[:count])
+    findings = [
+        replace(finding, given=tuple(one for one in ids if one != finding.id))
+        for finding in failure.findings[:count]
+    ]
+    return replace(
+        failure,
+        findings=(*findings, *failure.findings[count:]),
+        causes=ids,
+        causes_note=causes_note(count),
+    )
 
 
 def _with_shapes(failure: FailureReport, sources: Sources) -> FailureReport:
@@ -116,8 +137,8 @@ def _failure(facts: SignatureFacts, points: Points, sources: Sources) -> Failure
     )
 
 
-def _replay(facts: SignatureFacts, exemplar: FailingRun | None) -> Replay | None:
-    proof = facts.proofs.get(0)
+def _replay(facts: SignatureFacts, exemplar: FailingRun | None, index: int = 0) -> Replay | None:
+    proof = facts.proofs.get(index)
     if proof is None or exemplar is None:
         return None
     return Replay(
@@ -144,8 +165,9 @@ def _finding(
     points: Points,
     sources: Sources,
 ) -> Finding:
+    proof = facts.proofs.get(index)
     chosen = facts.exemplar if facts.exemplar in answer.runs else answer.runs[0]
-    run = facts.failing[chosen]
+    run = facts.failing[proof.at if proof is not None and index else chosen]
     seen = [(run.captured or {}).get((index, at)) for at in range(len(answer.shown))]
     paths = _paths(answer, chosen, run, seen)
     described = describe_lines(answer.shown, paths, seen, points, sources)
@@ -184,8 +206,8 @@ def _finding(
         p_value=verdict.p_value if verdict else None,
         why=verdict.why if verdict else "",
         fix=with_texts(fix, sources) if fix else None,
+        replay=_replay(facts, run, index) if index else None,
     )
-    proof = facts.proofs.get(index)
     if proof is None:
         return replace(finding, explanation=explanation(finding))
     return with_proof(finding, proof, run, points, sources)

@@ -144,6 +144,7 @@ class ProofFacts:
         reproduced: How many of `tries` fresh runs under the constraints failed.
         searched: The trials that it took to find the constraints.
         odd: Further fresh runs that ended early in another failure of the program.
+        at: The failing run that it is about, by its index.
     """
 
     events: Sequence[ExplainedEvent]
@@ -153,6 +154,7 @@ class ProofFacts:
     searched: int = 0
     odd: int = 0
     passing: PassingFacts | None = None
+    at: int = 0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -169,6 +171,7 @@ class SignatureFacts:
         proofs: What was proved, by the finding's index.
         fixes: What would repair the program, by the finding's index.
         swallowed: Exceptions that set the failing runs apart, in the order of time.
+        causes: How many of the first findings are causes of their own, if several are; else 0.
     """
 
     signature: str
@@ -186,6 +189,7 @@ class SignatureFacts:
     proofs: Mapping[int, ProofFacts] = dataclasses.field(default_factory=dict)
     fixes: Mapping[int, Fix] = dataclasses.field(default_factory=dict)
     swallowed: Sequence[Swallowed] = ()
+    causes: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

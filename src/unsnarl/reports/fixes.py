@@ -24,12 +24,16 @@ def _with_text(line: SourceLine, sources: Sources) -> SourceLine:
     return replace(line, text=sources.line(line.file, line.line))
 
 
-def fix_note(fix: Fix, points: Sequence[FindingPoint] = ()) -> str:
+def fix_note(fix: Fix, points: Sequence[FindingPoint] = (), others: int = 0) -> str:
     """`Fix: hold Queue.lock from weblech.py:49 to :50: 0/200 runs fail, no deadlock.`
 
-    `points` are the finding's: where its threads held which locks.
+    `points` are the finding's: where its threads held which locks. Where there are other causes, it
+    repairs one of them, and nothing more is promised.
     """
     advice = _advice(fix, points)
+    if fix.works and others:
+        repaired = "once the other cause is" if others == 1 else "once the other causes are"
+        return f"For this cause: {advice}: 0/{fix.runs} runs fail {repaired} repaired, too."
     if fix.works:
         return f"Fix: {advice}: 0/{fix.runs} runs fail, no deadlock."
     if not fix.runs:

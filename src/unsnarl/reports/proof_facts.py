@@ -37,6 +37,7 @@ def proof_facts(proof: Proof, run: RunFile, interner: Interner) -> ProofFacts:
         odd=minimal.odd,
         searched=minimal.replays,
         passing=_passing(proof, index, run, interner),
+        at=proof.at,
     )
 
 

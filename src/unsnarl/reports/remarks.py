@@ -52,10 +52,20 @@ def experiment_note(finding: Finding) -> str:
     chance = finding.p_value
     p_value = f"p < 1e{ceil(log10(chance))}" if 0 < chance < 0.001 else f"p = {chance:.2g}"
     does = outcome(finding)
+    given = f" · without {_others(finding)}" if finding.given else ""
     return (
         f"(forced: {forced.fail}/{forced.runs} {does} · "
-        f"forbidden: {forbidden.fail}/{forbidden.runs} {does} · {p_value})"
+        f"forbidden: {forbidden.fail}/{forbidden.runs} {does} · {p_value}{given})"
     )
+
+
+def _others(finding: Finding) -> str:
+    return "the other cause" if len(finding.given) == 1 else "the other causes"
+
+
+def causes_note(count: int) -> str:
+    """That it is not enough to repair one of several causes."""
+    return f"{count} independent causes: {'both' if count == 2 else 'all'} must be mended."
 
 
 def outcome(finding: Finding) -> str:

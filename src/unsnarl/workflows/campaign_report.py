@@ -248,6 +248,7 @@ class _Ranker:
             proofs=proofs,
             fixes={at: one.repair for at, one in enumerate(proven) if one.repair},
             swallowed=compared.swallowed,
+            causes=sum(one.is_one_of_several for one in proven),
         )
         return facts, made
 

@@ -19,6 +19,7 @@ from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import started
 from unsnarl.experiments.prove import Kind, Prover
 from unsnarl.model.report import Notice, NumberedFinding, Report, numbered
+from unsnarl.reports import finding_ids
 from unsnarl.workflows import campaign_report
 from unsnarl.workflows.campaign_report import Request, code_changed
 from unsnarl.workflows.show import show
@@ -64,26 +65,35 @@ def _experiment(finding: str, campaign: str, kind: Kind, budget: Budget) -> Expe
     try:
         if not chosen.finding.id:
             raise _unnamed(store.name)
-        with _prover(store, kind, budget) as prover:
+        # One of several causes is confirmed only together with the others: all are looked for.
+        is_alone = not chosen.finding.given
+        with _prover(store, kind, budget, findings=1 if is_alone else None) as prover:
             request = Request(
                 prover=prover,
                 signature=chosen.failure.signature,
-                finding=chosen.finding.id,
+                finding=chosen.finding.id if is_alone else "",
                 budget=budget,
             )
             figures = campaign_report.stored_figures(store, campaign_report.stored_tally(store))
             report = campaign_report.make_report(store, figures, Captures(store), request)
-        if not numbered(report):
+        found = [one for one in numbered(report) if _is_same(one, chosen)]
+        if not found:
             # The same runs and the same ranking, but the source lines have another text.
             raise code_changed(store.name)
         return Experiment(
             report,
-            numbered(report)[0],
+            found[0],
             tuple(unfinished_notices(budget.unfinished)),
             interruption(budget, "before the experiment was complete"),
         )
     finally:
         store.close()
+
+
+def _is_same(one: NumberedFinding, chosen: NumberedFinding) -> bool:
+    """By their digits, of which a longer report needs more."""
+    own, other = (finding_ids.digits(some.finding.id) for some in (one, chosen))
+    return own.startswith(other) or other.startswith(own)
 
 
 def _unnamed(campaign: str) -> UsageError:
@@ -95,8 +105,11 @@ def _unnamed(campaign: str) -> UsageError:
 
 
 @contextmanager
-def _prover(store: Store, kind: Kind, budget: Budget) -> Iterator[Prover]:
-    """With a new process of the target, whose code must be that of the stored runs."""
+def _prover(store: Store, kind: Kind, budget: Budget, *, findings: int | None) -> Iterator[Prover]:
+    """With a new process of the target, whose code must be that of the stored runs.
+
+    It tests so many findings, or as many as the hunt did.
+    """
     description = store.description
     settings = config.override(description.options, {})
     found = store.target()
@@ -105,4 +118,6 @@ def _prover(store: Store, kind: Kind, budget: Budget) -> Iterator[Prover]:
         if runner.engine.codes.read_bytes() != store.codes.read_bytes():
             raise code_changed(store.name)
         runner.distinguish(stored_split(store.folder))
-        yield Prover(runner, folder, settings.timeout, findings=1, kinds=(kind,), budget=budget)
+        kinds: tuple[Kind, ...] = (kind,) if findings else ("confirm", kind)
+        count = findings or settings.confirm
+        yield Prover(runner, folder, settings.timeout, findings=count, kinds=kinds, budget=budget)

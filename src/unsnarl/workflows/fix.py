@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -35,6 +35,7 @@ from unsnarl.model.report import (
 from unsnarl.model.run import Switch
 from unsnarl.model.sources import Sources
 from unsnarl.patches import conflict as conflicts
+from unsnarl.patches.joint import joined
 from unsnarl.patches.native import conflict as c_conflicts
 from unsnarl.patches.native.drafts import CPatchSearch
 from unsnarl.patches.native.rebuild import RebuildError
@@ -94,7 +95,7 @@ def fix(
         display = Display(on_progress)
         budget = Budget(seconds, on_change=display.change)
         try:
-            found = search(store, settings, chosen.failure, chosen.finding, budget)
+            found = search(store, settings, chosen, budget)
         except OutOfTimeError:
             budget.note("patch", "looking for a patch", "time")
             found = None
@@ -117,16 +118,18 @@ def fix(
 
 
 def with_patch(report: Report, chosen: NumberedFinding, patch: Patch | None) -> Report:
-    """The report with this patch of one of its findings."""
-    return _with_finding(report, chosen, patch=patch)
+    """The report with this patch of one of its findings, or of all causes of the failure."""
+    return _with_findings(report, chosen, _repaired_with(chosen), patch=patch)
 
 
-def _with_finding(report: Report, chosen: NumberedFinding, **fields: Any) -> Report:
-    """The report with other fields of one of its findings."""
+def _with_findings(
+    report: Report, chosen: NumberedFinding, changing: Sequence[Finding], **fields: Any
+) -> Report:
+    """The report with other fields of some findings of one failure."""
 
     def changed(failure: FailureReport) -> FailureReport:
         findings = tuple(
-            msgspec.structs.replace(one, **fields) if one is chosen.finding else one
+            msgspec.structs.replace(one, **fields) if one in changing else one
             for one in failure.findings
         )
         return msgspec.structs.replace(failure, findings=findings)
@@ -137,11 +140,18 @@ def _with_finding(report: Report, chosen: NumberedFinding, **fields: Any) -> Rep
     return msgspec.structs.replace(report, failures=failures)
 
 
+def _repaired_with(chosen: NumberedFinding) -> list[Finding]:
+    """What one patch has to repair: where a failure has several causes, all of them."""
+    finding, failure = chosen.finding, chosen.failure
+    if finding.id not in failure.causes:
+        return [finding]
+    return [one for one in failure.findings if one.id in failure.causes]
+
+
 def search(
     store: Store,
     settings: Settings,
-    failure: FailureReport,
-    finding: Finding,
+    chosen: NumberedFinding,
     budget: Budget,
     *,
     runner: Runner | None = None,
@@ -150,6 +160,8 @@ def search(
 
     `runner` has a process of the original program, if there is one.
     """
+    causes, failure = _repaired_with(chosen), chosen.failure
+    finding = joined(causes) if len(causes) > 1 else chosen.finding
     switch: Switch = "free" if failure.switch == "free" else "gil"
     patches = PatchRunner(store, settings, failure.signature, switch, budget, original=runner)
     runs = patches.wanted(failure.rate)
@@ -158,8 +170,8 @@ def search(
     found = tries.find()
     if found is None:
         return None
-    if found.patch.works:
-        _keep(store, finding, found, sources)
+    for cause in causes if found.patch.works else ():
+        _keep(store, cause, found, sources)
     return found.patch
 
 
@@ -246,7 +258,7 @@ def _search_or_say(
 ) -> Patch | None:
     """A program that cannot be built once more has no patch, and the report says why."""
     try:
-        return search(store, settings, chosen.failure, chosen.finding, budget, runner=runner)
+        return search(store, settings, chosen, budget, runner=runner)
     except RebuildError as error:
         budget.note("patch", f"a patch of finding {chosen.number}", "unsupported", error.message)
         return None
@@ -265,7 +277,7 @@ def certified(
             continue
         found = budget.part("fix", "certifying the fix", fixes.certified, None)
         fix = with_texts(named(found), Sources(Path(store.description.root))) if found else None
-        report = _with_finding(report, chosen, fix=fix or _untried(finding.fix))
+        report = _with_findings(report, chosen, [finding], fix=fix or _untried(finding.fix))
     return report
 
 

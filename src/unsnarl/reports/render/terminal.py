@@ -164,11 +164,17 @@ def _print_failure(report: Report, failure: FailureReport, console: Console) -> 
         return
     _print(console, Text())
     findings = [one for one in numbered(report) if one.failure is failure]
-    left = _print_finding(report, failure, findings[0].finding, console, brief=True)
-    if left:
-        more = f"  {plural(left, 'further point')} of this finding: {_show(findings[0])}"
-        _print(console, Text(more, style="dim"))
-    for other in findings:
+    if failure.causes_note:
+        _print(console, Text(failure.causes_note, style="bold"), Text())
+    causes = findings[: max(len(failure.causes), 1)]
+    for one in causes:
+        if one is not causes[0]:
+            _print(console, Text())
+        left = _print_finding(report, failure, one.finding, console, brief=True)
+        if left:
+            more = f"  {plural(left, 'further point')} of this finding: {_show(one)}"
+            _print(console, Text(more, style="dim"))
+    for other in findings[len(causes) :]:
         if "round" in other.finding.features:
             runs = plural(other.finding.runs, "failing run")
             rest = f"{runs} without it: {title(other.finding)} ({_show(other)})"
@@ -249,7 +255,7 @@ def _odd(count: int) -> str:
 def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
     """What experiments showed besides the verdict: what is certain, what differs, what helps."""
     lines = []
-    replay = failure.replay
+    replay = finding.replay or failure.replay
     if finding.orders and replay is not None:
         order = compare_view.order_note(finding)
         does = f"fresh runs {outcome(finding)}"
@@ -260,9 +266,11 @@ def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
         lines.append(f"In the nearest passing run, {difference}.")
     # What a patch does in the source says more than what its simulation did.
     if finding.fix is not None and (finding.patch is None or not finding.patch.works):
-        lines.append(fix_note(finding.fix, finding.explanation or finding.points))
-    if finding.orders and failure.run:
-        replay_command = f"unsnarl replay {failure.run.lstrip('0')}"
+        points = finding.explanation or finding.points
+        lines.append(fix_note(finding.fix, points, len(finding.given)))
+    run = finding.replay.run if finding.replay is not None else failure.run
+    if finding.orders and run:
+        replay_command = f"unsnarl replay {run.lstrip('0')}"
         native = any(point.file.endswith(C_SOURCES + C_HEADERS) for point in finding.points)
         debugger = "gdb" if native else "pdb"
         lines.append(f"replay: {replay_command} · debug: {replay_command} --{debugger}")
@@ -288,7 +296,9 @@ def print_tries(patch: Patch, console: Console) -> None:
 
 def _print_patches(report: Report, console: Console) -> None:
     for one in numbered(report):
-        if one.finding.patch is not None:
+        # Several causes of a failure are repaired by one patch.
+        is_first = one.finding.id not in one.failure.causes[1:]
+        if one.finding.patch is not None and is_first:
             _print(console, Text())
             print_patch(one.finding.patch, one.number, console)
 

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A token bucket and a registry of buckets, as one finds them in web services."""
+
+import threading
+import time
+
+
+class TokenBucket:
+    def __init__(self, rate, capacity):
+        self.rate = rate
+        self.capacity = capacity
+        self.tokens = capacity
+        self.updated = time.monotonic()
+        self._lock = threading.Lock()
+
+    def take(self, n=1):
+        with self._lock:
+            self._refill()
+            if self.tokens >= n:
+                self.tokens -= n
+                return True
+            return False
+
+    def _refill(self):
+        now = time.monotonic()
+        self.tokens = min(self.capacity, self.tokens + (now - self.updated) * self.rate)
+        self.updated = now
+
+
+class Registry:
+    def __init__(self):
+        self._buckets = {}
+        self._lock = threading.Lock()
+
+    def bucket(self, user):
+        with self._lock:
+            b = self._buckets.get(user)
+            if b is None:
+                b = TokenBucket(0, 3)
+                self._buckets[user] = b
+            return b
