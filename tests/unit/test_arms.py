@@ -16,6 +16,7 @@ from unsnarl.experiments.arms import (
     Series,
     half_decides,
     has_failed,
+    never,
 )
 from unsnarl.experiments.confirm import concluded, judge
 from unsnarl.experiments.halving import suspects
@@ -47,11 +48,6 @@ def trial(fails, label="fail", kept=True):
     effect = SimpleNamespace(satisfied=kept, released=0)
     run = SimpleNamespace(rules=(effect,))
     return SimpleNamespace(label=label if fails else "pass", run=run, fails_as=lambda _: fails)
-
-
-def never(_):
-    """For an arm that has to be whole."""
-    return False
 
 
 def series(outcomes, trials=None, **fields):
