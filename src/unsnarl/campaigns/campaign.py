@@ -224,6 +224,8 @@ class Campaign:
             "output": str(self.store.output_file(number)),
             "window_size": self.settings.window,
             "granularity": self.settings.granularity,
+            # The text of one failure will do: for pytest it takes four times a passing run.
+            "brief": self._lessons.tally.first_failing is not None and not runner.reads_output,
         }
 
     def _finish(self, result: Result, phase: str) -> None:

@@ -41,7 +41,6 @@ from unsnarl.experiments.arms import (
     forcing_decides,
     half_decides,
     has_failed,
-    never,
     stays,
 )
 from unsnarl.experiments.minimise import Minimal, Minimiser, explanation
@@ -181,7 +180,7 @@ class Experimenter:
         for events in (explanation(minimal, minimal.timeline), *orders):
             meant = [minimal.timeline.meaning(event) for event in events]
             cause = answer_of(answer, meant, at, minimal.run, self._interner)
-            verdict = self._verdict(cause, minimal)
+            verdict = self._verdict(cause, found)
             if verdict is not None and verdict.status == "confirmed":
                 break
         return verdict
@@ -208,9 +207,11 @@ class Experimenter:
 
     # The three arms.
 
-    def _verdict(self, answer: Answer, minimal: Minimal | None) -> Verdict | None:
+    def _verdict(self, answer: Answer, found: tuple[Minimal, int] | None) -> Verdict | None:
         """With minimised constraints that imply the answer, it is these that are forced."""
-        run = next(self._traced(self._easiest_runs(answer)), None)
+        # They say which run they are of; else the easiest is looked for, which takes trials.
+        minimal, which = (found[0], [found[1]]) if found else (None, self._easiest_runs(answer))
+        run = next(self._traced(which), None)
         if run is None:
             return None
         timeline, lines = Timeline(run), self._lines(run, answer)
@@ -223,7 +224,7 @@ class Experimenter:
             timeline, lines, equal_threads(run, timeline, lines)
         )
         self.trials.budget.doing("forcing")
-        begun = () if minimal else self._probed.get(answer.key, ())
+        begun = minimal.certifying if minimal else self._probed.get(answer.key, ())
         forcing = self._series(self._fresh("force", order), begun)
         is_alone = not forbidding.arm.fail and minimal is None
         if is_alone and not brings(forcing_result(forcing, forbidding)):
@@ -231,11 +232,11 @@ class Experimenter:
         if not forbidding.arm.fail and not brings(forcing_result(forcing, forbidding)):
             # More may have to happen than the answer says: all that matters is in the minimised
             # constraints. They count only if they imply the answer.
-            found = self._minimal_implying(answer, lines)
-            if found is not None:
-                order = found.constraints
+            whole = self._minimal_implying(answer, lines)
+            if whole is not None:
+                order = whole.constraints
                 self.trials.budget.doing("forcing all that makes the failure certain")
-                forcing = self._series(self._fresh("force", order))
+                forcing = self._series(self._fresh("force", order), whole.certifying)
         verdict = concluded(forcing, forbidding, lambda: self._control(run, lines, order))
         if verdict.status == "confirmed" and self._is_common(answer):
             return replace(verdict, status="inconclusive", why=self._too_common(answer))
@@ -409,7 +410,7 @@ class Experimenter:
             return ()
         order = order_constraints(Timeline(run), self._lines(run, answer))
         series = self._series(self._fresh("probe", order)[:PROBES])
-        series.until(never)
+        series.until(lambda arm: arm.runs - arm.fail > (1 - BRINGS) * PROBES)
         return series.made
 
     # Trials.

@@ -9,7 +9,7 @@ many more fresh runs. A hold that had to be given up is a deadlock: the real loc
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, pairwise
 from typing import Any
@@ -18,7 +18,7 @@ from msgspec.structs import replace as with_fields
 
 from unsnarl.analyses.answer import Answer
 from unsnarl.campaigns.comparisons import Compared
-from unsnarl.execution.budget import OutOfTimeError
+from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.trials import Trial, Trials, fresh_plans, replaying
 from unsnarl.experiments.candidates import Candidate, candidates
 from unsnarl.model.plan import Plan
@@ -105,40 +105,27 @@ class Fixer:
         compared: Compared,
         interner: Interner,
         others: Collection[str] | None = None,
+        trace: Callable[[int], RunFile | None] | None = None,
     ) -> None:
+        """`trace` gives a failing run with every event, if somebody has made such runs before."""
         self._trials = trials
         self._compared = compared
         self._interner = interner
         self._others = others
+        self._trace = trace or self._traced
 
     def fix(self, answer: Answer | None, certain: int = CERTAIN) -> TriedFix | None:
         """The smallest fix that works, or else the best one tried; None if nothing can be tried.
 
         Without an answer only a wait cycle can be repaired: it is found without one.
         """
+        search = self.search(answer)
+        return None if search is None else search.certified(certain)
+
+    def search(self, answer: Answer | None) -> FixSearch | None:
+        """The search for a fix, which can be left and gone on with; None if there is none."""
         placement = self._placement(answer)
-        if placement is None:
-            return None
-        best: TriedFix | None = None
-        tried = 0
-        for candidate in candidates(placement):
-            tried += 1
-            self._trials.budget.doing(f"trying fix {tried}")
-            try:
-                result = self.screen(candidate)
-            except OutOfTimeError:
-                if best is None:
-                    raise
-                self._trials.budget.note("fix", f"fixes after {tried - 1} were not tried", "time")
-                break
-            if result.good:
-                result = self.certify(candidate, certain)
-            fix = TriedFix(candidate, placement, result, tried)
-            if fix.works:
-                return fix
-            if best is None or result.share < best.result.share:
-                best = fix
-        return best and replace(best, tried=tried)
+        return None if placement is None else FixSearch(self, self._trials.budget, placement)
 
     def screen(self, candidate: Candidate) -> FixResult:
         """A few trials of each kind; stops at the first bad one.
@@ -217,14 +204,20 @@ class Fixer:
         self, answer: Answer | None, at: int, others: Sequence[RunFile]
     ) -> Placement | None:
         """What one failing run has of it; None if the run does not fail any more."""
+        run = self._trace(at)
+        if run is None:
+            return None
+        context = CodeContext([run, *others], self._compared.runs, self._interner)
+        lines = () if answer is None else answer.lines
+        threads = {} if answer is None else self._threads(answer, at)
+        return find_placement(lines, threads, context, run)
+
+    def _traced(self, at: int) -> RunFile | None:
         (trial,) = self._trials.run([self._schedule(at, trace=True)])
         if trial.run is None or not self._compared.symptom.is_in(trial):
             return None
         self._compared.mark(trial.run, at)
-        context = CodeContext([trial.run, *others], self._compared.runs, self._interner)
-        lines = () if answer is None else answer.lines
-        threads = {} if answer is None else self._threads(answer, at)
-        return find_placement(lines, threads, context, trial.run)
+        return trial.run
 
     def _threads(self, answer: Answer, at: int) -> dict[int, str]:
         """The thread behind each anchor in one of the failing runs."""
@@ -244,6 +237,61 @@ class Fixer:
             return placement
         names = context.lock_names(trial.run)
         return replace(placement, stacks=stacks_of(trial.run), lock_names=names)
+
+
+class FixSearch:
+    """Tries the candidates for a fix, small ones first.
+
+    Whoever has something better in view takes what survives its screening, and has it certified
+    later, if at all: that takes most of the trials.
+    """
+
+    def __init__(self, fixer: Fixer, budget: Budget, placement: Placement) -> None:
+        self._fixer = fixer
+        self._budget = budget
+        self._placement = placement
+        self._candidates = iter(candidates(placement))
+        self._tried = 0
+        self._survivor: TriedFix | None = None
+        self._best: TriedFix | None = None
+
+    def screened(self) -> TriedFix | None:
+        """The next that survives its screening, or else the best one tried."""
+        for candidate in self._candidates:
+            self._tried += 1
+            self._budget.doing(f"trying fix {self._tried}")
+            try:
+                result = self._fixer.screen(candidate)
+            except OutOfTimeError:
+                if self._best is None:
+                    raise
+                text = f"fixes after {self._tried - 1} were not tried"
+                self._budget.note("fix", text, "time")
+                break
+            fix = TriedFix(candidate, self._placement, result, self._tried)
+            if fix.works:
+                self._survivor = fix
+                return fix
+            self._compare(fix)
+        return self._best and replace(self._best, tried=self._tried)
+
+    def certified(self, runs: int = CERTAIN) -> TriedFix | None:
+        """The first that survives many fresh runs, too, or else the best one tried."""
+        if self._survivor is None:
+            self.screened()
+        while self._survivor is not None:
+            survivor, self._survivor = self._survivor, None
+            self._budget.doing(f"certifying fix {survivor.tried}")
+            fix = replace(survivor, result=self._fixer.certify(survivor.candidate, runs))
+            if fix.works:
+                return fix
+            self._compare(fix)
+            self.screened()
+        return self._best and replace(self._best, tried=self._tried)
+
+    def _compare(self, fix: TriedFix) -> None:
+        if self._best is None or fix.result.share < self._best.result.share:
+            self._best = fix
 
 
 def _forced(seed: str, candidate: Candidate) -> list[Plan]:

@@ -20,6 +20,7 @@ from msgspec.structs import replace as with_fields
 from unsnarl.execution.budget import OutOfTimeError
 from unsnarl.execution.symptom import Symptom
 from unsnarl.execution.trials import Trial, Trials, fresh_plans, replaying
+from unsnarl.experiments.arms import RUNS
 from unsnarl.experiments.hitting import cheapest
 from unsnarl.experiments.orders import orders
 from unsnarl.model.constraint import Constraint
@@ -79,6 +80,8 @@ class Minimal:
         occurrence: The answer as it occurred in that run, if the constraints imply its order.
         passes: The passing trials that were met on the way.
         odd: Further fresh runs, which another failure of the program ended first.
+        certifying: The first of the fresh trials that certify them: an arm that forces the same
+            need not make them once more.
     """
 
     constraints: tuple[Constraint, ...]
@@ -91,6 +94,7 @@ class Minimal:
     occurrence: Occurrence = ()
     passes: tuple[Trial, ...] = ()
     odd: int = 0
+    certifying: tuple[Trial, ...] = ()
 
     @property
     def is_certain(self) -> bool:
@@ -160,6 +164,7 @@ class _Tested(NamedTuple):
     reproduced: int = 0
     tries: int = 0
     odd: int = 0
+    trials: tuple[Trial, ...] = ()
 
     @property
     def is_near(self) -> bool:
@@ -236,6 +241,7 @@ class _Search:
             occurrence=next((o for o in self._occurrences if are_implied(o, chosen)), ()),
             passes=tuple(self._passes),
             odd=tested.odd,
+            certifying=tested.trials,
         )
 
     def _choice(self) -> list[Constraint]:
@@ -297,6 +303,7 @@ class _Search:
             tested.reproduced + fails,
             tested.tries + len(trials) - odd,
             tested.odd + odd,
+            (*tested.trials, *trials)[:RUNS],
         )
 
     def _is_odd(self, trial: Trial) -> bool:

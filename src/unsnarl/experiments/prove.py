@@ -21,7 +21,7 @@ from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.trials import Trials
 from unsnarl.experiments.confirm import Experimenter, Verdict
-from unsnarl.experiments.fix import Fixer
+from unsnarl.experiments.fix import Fixer, FixSearch
 from unsnarl.experiments.halving import suspects
 from unsnarl.experiments.minimise import Minimal, explanation
 from unsnarl.experiments.named_fix import named
@@ -103,10 +103,12 @@ class Experiments:
     Attributes:
         answers: Those that were confirmed first, refuted ones last.
         constraints: By the number of a failing run: what makes its failure certain.
+        screened: The search that the first one's fix is from, if that is yet to be certified.
     """
 
     answers: tuple[Proven, ...]
     constraints: Mapping[int, Sequence[Constraint]] = field(default_factory=dict)
+    screened: FixSearch | None = None
 
     @classmethod
     def none(cls, answers: Iterable[Answer]) -> Experiments:
@@ -126,7 +128,10 @@ class Prover:
         findings: int,
         kinds: Collection[Kind] = KINDS,
         budget: Budget | None = None,
+        patches: bool = False,
     ) -> None:
+        """If `patches` are looked for later, a fix is only screened: few need to be certified."""
+        self._patches = patches
         self._runner = runner
         self._folder = folder
         self._timeout = timeout
@@ -156,17 +161,20 @@ class Prover:
         if not is_placeable(first.answer, interner):
             return Experiments(tuple(proven))
         answer, proof = self._minimised(experimenter, first)
-        repair = None
+        nothing: tuple[Fix | None, FixSearch | None] = (None, None)
+        repair, screened = nothing
         if "fix" in self._kinds:
-            fixer = Fixer(trials, compared, interner, others)
-            repair = self._part(
-                "fix", "looking for a fix", lambda: _repair(fixer, answer), None, FIX
-            )
+            fixer = Fixer(trials, compared, interner, others, experimenter.trace)
+            repair, screened = self._part(
+                "fix", "looking for a fix",
+                lambda: _repair(fixer, answer, screen=self._patches and first.is_confirmed),
+                nothing, FIX,
+            )  # fmt: skip
         constraints = (
             {} if proof is None else {compared.records[proof.at].number: proof.minimal.constraints}
         )
         proven[0] = replace(first, proof=proof, repair=repair)
-        return Experiments(tuple(proven), constraints)
+        return Experiments(tuple(proven), constraints, screened)
 
     def _tested(
         self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner
@@ -295,6 +303,13 @@ def _captured(trials: Trials, plan: Plan, events: Sequence[Event]) -> RunFile | 
     return trial.run
 
 
-def _repair(fixer: Fixer, answer: Answer) -> Fix | None:
-    fix = fixer.fix(answer)
-    return None if fix is None else named(fix)
+def _repair(
+    fixer: Fixer, answer: Answer, *, screen: bool
+) -> tuple[Fix | None, FixSearch | None]:
+    """The fix, and if it is only to be screened, what certifies it."""
+    search = fixer.search(answer)
+    if search is None:
+        return None, None
+    fix = search.screened() if screen else search.certified()
+    is_open = screen and fix is not None and fix.works
+    return named(fix) if fix else None, search if is_open else None

@@ -26,7 +26,7 @@ from unsnarl.config import Settings
 from unsnarl.errors import UnsnarlError
 from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.disk import storing
-from unsnarl.execution.runner import started
+from unsnarl.execution.runner import Runner, started
 from unsnarl.execution.target import Target
 from unsnarl.execution.trials import Trial, Trials
 from unsnarl.model.report import PatchChecks
@@ -75,8 +75,16 @@ class PatchRunner:
     """Runs patches for one failure of a stored campaign."""
 
     def __init__(
-        self, store: Store, settings: Settings, signature: str, switch: Switch, budget: Budget
+        self,
+        store: Store,
+        settings: Settings,
+        signature: str,
+        switch: Switch,
+        budget: Budget,
+        original: Runner | None = None,
     ) -> None:
+        """`original` has a process of the unpatched program; without it one is started."""
+        self._original = original
         self._store = store
         self._settings = settings
         self._budget = budget
@@ -96,7 +104,7 @@ class PatchRunner:
     def run(self, draft: Draft, sources: dict[str, SourceFile], runs: int) -> Tried:
         """Apply a patch to a copy, and run that until something fails or all is done."""
         if not self._serial:
-            with self._started(self._target) as trials:
+            with self._of_original() as trials:
                 self._serial = self._printed(trials)
         with self._written(draft, sources) as target:
             try:
@@ -123,10 +131,20 @@ class PatchRunner:
             shutil.rmtree(folder, ignore_errors=True)
 
     @contextmanager
+    def _of_original(self) -> Iterator[Trials]:
+        if self._original is None:
+            with self._started(self._target) as trials:
+                yield trials
+        else:
+            yield self._trials(self._original, self._store.folder)
+
+    @contextmanager
     def _started(self, target: Target) -> Iterator[Trials]:
-        settings = self._settings
-        with started(target, self._folder, settings, scratch=True) as runner:
-            yield Trials(runner, self._folder, self._switch, settings.timeout, self._budget)
+        with started(target, self._folder, self._settings, scratch=True) as runner:
+            yield self._trials(runner, self._folder)
+
+    def _trials(self, runner: Runner, folder: Path) -> Trials:
+        return Trials(runner, folder, self._switch, self._settings.timeout, self._budget)
 
     def _tried(self, trials: Trials, target: Target, runs: int) -> Tried:
         printed = self._printed(trials)
@@ -197,7 +215,7 @@ class PatchRunner:
 
     def _printed(self, trials: Trials) -> str:
         """How a run without interruptions ends, and what it prints."""
-        keep = self._folder / "serial.run"
+        keep = self._store.folder / "serial.run"
         plan = replace(Rotation(0).serial_plan(0, switch="gil"), number=0)
         (trial,) = trials.run([plan], [keep])
         output = keep.with_suffix(".out")

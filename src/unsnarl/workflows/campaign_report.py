@@ -21,6 +21,7 @@ from unsnarl.campaigns.tally import Tally
 from unsnarl.errors import ToolError, UsageError
 from unsnarl.execution.budget import Budget
 from unsnarl.execution.disk import storing
+from unsnarl.experiments.fix import FixSearch
 from unsnarl.experiments.prove import Experiments, Proven, Prover
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.report import Instrumented, MissingPart, Notice, Report, RunCounts
@@ -76,10 +77,12 @@ class ProvenReport:
 
     Attributes:
         constraints: By the number of a failing run: what makes its failure certain.
+        screened: By signature: what certifies a fix of its first finding.
     """
 
     report: Report
     constraints: Mapping[int, Sequence[Constraint]]
+    screened: Mapping[str, FixSearch]
 
 
 def make_report(
@@ -124,7 +127,8 @@ def make_proven_report(
     constraints: dict[int, Sequence[Constraint]] = {}
     for _, made in signatures:
         constraints.update(made.constraints)
-    return ProvenReport(_with_unfinished(report, budget), constraints)
+    screened = {one.signature: made.screened for one, made in signatures if made.screened}
+    return ProvenReport(_with_unfinished(report, budget), constraints, screened)
 
 
 def _built(facts: CampaignFacts, interner: Interner, root: Path, budget: Budget) -> Report:

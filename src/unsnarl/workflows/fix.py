@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -17,12 +19,26 @@ from unsnarl.config import Settings
 from unsnarl.errors import UsageError
 from unsnarl.execution.budget import Budget
 from unsnarl.execution.disk import storing
-from unsnarl.model.report import FailureReport, Finding, NumberedFinding, Patch, Report, numbered
+from unsnarl.execution.runner import Runner
+from unsnarl.execution.target import Target
+from unsnarl.experiments.fix import FixSearch
+from unsnarl.experiments.named_fix import named
+from unsnarl.model.report import (
+    FailureReport,
+    Finding,
+    Fix,
+    NumberedFinding,
+    Patch,
+    Report,
+    numbered,
+)
 from unsnarl.model.run import Switch
+from unsnarl.model.sources import Sources
 from unsnarl.patches import conflict as conflicts
 from unsnarl.patches.search import FoundPatch, PatchSearch
 from unsnarl.patches.source import SourceFile
 from unsnarl.patches.trying import PatchRunner
+from unsnarl.reports.fixes import with_texts
 from unsnarl.workflows.campaign_report import code_changed, save_report
 from unsnarl.workflows.progress import Display, OnProgress, ignore
 from unsnarl.workflows.show import show
@@ -81,10 +97,15 @@ def fix(
 
 def with_patch(report: Report, chosen: NumberedFinding, patch: Patch | None) -> Report:
     """The report with this patch of one of its findings."""
+    return _with_finding(report, chosen, patch=patch)
+
+
+def _with_finding(report: Report, chosen: NumberedFinding, **fields: Any) -> Report:
+    """The report with other fields of one of its findings."""
 
     def changed(failure: FailureReport) -> FailureReport:
         findings = tuple(
-            msgspec.structs.replace(one, patch=patch) if one is chosen.finding else one
+            msgspec.structs.replace(one, **fields) if one is chosen.finding else one
             for one in failure.findings
         )
         return msgspec.structs.replace(failure, findings=findings)
@@ -96,15 +117,23 @@ def with_patch(report: Report, chosen: NumberedFinding, patch: Patch | None) -> 
 
 
 def search(
-    store: Store, settings: Settings, failure: FailureReport, finding: Finding, budget: Budget
+    store: Store,
+    settings: Settings,
+    failure: FailureReport,
+    finding: Finding,
+    budget: Budget,
+    runner: Runner | None = None,
 ) -> Patch | None:
-    """Look for a patch of a finding, and keep its texts; None if nothing can be tried."""
+    """Look for a patch of a finding, and keep its texts; None if nothing can be tried.
+
+    `runner` has a process of the original program, if there is one.
+    """
     conflict = conflicts.load(finding, Path(store.description.root), failure.message)
     switch: Switch = "free" if failure.switch == "free" else "gil"
-    runner = PatchRunner(store, settings, failure.signature, switch, budget)
-    runs = runner.wanted(failure.rate)
+    patches = PatchRunner(store, settings, failure.signature, switch, budget, runner)
+    runs = patches.wanted(failure.rate)
     sources = dict(conflict.sources)
-    tries = PatchSearch(conflict, lambda draft: runner.run(draft, sources, runs), budget)
+    tries = PatchSearch(conflict, lambda draft: patches.run(draft, sources, runs), budget)
     found = tries.find()
     if found is None:
         return None
@@ -160,20 +189,49 @@ def _is_unchanged(kept: KeptFile) -> bool:
     return path.is_file() and SourceFile(path, path.name).digest == kept.before
 
 
-def patched(store: Store, settings: Settings, report: Report, budget: Budget) -> Report:
+def is_patchable(target: Target) -> bool:
+    """Whether patches are looked for."""
+    return target.kind != "program"
+
+
+def patched(
+    store: Store, settings: Settings, report: Report, budget: Budget, runner: Runner | None = None
+) -> Report:
     """The report of a hunt with patches of the first finding of each failure, if confirmed."""
-    if store.target().kind == "program":
+    if not is_patchable(store.target()):
         return report
     for number in [one.number for one in numbered(report) if _is_wanted(one)]:
         chosen = numbered(report)[number - 1]
         patch = budget.part(
             "patch",
             f"looking for a patch of finding {number}",
-            partial(search, store, settings, chosen.failure, chosen.finding, budget),
+            partial(search, store, settings, chosen.failure, chosen.finding, budget, runner),
             None,
         )
         report = with_patch(report, chosen, patch)
     return report
+
+
+def certified(
+    store: Store, report: Report, screened: Mapping[str, FixSearch], budget: Budget
+) -> Report:
+    """The report with a certified fix of each failure that has no patch: a patch was run itself."""
+    for number in [one.number for one in numbered(report)]:
+        chosen = numbered(report)[number - 1]
+        finding = chosen.finding
+        fixes = screened.get(chosen.failure.signature)
+        is_first = chosen.failure.findings[0] is finding
+        if fixes is None or not is_first or (finding.patch is not None and finding.patch.works):
+            continue
+        found = budget.part("fix", "certifying the fix", fixes.certified, None)
+        fix = with_texts(named(found), Sources(Path(store.description.root))) if found else None
+        report = _with_finding(report, chosen, fix=fix or _untried(finding.fix))
+    return report
+
+
+def _untried(fix: Fix | None) -> Fix | None:
+    """What was only screened is not called a fix."""
+    return msgspec.structs.replace(fix, runs=0) if fix is not None else None
 
 
 def _is_wanted(one: NumberedFinding) -> bool:

@@ -33,8 +33,8 @@ from unsnarl.model.constraint import Constraint
 from unsnarl.model.report import Report
 from unsnarl.replay.replayer import keep_schedules
 from unsnarl.workflows import campaign_report
-from unsnarl.workflows.campaign_report import Figures, Request, code_changed
-from unsnarl.workflows.fix import patched
+from unsnarl.workflows.campaign_report import Figures, ProvenReport, Request, code_changed
+from unsnarl.workflows.fix import certified, is_patchable, patched
 from unsnarl.workflows.progress import Display, OnProgress, ignore
 from unsnarl.workflows.unfinished import FailureFiles
 
@@ -43,6 +43,8 @@ PROOF_RUNS = 150
 # What looking for a patch may take, as a share of the answer's time: 15 of 25 seconds. `unsnarl
 # fix` goes on where that does not suffice.
 PATCH_SHARE = 0.6
+# And what certifying a simulated fix may take, where there is no patch: 5 seconds.
+CERTIFY_SHARE = 0.2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -164,29 +166,36 @@ class _Hunter:
             captures = Captures(self.store, runner, settings.timeout)
             confirm = settings.confirm
             prover = Prover(
-                runner, self.store.folder, settings.timeout, findings=confirm, budget=budget
-            )
+                runner, self.store.folder, settings.timeout, findings=confirm, budget=budget,
+                patches=is_patchable(self.target),
+            )  # fmt: skip
             request = Request(unlabelled=settings.unlabelled, prover=prover, budget=budget)
             with budget.within(self._proof_seconds(campaign, runner)):
                 proven = campaign_report.make_proven_report(self.store, figures, captures, request)
             self._constraints = proven.constraints
-        report = self._patched(proven.report) if confirm else proven.report
+            report = self._repaired(proven, runner) if confirm else proven.report
         report = replace(report, seconds=budget.spent, timings=budget.phases)
         ends_with = self._interrupted(campaign, budget.signal) if budget.signal else None
         return HuntResult(report, outcome.exit_code(campaign, stop, runner), ends_with)
 
-    def _patched(self, report: Report) -> Report:
-        """With patches of the source, for which a process of its own runs each."""
-        before = len(self._budget.unfinished)
-        with self._budget.within(PATCH_SHARE * self.settings.answer):
+    def _repaired(self, proven: ProvenReport, runner: Runner) -> Report:
+        """With patches of the source, each run in a process of its own.
+
+        Where none is found, the simulated fix is certified, for which the process that hunted is
+        still there (docs/adr/0044).
+        """
+        settings, budget = self.settings, self._budget
+        before = len(budget.unfinished)
+        with budget.within(PATCH_SHARE * settings.answer):
             # Patches are run along what failed: its schedules must be there.
-            self._budget.part(
+            budget.part(
                 "patch", "storing schedules",
                 lambda: keep_schedules(self.store, self._constraints), None, quick=True,
             )  # fmt: skip
-            report = patched(self.store, self.settings, report, self._budget)
-        more = tuple(self._budget.unfinished[before:])
-        return campaign_report.with_missing(report, more)
+            report = patched(self.store, settings, proven.report, budget, runner)
+        with budget.within(CERTIFY_SHARE * settings.answer):
+            report = certified(self.store, report, proven.screened, budget)
+        return campaign_report.with_missing(report, tuple(budget.unfinished[before:]))
 
     def _hunted(self, campaign: Campaign, runner: Runner) -> Stop:
         """Why the hunt ended; an interrupt ends it like a limit, and what it found is reported."""

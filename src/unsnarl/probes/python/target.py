@@ -67,6 +67,7 @@ class PythonTarget:
         """See ProbedTarget."""
 
         def begin() -> None:
+            child.prepare()
             child.begin(fork_point(), self._watermark)
 
         child.conduct(lambda: self._target.run(begin))
