@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,8 @@ F = code_of("def f():\n    return 1\n", "f")
 G = code_of("\n\ndef g():\n    return 2\n", "g")
 
 
-def entry(code: Any, size: int = 10) -> dict[str, Any]:
-    return {
+def entry(code: Any, size: int = 10) -> Callable[[], dict[str, Any]]:
+    return lambda: {
         "base": 0,
         "size": size,
         "file": code.co_filename,
@@ -89,3 +90,27 @@ def test_the_table_of_sites_has_them(tmp_path, path):
     table = SiteTable.load(tmp_path / "codes.json", "/project")
     assert (table.site(101).function, table.site(101).line) == ("g", 3)
     assert table.range_of(101) == (100, 110)
+
+
+def test_code_is_described_once_for_all_runs(path):
+    asked = []
+
+    def described() -> dict[str, Any]:
+        asked.append(F)
+        return entry(F)()
+
+    for _ in range(3):
+        LateCodes(path, 100, 200).base_of(F, described)
+    assert asked == [F]
+
+
+def test_runs_inherit_what_the_server_has_read(path):
+    server = LateCodes(path, 100, 200)
+    LateCodes(path, 100, 200).base_of(F, entry(F))
+    server.catch_up()
+    Path(path).unlink()
+    assert server.base_of(F, entry(F)) == 100
+
+
+def test_a_server_that_cannot_read_the_file_goes_on(tmp_path):
+    LateCodes(str(tmp_path / "gone"), 100, 200).catch_up()

@@ -35,6 +35,9 @@ class ProbedTarget(Protocol):
     def codes(self) -> CodesDump:
         """List the sites. From here on the core knows them, and runs count by them."""
 
+    def before_fork(self) -> None:
+        """In the server, before each fork: take in what earlier runs have left for later ones."""
+
     def run(self, fork_point: Callable[[], dict[str, Any]]) -> NoReturn:
         """Go as far as all runs go alike, call `fork_point` once, then be one run.
 

@@ -62,6 +62,9 @@ class NativeProgram:
         _core.set_modules([self._program.module, *self._libraries.modules])
         return dump
 
+    def before_fork(self) -> None:
+        """See ProbedTarget; runs of a program leave nothing for others."""
+
     def run(self, fork_point: Callable[[], dict[str, Any]]) -> NoReturn:
         """See ProbedTarget."""
         self._begin(fork_point())

@@ -36,7 +36,7 @@ class _Files:
         self.watermark = 0
 
     def current(self) -> set[str]:
-        late = {code["file"] for code in registry.since(self.watermark)}
+        late = registry.files_since(self.watermark)
         return self.listed | late if late else self.listed
 
 
@@ -198,11 +198,11 @@ def _attempt(make: Callable[[], _T], otherwise: _T) -> _T:
 
 
 def _site_frame(site: int) -> Frame | None:
-    """Where a site id stands in the source, found the slow way: once, as the run ends."""
-    for code in registry.since(0):
-        if code["base"] <= site < code["base"] + code["size"]:
-            return code["file"], _site_line(code, site - code["base"]), code["function"]
-    return None
+    """Where a site id stands in the source."""
+    code = registry.describe(site)
+    if code is None:
+        return None
+    return code["file"], _site_line(code, site - code["base"]), code["function"]
 
 
 def _site_line(code: dict[str, Any], offset: int) -> int:

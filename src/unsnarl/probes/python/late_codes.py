@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 from collections import Counter
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
@@ -40,10 +41,24 @@ class LateCodes:
         finally:
             os.close(descriptor)
 
-    def base_of(self, code: CodeType, entry: dict[str, Any]) -> int | None:
+    def catch_up(self) -> None:
+        """In the server, before a fork: what is read here need not be read by each run."""
+        try:
+            if os.stat(self._path).st_size == self._read:  # noqa: PTH116  pathlib is slow to load
+                return
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return
+        try:
+            self._read_lines(descriptor)
+        finally:
+            os.close(descriptor)
+
+    def base_of(self, code: CodeType, describe: Callable[[], dict[str, Any]]) -> int | None:
         """The first id of a code object; None if there is no room, or the file cannot be used.
 
-        The same code loaded twice in one run is two pieces of code, as it is before the fork.
+        The same code loaded twice in one run is two pieces of code, as it is before the fork. It is
+        described only to the first run that loads it.
         """
         name = _name(code)
         self._loaded[name] += 1
@@ -51,17 +66,18 @@ class LateCodes:
         if key in self._bases:
             return self._bases[key]
         try:
-            return self._agreed(key, entry)
+            return self._agreed(key, describe)
         except OSError:  # a full disk, a sandbox: the run goes on with ids of its own
             return None
 
-    def _agreed(self, key: str, entry: dict[str, Any]) -> int | None:
+    def _agreed(self, key: str, describe: Callable[[], dict[str, Any]]) -> int | None:
         # Opened each time: the lock belongs to the descriptor, and must keep out our own threads.
         descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             self._catch_up(descriptor)
             if key not in self._bases:
+                entry = describe()
                 if self._next + entry["size"] > self._limit:
                     return None
                 line = json.dumps({"key": key, **entry, "base": self._next}) + "\n"
@@ -73,15 +89,19 @@ class LateCodes:
 
     def _catch_up(self, descriptor: int) -> None:
         """Read what others have added."""
+        if not self._read_lines(descriptor):
+            # A run that was killed while it wrote has left half a line: the next one ends it.
+            os.write(descriptor, b"\n")
+
+    def _read_lines(self, descriptor: int) -> bool:
+        """Take in the lines that are new; whether the last one is whole."""
         size = os.fstat(descriptor).st_size
         data = os.pread(descriptor, size - self._read, self._read)
-        # A run that was killed while it wrote has left half a line: the next one ends it.
         whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) < len(data):
-            os.write(descriptor, b"\n")
         for line in whole.splitlines():
             self._take(line)
         self._read += len(whole)
+        return len(whole) == len(data)
 
     def _take(self, line: bytes) -> None:
         try:

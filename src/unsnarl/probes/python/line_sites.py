@@ -35,7 +35,7 @@ class LineSites:
     def add(self, block: Block) -> None:
         """Code that a run has loaded by itself."""
         if block.base + block.size <= len(self.first):
-            self._add(block, block.describe()["sites"])
+            self._add(block, block.rows())
 
     def _add(self, block: Block, sites: Iterable[list[Any]]) -> None:
         base, file = block.base, block.code.co_filename

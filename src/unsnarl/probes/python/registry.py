@@ -28,13 +28,14 @@ def core() -> Any:
 class Block:
     """The ids of one code object."""
 
-    __slots__ = ("base", "code", "labels", "size")
+    __slots__ = ("_made", "base", "code", "labels", "size")
 
     def __init__(self, base: int, size: int, code: CodeType, labels: Callable[[], Labels]) -> None:
         self.base = base
         self.size = size
         self.code = code
         self.labels = labels
+        self._made: list[Row] | None = None
 
     def describe(self) -> dict[str, Any]:
         """This block as an entry of codes.json."""
@@ -44,13 +45,17 @@ class Block:
             "file": self.code.co_filename,
             "function": self.code.co_qualname,
             "line": self.code.co_firstlineno,
-            "sites": self._rows(),
+            "sites": self.rows(),
         }
 
-    def _rows(self) -> list[Row]:
-        labels = self.labels()
-        positions = list(self.code.co_positions())
-        return [[unit, *labels[unit], *_numbers(positions[unit])] for unit in sorted(labels)]
+    def rows(self) -> list[Row]:
+        """Its sites. Runs that load code themselves ask several times, so they are kept."""
+        if self._made is None:
+            labels = self.labels()
+            positions = list(self.code.co_positions())
+            units = sorted(labels)
+            self._made = [[unit, *labels[unit], *_numbers(positions[unit])] for unit in units]
+        return self._made
 
 
 def _numbers(position: tuple[int | None, ...]) -> tuple[int, ...]:
@@ -86,7 +91,7 @@ class Registry:
         block = Block(base, size, code, labels)
         if self._shared is not None:
             # Only runs come here, where ids are for good as soon as one run has given them.
-            block.base = self._shared.base_of(code, block.describe()) or base
+            block.base = self._shared.base_of(code, block.describe) or base
         self.blocks.append(block)
         self.probes += probes
         if self.late is not None:
@@ -130,7 +135,18 @@ class Registry:
         """Entries of codes whose ids start at or after a watermark."""
         return [block.describe() for block in self.blocks if block.base >= watermark]
 
+    def describe(self, site: int) -> dict[str, Any] | None:
+        """The entry of the code that has a site; None if no code of ours has it."""
+        owners = (one for one in self.blocks if one.base <= site < one.base + one.size)
+        return next((one.describe() for one in owners), None)
+
+    def files_since(self, watermark: int) -> set[str]:
+        """The files of these codes; a failing run asks for them in its last breath."""
+        return {block.code.co_filename for block in self.blocks if block.base >= watermark}
+
 
 REGISTRY = Registry()
 dump = REGISTRY.dump
 since = REGISTRY.since
+describe = REGISTRY.describe
+files_since = REGISTRY.files_since

@@ -29,6 +29,7 @@ class PythonTarget:
         self._extensions = Extensions(setup["root"], setup["include"])
         self._target = launcher.prepare(setup["command"], setup["cwd"])
         self._late_file = setup["codes"] + SUFFIX
+        self._late: LateCodes | None = None
         self._watermark = 0
 
     @property
@@ -62,6 +63,12 @@ class PythonTarget:
         codes.begin(hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
         registry.REGISTRY.share(codes)
         dump["shared"] = limit
+        self._late = codes
+
+    def before_fork(self) -> None:
+        """See ProbedTarget."""
+        if self._late is not None:
+            self._late.catch_up()
 
     def run(self, fork_point: Callable[[], dict[str, Any]]) -> NoReturn:
         """See ProbedTarget."""

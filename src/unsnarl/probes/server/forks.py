@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import time
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from unsnarl.probes import statuses
@@ -61,7 +62,10 @@ class _Child:
 class Forks:
     """Serves the parent's requests; each becomes a process."""
 
-    def __init__(self, channel: Channel, folders: TemporaryFolders) -> None:
+    def __init__(
+        self, channel: Channel, folders: TemporaryFolders, before_fork: Callable[[], None]
+    ) -> None:
+        self._before_fork = before_fork
         self._channel = channel
         self._folders = folders
         self._children: dict[int, _Child] = {}
@@ -95,6 +99,7 @@ class Forks:
     def _fork(self, plan: dict[str, Any]) -> bool:
         """Whether this is the child."""
         slot = self._folders.take()
+        self._before_fork()
         pid = os.fork()
         if pid == 0:
             self._folders.enter(slot)

@@ -86,7 +86,7 @@ class Service:
             # Else a collection in a run would write to, and so copy, the pages of all objects.
             gc.freeze()
             folders = TemporaryFolders(self._setup.get("temporary", ""))
-            plan = Forks(self._channel, folders).serve()
+            plan = Forks(self._channel, folders, probe.before_fork).serve()
         except BaseException as error:  # not to be seen by the target, which is around this
             self._refuse(error)
         self._output.redirect(plan["output"], self._setup.get("stdin", ""))
