@@ -76,7 +76,9 @@ static void too_many(void) {
  * when it arrives. So the order of threads does not depend on how fast they start. */
 void uns_gate_register(struct uns_thread *t) {
     if (uns_rt.site_limit) {
-        t->counts = uns_pages(uns_rt.site_limit * sizeof *t->counts);
+        uint32_t limit = uns_rt.site_limit;
+        t->counts = uns_pages(limit * sizeof *t->counts + limit / UNS_COUNTED_SITES + 1);
+        t->counted = (uint8_t *)(t->counts + limit);
         t->occurrences = uns_pages(uns_rt.site_limit * UNS_CLASSES * sizeof *t->occurrences);
     }
     uns_gate_lock();
@@ -383,10 +385,8 @@ enum uns_grant uns_gate_leave(struct uns_thread *t) {
 static void count_event(struct uns_thread *t, uint32_t point) {
     uint32_t site = UNS_POINT_SITE(point);
     uns_gate_count(t, point);
-    if (site < uns_rt.site_limit) {
-        t->counts[site].count++;
-        t->counts[site].head = t->head;
-    }
+    if (site < uns_rt.site_limit)
+        uns_count_site(t, site);
 }
 
 void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int write,

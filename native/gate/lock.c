@@ -61,8 +61,7 @@ static void record(struct uns_thread *t, const struct uns_lock *lock, uint32_t p
     uint32_t site = UNS_POINT_SITE(point);
     if (uns_rt.gated && site < uns_rt.site_limit && UNS_POINT_OP(point) == UNS_ACQUIRE) {
         t->head = site;
-        t->counts[site].count++;
-        t->counts[site].head = site;
+        uns_count_site(t, site);
     }
     if (UNS_UNLIKELY(uns_rt.hooks.locked != NULL) && uns_rt.gated && !t->muted)
         uns_rt.hooks.locked(t, lock, UNS_POINT_OP(point) == UNS_ACQUIRE);

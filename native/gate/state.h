@@ -87,6 +87,13 @@ uint32_t uns_gate_within(const struct uns_thread *t, uint32_t point, uint32_t wi
 void uns_gate_count(struct uns_thread *t, uint32_t point);
 /* Does its segment end where t is about to do this? */
 int uns_replay_stops(const struct uns_thread *t, uint32_t point);
+/* One more event of the thread at a site, which is below the limit. */
+static inline void uns_count_site(struct uns_thread *t, uint32_t site) {
+    t->counts[site].count++;
+    t->counts[site].head = t->head;
+    t->counted[site / UNS_COUNTED_SITES] = 1;
+}
+
 static inline uint64_t uns_gate_draw(uint64_t below) {
     return uns_random(&uns_gate.random) % below;
 }

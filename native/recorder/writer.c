@@ -129,16 +129,26 @@ static void add_patterns(struct uns_array *out) {
     uns_table_free(&gaps);
 }
 
+static void append_counts(struct uns_array *rows, const struct uns_thread *t, uint32_t site,
+                          uint32_t end) {
+    for (; site < end; site++)
+        if (t->counts[site].count) {
+            const struct uns_site_count *here = &t->counts[site];
+            struct uns_count_record record = {t->index,   site,         here->count,
+                                              here->head, here->remote, 0};
+            uns_array_append(rows, &record, sizeof record);
+        }
+}
+
+/* Most sites of a large program were not met: to look at them all would bring in pages of zeros. */
 static void add_counts(struct uns_array *out) {
     struct uns_array rows = {0};
+    uint32_t limit = uns_rt.site_limit;
     for (const struct uns_thread *t = uns_rt.threads; t; t = t->next)
-        for (uint32_t site = 0; t->counts && site < uns_rt.site_limit; site++)
-            if (t->counts[site].count) {
-                const struct uns_site_count *here = &t->counts[site];
-                struct uns_count_record record = {t->index,   site,         here->count,
-                                                  here->head, here->remote, 0};
-                uns_array_append(&rows, &record, sizeof record);
-            }
+        for (uint32_t site = 0; t->counts && site < limit; site += UNS_COUNTED_SITES)
+            if (t->counted[site / UNS_COUNTED_SITES])
+                append_counts(&rows, t, site,
+                              limit - site < UNS_COUNTED_SITES ? limit : site + UNS_COUNTED_SITES);
     add_array(out, UNS_SECTION_COUNTS, sizeof(struct uns_count_record), &rows);
 }
 

@@ -41,6 +41,7 @@ enum uns_call { UNS_NOT_CALLED, UNS_CALLED, UNS_CALL_HEARD };
 struct uns_site_count {
     uint32_t count, head, remote;
 };
+#define UNS_COUNTED_SITES 256u
 
 /* A file that grows under its writer: see recorder/log.c. */
 struct uns_stream {
@@ -88,6 +89,7 @@ struct uns_thread {
     int32_t os_id;                 /* atomic */
     struct uns_thread *next;       /* all threads of the run, newest first */
     struct uns_site_count *counts; /* by site, in gated runs */
+    uint8_t *counted;              /* by UNS_COUNTED_SITES sites: whether some were counted */
     uint32_t *occurrences;         /* by first site and class of operation, in gated runs */
     uint32_t head;                 /* site of its latest possible switch */
     struct uns_poll poll;          /* in gated runs */

@@ -15,6 +15,8 @@ from types import CodeType
 from typing import Any
 
 from unsnarl.probes.python import overlay, registry
+from unsnarl.probes.python.late_codes import LateCodes, LateModule
+from unsnarl.probes.python.late_modules import LateModules
 from unsnarl.probes.python.rewriter import ModuleInfo, rewrite
 from unsnarl.probes.python.rewriter.libraries import with_catches
 
@@ -96,23 +98,34 @@ class Importer:
         self._loops = loops
         self.modules: set[str] = set()
         self._own: dict[int, CodeType] = {}  # what was made here; the core keeps it alive anyway
+        self._late: LateModules | None = None
 
     def instrument(self, code: CodeType, module_name: str, filename: str) -> CodeType:
         """The code with probes."""
-        is_main = module_name == "__main__"
+        self.modules.add(module_name)
+        return self._made_here(self._rewritten(code, _now(module_name, filename)))
+
+    def _rewritten(self, code: CodeType, module: LateModule) -> CodeType:
+        is_main = module.name == "__main__"
         info = ModuleInfo(
-            module_name,
-            filename,
+            module.name,
+            module.file,
             is_main,
             self.scope.is_library,
             self._branches,
             self._loops,
-            among_threads=registry.core().thread_count() > 1,
+            among_threads=module.among,
         )
-        self.modules.add(module_name)
-        new_code = rewrite(code, info)
-        self._own[id(new_code)] = new_code
-        return new_code
+        return rewrite(code, info)
+
+    def _made_here(self, code: CodeType) -> CodeType:
+        self._own[id(code)] = code
+        return code
+
+    def late_modules(self, codes: LateCodes) -> LateModules:
+        """From now on modules are loaded in runs, and rewritten for the next ones."""
+        self._late = LateModules(codes, self._rewritten)
+        return self._late
 
     def transform(self, source: Any, names: Any) -> Any:
         """What `exec` is to run instead of `source`."""
@@ -125,10 +138,21 @@ class Importer:
             return self._transform_text(source, module_name)
         if id(source) in self._own:
             return source
-        source = overlay.patched_code(source)
         if not self._wants(source, module_name):
-            return self._watch_library(source, module_name)
-        return self._try(source, module_name, source.co_filename)
+            return self._watch_library(overlay.patched_code(source), module_name)
+        return self._of_module(source, module_name)
+
+    def _of_module(self, source: CodeType, module_name: str) -> CodeType:
+        """With probes; what was rewritten ahead needs no patched text either."""
+        late, module = self._late, _now(module_name, source.co_filename)
+        ready = late.take(source, module) if late is not None else None
+        if ready is not None:
+            self.modules.add(module_name)
+            return self._made_here(ready)
+        new_code = self._try(overlay.patched_code(source), module_name, source.co_filename)
+        if late is not None:
+            late.note(source, module)
+        return new_code
 
     def _watch_library(self, code: CodeType, module_name: str) -> CodeType:
         """A library keeps its code, but what it catches of the target's exceptions is seen."""
@@ -168,6 +192,10 @@ def _caller_futures() -> int:
     return sys._getframe(3).f_code.co_flags & _FUTURES
 
 
+def _now(module_name: str, filename: str) -> LateModule:
+    return LateModule(module_name, filename, registry.core().thread_count() > 1)
+
+
 _installed: list[Importer] = []
 
 
@@ -182,6 +210,11 @@ def install(root: str, include: list[str], branches: bool = False, loops: bool =
 def covers(filename: str, module_name: str) -> bool:
     """Whether code of this file gets probes."""
     return _installed[-1].scope.covers(filename, module_name)
+
+
+def late_modules(codes: LateCodes) -> LateModules:
+    """See Importer."""
+    return _installed[-1].late_modules(codes)
 
 
 def instrument(code: CodeType, module_name: str, filename: str) -> CodeType:

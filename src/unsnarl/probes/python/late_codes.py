@@ -12,15 +12,28 @@ import hashlib
 import json
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import CodeType
-from typing import Any
+from typing import Any, NamedTuple
 
 SUFFIX = ".late"
 
 
+class LateModule(NamedTuple):
+    """A module that a run has loaded; `among`: other threads ran meanwhile."""
+
+    name: str
+    file: str
+    among: bool
+
+
 class LateCodes:
-    """The shared ids from `first` up to `limit`."""
+    """The shared ids from `first` up to `limit`.
+
+    Attributes:
+        modules: Those that some run has loaded and rewritten (late_modules.py).
+    """
 
     def __init__(self, path: str, first: int, limit: int) -> None:
         self._path = path
@@ -29,6 +42,8 @@ class LateCodes:
         self._read = 0
         self._bases: dict[str, int] = {}
         self._loaded: Counter[str] = Counter()
+        self._only_agreed = False
+        self.modules: list[LateModule] = []
 
     def begin(self, identity: str) -> None:
         """In the server: keep the file of an earlier server if the code is the same."""
@@ -65,10 +80,51 @@ class LateCodes:
         key = f"{name}/{self._loaded[name]}"
         if key in self._bases:
             return self._bases[key]
+        if self._only_agreed:
+            raise ValueError("no run has loaded this code")
         try:
             return self._agreed(key, describe)
         except OSError:  # a full disk, a sandbox: the run goes on with ids of its own
             return None
+
+    @contextmanager
+    def only_agreed(self) -> Iterator[Counter[str]]:
+        """For code that is not loaded yet: it gets the ids that its first copy has in runs.
+
+        Code that has none raises. Gives what would be loaded with it.
+        """
+        before, self._loaded = self._loaded, Counter()
+        self._only_agreed = True
+        try:
+            yield self._loaded
+        finally:
+            self._loaded, self._only_agreed = before, False
+
+    def may_load(self, names: Counter[str]) -> bool:
+        """In a run: whether this is the first copy of such code; if so, it counts as loaded."""
+        if any(name in self._loaded for name in names):
+            return False
+        self._loaded.update(names)
+        return True
+
+    def note_module(self, module: LateModule) -> None:
+        """In a run: other runs will load this module, too."""
+        if module in self.modules:
+            return
+        line = json.dumps({"module": module}) + "\n"
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
+        except OSError:
+            return
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            self._catch_up(descriptor)
+            if module not in self.modules:
+                os.write(descriptor, line.encode())
+        except OSError:
+            pass
+        finally:
+            os.close(descriptor)
 
     def _agreed(self, key: str, describe: Callable[[], dict[str, Any]]) -> int | None:
         # Opened each time: the lock belongs to the descriptor, and must keep out our own threads.
@@ -106,6 +162,9 @@ class LateCodes:
     def _take(self, line: bytes) -> None:
         try:
             row = json.loads(line)
+            if "module" in row:
+                self.modules.append(LateModule(*row["module"]))
+                return
             key, end = row["key"], row["base"] + row["size"]
         except (ValueError, KeyError, TypeError):
             return

@@ -5,7 +5,8 @@ Every rewritten code object owns a block of ids, one per code unit of its origin
 positions are read from the original code object, and only when somebody asks.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from importlib import import_module
 from types import CodeType
@@ -102,6 +103,19 @@ class Registry:
         """From now on code gets the ids that all runs have agreed on."""
         self._shared = codes
         self._next = max(self._next, PRIVATE_SITES)
+
+    @contextmanager
+    def aside(self) -> Iterator[list[Block]]:
+        """Gives the blocks of what is rewritten meanwhile, which is not loaded yet."""
+        before, self.blocks = self.blocks, []
+        try:
+            yield self.blocks
+        finally:
+            self.blocks = before
+
+    def adopt(self, blocks: list[Block]) -> None:
+        """They are loaded now."""
+        self.blocks.extend(blocks)
 
     def reserve(self, limit: int) -> None:
         """Leave all ids below a limit to others."""

@@ -12,6 +12,7 @@ from unsnarl.probes.protocol import CodesDump, Setup
 from unsnarl.probes.python import child, failures, importer, launcher, overlay, registry, sync
 from unsnarl.probes.python.extensions import Extensions
 from unsnarl.probes.python.late_codes import SUFFIX, LateCodes
+from unsnarl.probes.python.late_modules import LateModules
 from unsnarl.probes.python.line_sites import LATE_SITES, LineSites
 
 
@@ -29,7 +30,7 @@ class PythonTarget:
         self._extensions = Extensions(setup["root"], setup["include"])
         self._target = launcher.prepare(setup["command"], setup["cwd"])
         self._late_file = setup["codes"] + SUFFIX
-        self._late: LateCodes | None = None
+        self._late: LateModules | None = None
         self._watermark = 0
 
     @property
@@ -63,12 +64,12 @@ class PythonTarget:
         codes.begin(hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest())
         registry.REGISTRY.share(codes)
         dump["shared"] = limit
-        self._late = codes
+        self._late = importer.late_modules(codes)
 
     def before_fork(self) -> None:
         """See ProbedTarget."""
         if self._late is not None:
-            self._late.catch_up()
+            self._late.prepare()
 
     def run(self, fork_point: Callable[[], dict[str, Any]]) -> NoReturn:
         """See ProbedTarget."""

@@ -77,12 +77,7 @@ class Service:
     def _fork_point(self, probe: ProbedTarget) -> dict[str, Any]:
         """Everything is loaded: answer the parent and serve. Gives the plan, in a run only."""
         try:
-            dump = probe.codes()
-            # A copy: failures are found by the whole names.
-            stored = dump | {"codes": with_relative_files(dump["codes"], self._setup["root"])}
-            _write_atomically(self._setup["codes"], json.dumps(stored, separators=(",", ":")))
-            self._output.settle(probe.private_scratch)
-            self._channel.send({"ready": self._ready(dump)})
+            self._announce(probe)
             # Else a collection in a run would write to, and so copy, the pages of all objects.
             gc.freeze()
             folders = TemporaryFolders(self._setup.get("temporary", ""))
@@ -91,6 +86,19 @@ class Service:
             self._refuse(error)
         self._output.redirect(plan["output"], self._setup.get("stdin", ""))
         return plan
+
+    def _announce(self, probe: ProbedTarget) -> None:
+        """List the sites, and say that all is ready.
+
+        The list is gone when this returns: what a run inherits and lets go, it has to copy first. A
+        third of a short run went there where the target is large.
+        """
+        dump = probe.codes()
+        # A copy: failures are found by the whole names.
+        stored = dump | {"codes": with_relative_files(dump["codes"], self._setup["root"])}
+        _write_atomically(self._setup["codes"], json.dumps(stored, separators=(",", ":")))
+        self._output.settle(probe.private_scratch)
+        self._channel.send({"ready": self._ready(dump)})
 
     def _ready(self, dump: dict[str, Any]) -> dict[str, Any]:
         return {
