@@ -159,6 +159,8 @@ class Experimenter:
             if {event.key for event in events} <= {event.key for event in occurrence}:
                 return answer
             refined = answer_of(answer, events, at, run, self._interner)
+            # It is of the run whose order failed most often: no other needs to be looked for.
+            self._easiest.setdefault(refined.key, self._easiest_runs(answer))
             verdict = self._verdict(refined, None)
             return refined if verdict and verdict.status == "confirmed" else answer
         return answer
@@ -187,7 +189,13 @@ class Experimenter:
 
     def minimal(self, answer: Answer) -> tuple[Minimal, int] | None:
         """The constraints that make the failure certain, and the failing run that they are from."""
-        if answer.key not in self._minimal:
+        found = self._minimal.get(answer.key)
+        if found is not None and found[0].whole is not None:
+            # So far an arm was all that it was needed for.
+            self.trials.budget.doing("minimising")
+            whole = found[0].whole()
+            self._minimal[answer.key] = (whole, found[1]) if whole else self._minimise(answer)
+        elif answer.key not in self._minimal:
             self._minimal[answer.key] = self._minimise(answer)
         return self._minimal[answer.key]
 
@@ -352,13 +360,13 @@ class Experimenter:
 
         Only a few answers are minimised for this: most of the time of a hunt would go there.
         """
-        if len(self._minimal) < MOST_MINIMISED:
-            self.minimal(answer)
+        if len(self._minimal) < MOST_MINIMISED and answer.key not in self._minimal:
+            self._minimal[answer.key] = self._minimise(answer, few=True)
         # Those of another answer will do, if they imply this one.
         every = (found[0] for found in reversed(self._minimal.values()) if found is not None)
         return next((one for one in every if _implies(one, lines)), None)
 
-    def _minimise(self, answer: Answer) -> tuple[Minimal, int] | None:
+    def _minimise(self, answer: Answer, *, few: bool = False) -> tuple[Minimal, int] | None:
         runs = self._easiest_runs(answer)
         first = next(self._traced(runs), None)
         if first is None:
@@ -370,7 +378,7 @@ class Experimenter:
         is_confirmed = answer.key in self._confirmed
         orders = [self._by_roles[answer.key]] if answer.key in self._by_roles else []
         found = minimiser.minimise(
-            self._traced(runs, used), lines, is_confirmed=is_confirmed, orders=orders
+            self._traced(runs, used), lines, is_confirmed=is_confirmed, orders=orders, few=few
         )
         return None if found is None else (found, used[-1])
 

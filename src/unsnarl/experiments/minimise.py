@@ -10,8 +10,9 @@ by one (delta debugging made sets that failed in 77 of 100 runs).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
@@ -46,6 +47,8 @@ FIRST = 12
 # Fresh trials that certify a choice, a few first.
 # Together they are the 100 of docs/adr/0013.
 BATCHES = (4, 8, 16, 32, 40)
+# As many as an arm needs that forces the choice, and what is not shown to anybody.
+FEW_BATCHES = BATCHES[:3]
 # More for a choice under which threads do not do the same in every run: its events may mean
 # something else in one of them.
 MORE = (60,)
@@ -82,6 +85,7 @@ class Minimal:
         odd: Further fresh runs, which another failure of the program ended first.
         certifying: The first of the fresh trials that certify them: an arm that forces the same
             need not make them once more.
+        whole: If only few trials certify them: makes the others. None if that fails.
     """
 
     constraints: tuple[Constraint, ...]
@@ -95,6 +99,7 @@ class Minimal:
     passes: tuple[Trial, ...] = ()
     odd: int = 0
     certifying: tuple[Trial, ...] = ()
+    whole: Callable[[], Minimal | None] | None = None
 
     @property
     def is_certain(self) -> bool:
@@ -125,6 +130,7 @@ class Minimiser:
         *,
         is_confirmed: bool = False,
         orders: Sequence[Sequence[Constraint]] = (),
+        few: bool = False,
     ) -> Minimal | None:
         """The smallest set found; None if nothing makes the failure certain, or nearly so.
 
@@ -134,12 +140,14 @@ class Minimiser:
             lines: Those of an answer, preferred to other orders; may be empty.
             is_confirmed: Whether an experiment confirmed the answer.
             orders: Sets of the first run that are tried before any is searched for.
+            few: Certify with few trials for now (`Minimal.whole`).
         """
         start = self._trials.count
         found: list[Minimal] = []
         for run, share in zip(runs, SHARES, strict=False):
             search = _Search(self._trials, (self._symptom, self._others), run, lines)
             search.left_out = LEFT_OUT_THOUGH_CONFIRMED if is_confirmed else LEFT_OUT
+            search.batches = FEW_BATCHES if few else BATCHES
             try:
                 tested = search.tested(start + share, orders)
             except OutOfTimeError:
@@ -154,7 +162,21 @@ class Minimiser:
         if best is None:
             return None
         # All of them: a second search that came to nothing was paid for, too.
-        return replace(best, replays=self._trials.count - start - best.tries - best.odd)
+        best = replace(best, replays=self._trials.count - start - best.tries - best.odd)
+        if not few or not best.is_certain:
+            return best
+        left = start + MOST_REPLAYS - self._trials.count
+        return replace(best, whole=partial(self._whole, best, search, left))
+
+    def _whole(self, begun: Minimal, search: _Search, left: int) -> Minimal | None:
+        """The same after all trials that certify; other constraints if one of these passes."""
+        start = self._trials.count
+        tested = search.gone_on(start + left)
+        if tested is None:
+            return None
+        found = search.minimal(tested)
+        made = self._trials.count - start + begun.tries + begun.odd
+        return replace(found, replays=begun.replays + made - found.tries - found.odd)
 
 
 class _Tested(NamedTuple):
@@ -177,6 +199,7 @@ class _Search:
 
     Attributes:
         left_out: What it costs to leave out an order of the answer.
+        batches: The fresh trials that certify a choice.
     """
 
     def __init__(
@@ -198,15 +221,29 @@ class _Search:
         self._clauses: list[frozenset[Constraint]] = []
         self._best = _Tested(())
         self._so_far = _Tested(())
+        self._has_strayed = False
         self.left_out = LEFT_OUT
+        self.batches: Sequence[int] = BATCHES
 
     def tested(self, limit: int, orders: Sequence[Sequence[Constraint]]) -> _Tested | None:
         """A set that is certain, or when trials or time come to their limit the nearest.
 
         The given ones come first.
         """
+        return self._in_time(
+            lambda: self._best if any(map(self._is_certified, orders)) else self._tested(limit)
+        )
+
+    def gone_on(self, limit: int) -> _Tested | None:
+        """With the certification that was left after a few trials; with the search if it fails."""
+        self.batches, best = BATCHES, self._best
+        return self._in_time(
+            lambda: self._best if self._is_certified(best.chosen, best) else self._searched(limit)
+        )
+
+    def _in_time(self, work: Callable[[], _Tested | None]) -> _Tested | None:
         try:
-            return self._best if any(map(self._is_certified, orders)) else self._tested(limit)
+            return work()
         except OutOfTimeError:
             if self._so_far.tries < CERTIFIED_ENOUGH:
                 raise
@@ -218,6 +255,9 @@ class _Search:
         passed = self._learn(self._trials.run(self._fresh((), FIRST)), ())
         # Not earlier: whether an event is as frequent in every run shows only over several.
         self._costs = _steadied(self._costs, passed)
+        return self._searched(limit)
+
+    def _searched(self, limit: int) -> _Tested | None:
         while self._trials.count + OLD_PASSES + sum(DOUBTS) <= limit:
             chosen = self._choice()
             clauses = len(self._clauses)
@@ -275,9 +315,11 @@ class _Search:
                 return False
         return self._is_certified(chosen)
 
-    def _is_certified(self, chosen: Sequence[Constraint]) -> bool:
-        tested = _Tested(chosen)
-        batches = list(BATCHES)
+    def _is_certified(self, chosen: Sequence[Constraint], begun: _Tested | None = None) -> bool:
+        tested = begun or _Tested(chosen)
+        batches = list(self.batches if begun is None else BATCHES[len(FEW_BATCHES) :])
+        self._has_strayed &= begun is not None
+        is_longer = False
         for number, count in enumerate(batches):  # it may grow
             trials = self._trials.run(self._fresh(chosen, count))
             tested = self._so_far = self._counted(tested, trials)
@@ -286,11 +328,13 @@ class _Search:
                 self._best = max(self._best, tested, key=lambda one: one.tries)
                 self._so_far = _Tested(())
                 return False
-            if len(batches) == len(BATCHES) and any(self._strays(one, chosen) for one in trials):
+            self._has_strayed |= any(self._strays(one, chosen) for one in trials)
+            if self._has_strayed and not is_longer and self.batches is BATCHES:
                 batches.extend(MORE)
+                is_longer = True
             # Odd runs do not count, so others have to make up for them.
-            if number == len(batches) - 1 and tested.tries < sum(BATCHES):
-                batches.append(sum(BATCHES) - tested.tries)
+            if number == len(batches) - 1 and tested.tries < sum(self.batches):
+                batches.append(sum(self.batches) - tested.tries)
         self._best = tested
         return True
 

@@ -303,9 +303,7 @@ def _captured(trials: Trials, plan: Plan, events: Sequence[Event]) -> RunFile | 
     return trial.run
 
 
-def _repair(
-    fixer: Fixer, answer: Answer, *, screen: bool
-) -> tuple[Fix | None, FixSearch | None]:
+def _repair(fixer: Fixer, answer: Answer, *, screen: bool) -> tuple[Fix | None, FixSearch | None]:
     """The fix, and if it is only to be screened, what certifies it."""
     search = fixer.search(answer)
     if search is None:

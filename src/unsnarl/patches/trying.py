@@ -81,6 +81,7 @@ class PatchRunner:
         signature: str,
         switch: Switch,
         budget: Budget,
+        *,
         original: Runner | None = None,
     ) -> None:
         """`original` has a process of the unpatched program; without it one is started."""

@@ -122,6 +122,7 @@ def search(
     failure: FailureReport,
     finding: Finding,
     budget: Budget,
+    *,
     runner: Runner | None = None,
 ) -> Patch | None:
     """Look for a patch of a finding, and keep its texts; None if nothing can be tried.
@@ -130,7 +131,7 @@ def search(
     """
     conflict = conflicts.load(finding, Path(store.description.root), failure.message)
     switch: Switch = "free" if failure.switch == "free" else "gil"
-    patches = PatchRunner(store, settings, failure.signature, switch, budget, runner)
+    patches = PatchRunner(store, settings, failure.signature, switch, budget, original=runner)
     runs = patches.wanted(failure.rate)
     sources = dict(conflict.sources)
     tries = PatchSearch(conflict, lambda draft: patches.run(draft, sources, runs), budget)
@@ -205,7 +206,7 @@ def patched(
         patch = budget.part(
             "patch",
             f"looking for a patch of finding {number}",
-            partial(search, store, settings, chosen.failure, chosen.finding, budget, runner),
+            partial(search, store, settings, chosen.failure, chosen.finding, budget, runner=runner),
             None,
         )
         report = with_patch(report, chosen, patch)
