@@ -12,7 +12,8 @@ from unsnarl.execution.labels import Judgement
 from unsnarl.execution.result import Result
 from unsnarl.execution.server import Done
 from unsnarl.execution.symptom import Symptom
-from unsnarl.experiments.minimise import Minimal, _Search, _Tested, explanation
+from unsnarl.experiments.arms import RUNS
+from unsnarl.experiments.minimise import FEW_BATCHES, Minimal, _Search, explanation
 from unsnarl.experiments.orders import conflicts, endings, hand_offs, orders, turns, waits
 from unsnarl.model.event import Op
 from unsnarl.placement.line_points import LinePoints
@@ -209,13 +210,9 @@ def search_with(*outcomes):
         judged = [Judgement("fail" if end else "pass", end) for end in ends]
         return [Result({}, Done(0), judgement) for judgement in judged]
 
-    search = object.__new__(_Search)
-    search._trials = SimpleNamespace(run=trials, count=0)
-    search._symptom, search._others = Symptom("ours"), {"another"}
-    search._costs, search._clauses, search._passes = {}, [], []
-    search._best = _Tested(())
-    search._run = LOST_UPDATE
-    return search
+    made = SimpleNamespace(run=trials, count=0, left=left)
+    failing = SimpleNamespace(**vars(LOST_UPDATE), failing_thread="0")
+    return _Search(made, (Symptom("ours"), {"another"}), failing, ())
 
 
 def test_runs_that_another_failure_ended_are_made_up_for():
@@ -228,3 +225,18 @@ def test_a_failure_that_nobody_knows_counts_against_the_choice():
     search = search_with(*["strange"] * 4, *["ours"] * 96)
     search._is_certified([])
     assert search._best.reproduced == search._best.tries - 4
+
+
+def test_a_few_trials_certify_what_only_forces_and_the_others_are_made_later():
+    search = search_with(*["ours"] * 100)
+    search.batches = FEW_BATCHES
+    assert search._is_certified([])
+    assert search._best.tries == sum(FEW_BATCHES)
+    assert search.gone_on(300).tries == 100
+    assert not search._trials.left
+
+
+def test_the_first_certifying_trials_are_those_of_an_arm():
+    search = search_with(*["ours"] * 100)
+    assert search._is_certified([])
+    assert len(search.minimal(search._best).certifying) == RUNS
