@@ -11,6 +11,8 @@ import pytest
 from tests.unit.runfile_writer import notes, records, run_file, thread
 
 from unsnarl.analyses.answer import Line
+from unsnarl.execution.budget import Budget
+from unsnarl.experiments import fix
 from unsnarl.experiments.candidates import candidates
 from unsnarl.experiments.fix import FixResult, TriedFix, is_stuck
 from unsnarl.experiments.named_fix import named
@@ -216,6 +218,53 @@ def trial(label="pass", released=(), failures=()):
 )
 def test_a_fix_that_had_to_be_given_up_is_a_deadlock(one, stuck):
     assert is_stuck(one, 1) is stuck
+
+
+class ScriptedFixer:
+    """Candidates are their numbers: those in `bad` do not survive their screening."""
+
+    def __init__(self, bad=(), uncertain=()):
+        self.bad, self.uncertain = bad, uncertain
+        self.certified = []
+
+    def screen(self, candidate):
+        return FixResult(fail=candidate in self.bad, runs=46)
+
+    def certify(self, candidate, runs):
+        self.certified.append(candidate)
+        return FixResult(fail=candidate in self.uncertain, runs=runs)
+
+
+@pytest.fixture
+def search(monkeypatch):
+    monkeypatch.setattr(fix, "candidates", lambda placement: iter(range(1, 4)))
+    return lambda fixer: fix.FixSearch(fixer, Budget(), None)
+
+
+def test_what_is_only_screened_takes_no_trials_to_certify(search):
+    fixer = ScriptedFixer(bad=(1,))
+    screened = search(fixer).screened()
+    assert (screened.candidate, screened.tried, screened.result.runs) == (2, 2, 46)
+    assert screened.works and not fixer.certified
+
+
+def test_certifying_goes_on_where_screening_ended(search):
+    fixer = ScriptedFixer(bad=(1,))
+    found = search(fixer)
+    found.screened()
+    assert found.certified(200).result.runs == 200
+    assert fixer.certified == [2]
+
+
+def test_a_fix_that_is_not_certified_is_followed_by_the_next(search):
+    fixer = ScriptedFixer(uncertain=(1, 2))
+    assert search(fixer).certified(200).candidate == 3
+    assert fixer.certified == [1, 2, 3]
+
+
+def test_the_best_of_those_that_do_not_work_is_kept(search):
+    best = search(ScriptedFixer(bad=(1, 3), uncertain=(2,))).certified(200)
+    assert (best.candidate, best.tried, best.works) == (2, 3, False)
 
 
 def test_nothing_tried_is_no_success():
