@@ -33,7 +33,7 @@ from unsnarl.model.report import PatchChecks
 from unsnarl.model.run import Switch
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import SourceFile
-from unsnarl.replay.anchors import AnchoredSchedule
+from unsnarl.replay.anchors import Codes
 from unsnarl.replay.replayer import Replayer, stored_schedules
 from unsnarl.runfile import CODES_FILE, SiteTable
 
@@ -170,23 +170,17 @@ class PatchRunner:
     def _replayed(self, trials: Trials, target: Target) -> tuple[PatchChecks, Trial | None]:
         """Along what failed before: the patched program must not come to it any more."""
         done: list[Trial] = []
+        codes: Codes | None = None
+        root = Path(self._store.description.root)
         for schedule in self._schedules:
-            done += self._of(schedule, trials, target)
+            path, overlay = trials.runner.engine.codes, target.overlay
+            replayer = Replayer(schedule, trials, path, root, overlay, loaded=codes)
+            done += _along(replayer)
+            codes = replayer.codes
             if any(map(_is_bad, done)):
                 break
         bad = [trial for trial in done if _is_bad(trial)]
         return PatchChecks(replayed=len(done), replayed_fail=len(bad)), bad[0] if bad else None
-
-    def _of(self, schedule: AnchoredSchedule, trials: Trials, target: Target) -> list[Trial]:
-        root = Path(self._store.description.root)
-        replayer = Replayer(schedule, trials, trials.runner.engine.codes, root, target.overlay)
-        found = replayer.follow(1)
-        if schedule.constraints and not any(map(_is_bad, found)):
-            found += replayer.constrained_trials(CONSTRAINED)
-            # Other failures under free switching may be latent ones of the program itself.
-            free = replayer.freely_constrained(CONSTRAINED)
-            found += [one for one in free if not _is_bad(one) or replayer.fails(one)]
-        return found
 
     def _all_fresh(self, trials: Trials, runs: int) -> Iterator[list[Trial]]:
         """Under the failure's own switching mode, then under free switching.
@@ -235,6 +229,17 @@ class PatchRunner:
         sites = {int(row[1]) for row in trial.run.counts.tolist()}
         points = [table.site(site) for site in sites if site < table.watermark]
         return frozenset((one.file, one.function, one.name) for one in points if one.name)
+
+
+def _along(replayer: Replayer) -> list[Trial]:
+    """The schedule itself, and its constraints if it has some."""
+    found = replayer.follow(1)
+    if replayer.schedule.constraints and not any(map(_is_bad, found)):
+        found += replayer.constrained_trials(CONSTRAINED)
+        # Other failures under free switching may be latent ones of the program itself.
+        free = replayer.freely_constrained(CONSTRAINED)
+        found += [one for one in free if not _is_bad(one) or replayer.fails(one)]
+    return found
 
 
 @contextmanager

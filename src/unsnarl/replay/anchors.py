@@ -165,15 +165,20 @@ class Codes:
         return cls((*content.codes, *late), root, overlay)
 
     def _add(self, code: Code) -> None:
-        file, function = _relative(code.file, self.root), plain_function(code.function)
-        self._lines[file, function].add(code.line)
+        own = self._function(code.file, code.function)
+        self._lines[own].add(code.line)
         for entry in code.sites:
-            file = _relative(entry.file or code.file, self.root)
-            function = plain_function(entry.function or code.function)
+            # Only what a C compiler has put in from elsewhere is of another function.
+            where = own
+            if entry.file or entry.function:
+                where = self._function(entry.file or code.file, entry.function or code.function)
             line = code.line if entry.line is None else entry.line
-            self._lines[file, function].add(line)
+            self._lines[where].add(line)
             name = plain_name(entry.name or "")
-            self._sites[file, function, line, name].append(code.base + entry.offset)
+            self._sites[*where, line, name].append(code.base + entry.offset)
+
+    def _function(self, file: str, function: str) -> tuple[str, str]:
+        return _relative(file, self.root), plain_function(function)
 
     def knows(self, file: str, function: str) -> bool:
         """Whether there is such a function."""
@@ -209,14 +214,13 @@ class Anchorer:
         self._root = root
         self._python = python
         self._codes = Codes.load(codes, root)
+        self._with_late: dict[tuple[int, ...], Codes] = {}
 
     def schedule(
         self, record: RunRecord, run: RunFile, constraints: Sequence[Constraint] = ()
     ) -> AnchoredSchedule:
         """The anchored schedule of a run whose code is as it was then."""
-        # What is loaded late differs from run to run; the campaign's own list is read once.
-        codes = Codes.load(self._path, self._root, run.codes) if run.codes else self._codes
-        found = _Anchors(self._table.for_run(run), codes)
+        found = _Anchors(self._table.for_run(run), self._codes_of(run))
         segments = [found.segment(segment, stop) for segment, stop in with_stops(run.schedule)]
         kept = [found.constraint(one) for one in constraints]
         return AnchoredSchedule(
@@ -231,6 +235,20 @@ class Anchorer:
             constraints=tuple(kept),
             actors=_actors(constraints) or msgspec.UNSET,
         )
+
+    def _codes_of(self, run: RunFile) -> Codes:
+        """The campaign's list, with what the run loaded late; runs that loaded the same share one.
+
+        Ids beyond those that runs agree on mean something else in another run.
+        """
+        if not run.codes:
+            return self._codes
+        late = tuple(code.base for code in run.codes)
+        if max(late) >= self._table.shared:
+            return Codes.load(self._path, self._root, run.codes)
+        if late not in self._with_late:
+            self._with_late[late] = Codes.load(self._path, self._root, run.codes)
+        return self._with_late[late]
 
 
 def _actors(constraints: Sequence[Constraint]) -> Actors:

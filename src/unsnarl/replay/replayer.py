@@ -99,7 +99,10 @@ class Replayer:
         codes: Path,
         root: Path,
         overlay: Iterable[tuple[str, str]] = (),
+        *,
+        loaded: Codes | None = None,
     ) -> None:
+        """`loaded` is what another replayer in the same process has made of `codes`."""
         self.schedule = schedule
         self.path = codes
         self.root = root
@@ -107,7 +110,7 @@ class Replayer:
         self._looseness = STRICT
         self._first: Trial | None = None  # strictly, and not to the failure
         self._overlay = overlay
-        self._resolve(Codes.load(codes, root, overlay=overlay))
+        self._resolve(loaded or Codes.load(codes, root, overlay=overlay))
 
     def _resolve(self, codes: Codes) -> None:
         self.codes = codes
