@@ -88,13 +88,16 @@ class Trials:
         self._outcomes = {False: replay, True: under_rules}
         self.plans = []
 
-    def run(self, plans):
-        self.plans += plans
-        ends = [self._outcomes[bool(plan.rules)] for plan in plans]
-        return [
-            Result(plan, Done(0), Judgement(label, "boom" if label == "fail" else ""), run)
-            for plan, (label, run) in zip(plans, ends, strict=True)
-        ]
+    def run(self, plans, until=lambda made: False):
+        made = []
+        for plan in plans:
+            self.plans.append(plan)
+            label, run = self._outcomes[bool(plan.rules)]
+            judgement = Judgement(label, "boom" if label == "fail" else "")
+            made.append(Result(plan, Done(0), judgement, run))
+            if until(made):
+                break
+        return made
 
     @property
     def ruled(self):
