@@ -150,6 +150,45 @@ TEST(a_gated_run_has_its_schedule_and_its_trace) {
     remove_files();
 }
 
+/* At both ends of blocks of sites, and in the last one, which is not whole. */
+static const uint32_t far_sites[] = {1, UNS_COUNTED_SITES - 1, UNS_COUNTED_SITES, 700, 999};
+#define FAR_SITES (sizeof far_sites / sizeof *far_sites)
+
+static void reads_far(void) {
+    for (uint32_t i = 0; i < FAR_SITES; i++)
+        for (uint32_t times = 0; times <= i; times++)
+            reads(far_sites[i], 1);
+}
+
+static void read_far_sites(void) {
+    struct worker worker;
+    CHECK_EQUAL(uns_run_begin(&plan, &no_hooks), 0);
+    start(&worker, reads_far);
+    join(&worker);
+    CHECK_EQUAL(uns_run_finish(), 0);
+}
+
+TEST(a_gated_run_counts_the_sites_that_it_met) {
+    size_t size;
+    uint32_t rows, found = 0;
+    plan_file_of(UNS_PLAN_CONTROLLED);
+    plan.site_limit = 1000;
+    CHECK_EQUAL(check_in_process(read_far_sites), 0);
+    char *data = contents("", &size);
+    CHECK(data != NULL);
+    const struct uns_count_record *counts = (void *)section(data, size, UNS_SECTION_COUNTS, &rows);
+    for (uint32_t i = 0; i < rows; i++)
+        if (counts[i].thread == 1) {
+            CHECK(found < FAR_SITES);
+            CHECK_EQUAL(counts[i].site, far_sites[found]);
+            CHECK_EQUAL(counts[i].count, found + 1);
+            found++;
+        }
+    CHECK_EQUAL(found, FAR_SITES);
+    free(data);
+    remove_files();
+}
+
 static void crashes(void) {
     CHECK_EQUAL(uns_run_begin(&plan, &no_hooks), 0);
     writes(1, 1);

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 import itertools
 import random
+from types import SimpleNamespace
 
 import pytest
 
+from unsnarl.campaigns.campaign import Campaign
 from unsnarl.campaigns.lessons import LEAST_AHEAD, MOST_AHEAD, InOrder, Lesson, Lessons, last_taught
 from unsnarl.campaigns.rotation import Rotation
+from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.tally import HUNT, Tally
+from unsnarl.config import Settings
 from unsnarl.execution.labels import Judgement
+from unsnarl.execution.pace import RunPace
 from unsnarl.execution.result import Result
 from unsnarl.execution.server import Done
 from unsnarl.model.plan import Plan
@@ -70,3 +75,13 @@ def test_a_run_counts_when_a_plan_may_depend_on_it_and_not_before():
     lessons.teach(3 + LEAST_AHEAD)
     assert lessons.tally.first_failing == result(1, "fail").record(1)
     assert lessons.tally.total == 3
+
+
+@pytest.mark.parametrize("reads_output", [False, True])
+def test_only_the_first_failures_are_printed_unless_the_output_decides(tmp_path, reads_output):
+    store = Store.create(tmp_path, ("a.py",), tmp_path, tmp_path, options={}, python="3.11.7")
+    campaign = Campaign(store, None, Settings())
+    runner = SimpleNamespace(pace=RunPace(), reads_output=reads_output)
+    assert not campaign._fields(1, "gil", runner)["brief"]
+    campaign._lessons.tally.count(result(1, "fail").record(1), HUNT)
+    assert campaign._fields(2, "gil", runner)["brief"] is not reads_output
