@@ -20,7 +20,7 @@ from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, lock_draft
 from unsnarl.patches.search import PatchSearch, unified
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
-from unsnarl.patches.trying import Tried
+from unsnarl.patches.trying import VARYING, Tried
 
 NEW = LockChoice("", "_lock", "a.py", is_new=True)
 BANK = '''
@@ -551,3 +551,19 @@ def test_a_failing_run_adds_what_was_missed() -> None:
     line = line_of(made.sources["a.py"], "del self.hosts")
     assert LineSpan("a.py", line, line) in tried[1].spans
     assert "        with self.lock:\n            del self.hosts[host]\n" in tried[1].texts["a.py"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("==== 1 passed in 0.12s =====", "=== 1 passed in 34.50s ===="),
+        ("==== 1 passed in 9.98s =====", "=== 1 passed in 61.20s (0:01:01) ==="),
+        ("<Account at 0x7f00>", "<Account at 0x10>"),
+    ],
+)
+def test_times_and_what_fills_their_lines_are_no_difference(one, other):
+    assert VARYING.sub("", one) == VARYING.sub("", other)
+
+
+def test_a_count_is_a_difference():
+    assert VARYING.sub("", "3 lost of 10") != VARYING.sub("", "2 lost of 10")

@@ -48,8 +48,9 @@ SCHEDULES = 6
 CONSTRAINED = 20
 # The first batch is small: most wrong patches fail in it.
 BATCHES = (6, 14, 30)
-# What differs from run to run in what programs print: times, addresses.
-VARYING = re.compile(r"\d+\.\d+|0x[0-9a-f]+")
+# What differs from run to run in what programs print: times, addresses, and how much of a line is
+# left to be filled after them.
+VARYING = re.compile(r"\d+\.\d+|0x[0-9a-f]+|\s*\(\d+:\d\d:\d\d\)|([^\w\s])\1{2,}")
 
 
 @dataclasses.dataclass(frozen=True)
