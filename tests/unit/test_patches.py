@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from unsnarl.execution.budget import Budget
 from unsnarl.model.report import Finding, FindingPoint, Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan, covering
-from unsnarl.patches.checks import check_holdable, same_but_for
+from unsnarl.patches.checks import _plain, changed_parts, check_holdable, same_but_for
 from unsnarl.patches.conflict import Conflict
 from unsnarl.patches.drafts import drafts
 from unsnarl.patches.locks import LockChoice
@@ -567,3 +567,102 @@ def test_times_and_what_fills_their_lines_are_no_difference(one, other):
 
 def test_a_count_is_a_difference():
     assert VARYING.sub("", "3 lost of 10") != VARYING.sub("", "2 lost of 10")
+
+
+PARTS = '''
+import os
+
+TEXT = """
+one
+two"""
+
+
+@staticmethod
+def first(box):
+    box.n += 1
+
+
+a = 1; b = [
+    2,
+]
+
+
+class Box:
+    def take(self):
+        return self.n
+'''
+
+
+def edited(*pairs: tuple[str, str]) -> tuple[SourceFile, str]:
+    file = source(PARTS)
+    text = file.text
+    for old, new in pairs:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    return file, text
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("import os\n", "import threading\nimport os\n")],
+        [("    box.n += 1\n", "    with box.lock:\n        box.n += 1\n")],
+        [
+            ("import os\n", "import threading\nimport os\n"),
+            ("        return self.n\n", "        with self.lock:\n            return self.n\n"),
+        ],
+    ],
+)
+def test_what_was_added_is_all_that_differs(pairs):
+    file, text = edited(*pairs)
+    same_but_for(file, text, ["import threading", "with box.lock:", "with self.lock:"])
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        [("one\ntwo", "one\nimport threading\ntwo")],  # inside of a string
+        [("box.n += 1", "box.n += 2")],
+        [("    2,\n", "")],
+        [
+            ("import os\n", ""),
+            ("        return self.n", "        import os\n        return self.n"),
+        ],
+        [("import os\n", "import threading\n")],
+        [("    box.n += 1\n", "    with box.lock:\n    box.n += 1\n")],
+        [('two"""', "two")],
+    ],
+)
+def test_anything_else_is_refused(pairs):
+    file, text = edited(*pairs)
+    with pytest.raises(UnpatchableError):
+        same_but_for(file, text, ["import threading", "with box.lock:"])
+
+
+def test_only_statements_that_differ_are_compared():
+    file, text = edited(("    box.n += 1\n", "    with box.lock:\n        box.n += 1\n"))
+    ((old, new),) = changed_parts(file, text)
+    assert old == "@staticmethod\ndef first(box):\n    box.n += 1\n"
+    assert new.startswith("@staticmethod\n") and new.endswith("        box.n += 1\n")
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 25), st.sampled_from(["x = 1", "with x:", '"""', "n", ""]))),
+    st.sets(st.integers(0, 25)),
+)
+def test_parts_that_differ_are_judged_like_the_whole(inserted, indented):
+    file = source(PARTS)
+    lines = [f"    {line}" if at in indented else line for at, line in enumerate(file.lines)]
+    for at, text in inserted:
+        lines.insert(min(at, len(lines)), f"{text}\n")
+    text, added = "".join(lines), frozenset({"x = 1", "with x:"})
+    try:
+        whole = _plain(ast.parse(text), added) == _plain(ast.parse(file.text), added)
+    except SyntaxError:
+        whole = False
+    try:
+        same_but_for(file, text, added)
+        parts = True
+    except UnpatchableError:
+        parts = False
+    assert parts == whole

@@ -4,10 +4,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+import contextlib
+import difflib
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterator
+from functools import lru_cache
 
-from unsnarl.patches.blocks import blocks_of, executed
-from unsnarl.patches.source import SourceFile, UnpatchableError
+from unsnarl.patches.blocks import blocks_of, executed, first_line, last_line
+from unsnarl.patches.source import LINES, SourceFile, UnpatchableError
 
 # Methods that wait for other threads; a lock held meanwhile invites a deadlock.
 WAITING = frozenset(
@@ -50,12 +54,59 @@ def same_but_for(source: SourceFile, text: str, added: Collection[str]) -> None:
 
     `added` are headers (`with lock:`) and statements, each as `ast.unparse` writes it.
     """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError) as error:
-        raise UnpatchableError(f"the patched {source.name} does not compile: {error}") from None
-    if _plain(tree, added) != _plain(ast.parse(source.text), added):
-        raise UnpatchableError(f"the patched {source.name} differs in more than was wanted")
+    for old, new in changed_parts(source, text):
+        try:
+            tree = ast.parse(new)
+        except (SyntaxError, ValueError) as error:
+            raise UnpatchableError(f"the patched {source.name} does not compile: {error}") from None
+        if _plain(tree, added) != _plain(ast.parse(old), added):
+            raise UnpatchableError(f"the patched {source.name} differs in more than was wanted")
+
+
+def changed_parts(source: SourceFile, text: str) -> Iterator[tuple[str, str]]:
+    """Old and new text of the outermost statements that differ.
+
+    Files of thousands of lines are common, and so are dozens of drafts: comparing all of both took
+    longer than to run them.
+    """
+    old, new = source.lines, LINES.findall(text)
+    cuts = _cuts(source)
+    begins = [first_line(node) for node in source.tree.body]
+    parts: list[list[int]] = []  # first and last line of the old text, the same of the new
+    for tag, first, last, new_first, new_last in _opcodes(old, new):
+        if tag == "equal":
+            continue
+        begin = cuts[bisect_right(cuts, first) - 1]
+        end = cuts[bisect_left(cuts, last)]
+        new_begin = new_first - (first - begin)
+        # Without a statement between them they may be one by now: below a new header.
+        if parts and bisect_right(begins, begin) <= bisect_right(begins, parts[-1][1]):
+            begin, _, new_begin, _ = parts.pop()
+        parts.append([begin, end, new_begin, new_last + (end - last)])
+    for begin, end, new_begin, new_end in parts:
+        yield "".join(old[begin:end]), "".join(new[new_begin:new_end])
+
+
+def _cuts(source: SourceFile) -> list[int]:
+    """After how many lines the text can be cut without cutting one of its outermost statements."""
+    inside: set[int] = set()
+    for node in source.tree.body:
+        inside.update(range(first_line(node), last_line(node)))
+    return [line for line in range(len(source.lines) + 1) if line not in inside]
+
+
+def _opcodes(old: list[str], new: list[str]) -> list[tuple[str, int, int, int, int]]:
+    """As difflib has them; what both begin and end with needs no search."""
+    most = min(len(old), len(new))
+    head = next((at for at in range(most) if old[at] != new[at]), most)
+    left = most - head
+    tail = next((at for at in range(left) if old[-1 - at] != new[-1 - at]), left)
+    inner = difflib.SequenceMatcher(
+        None, old[head : len(old) - tail], new[head : len(new) - tail], autojunk=False
+    )
+    return [
+        (tag, a + head, b + head, c + head, d + head) for tag, a, b, c, d in inner.get_opcodes()
+    ]
 
 
 def _plain(tree: ast.Module, added: Collection[str]) -> str:
@@ -85,4 +136,15 @@ def _without(statement: ast.stmt, added: frozenset[str]) -> list[ast.stmt]:
             inner = statement.body[0]
             statement.items, statement.body = [*items, *inner.items], inner.body
         return [statement]
-    return [] if ast.unparse(statement) in added else [statement]
+    is_added = type(statement) in _kinds(added) and ast.unparse(statement) in added
+    return [] if is_added else [statement]
+
+
+@lru_cache(maxsize=64)
+def _kinds(added: frozenset[str]) -> frozenset[type[ast.stmt]]:
+    """What the added statements are: to write down all others took most of a draft's time."""
+    kinds: set[type[ast.stmt]] = set()
+    for text in added:
+        with contextlib.suppress(SyntaxError):  # a header
+            kinds.update(type(one) for one in ast.parse(text).body)
+    return frozenset(kinds)

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 from unsnarl.patches.blocks import Function, StatementRun, executed, is_text, last_line
@@ -86,10 +87,15 @@ def classes(sources: Mapping[str, SourceFile]) -> dict[str, ClassSource]:
     """The classes of some files, by name; one that is there twice is not meant by either."""
     found: dict[str, list[ClassSource]] = {}
     for source in sources.values():
-        for node in ast.walk(source.tree):
-            if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(ClassSource(source, node))
+        for node in _class_nodes(source):
+            found.setdefault(node.name, []).append(ClassSource(source, node))
     return {name: ones[0] for name, ones in found.items() if len(ones) == 1}
+
+
+# Every draft asks for the same few files.
+@lru_cache(maxsize=64)
+def _class_nodes(source: SourceFile) -> tuple[ast.ClassDef, ...]:
+    return tuple(node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef))
 
 
 def expression(
@@ -203,7 +209,8 @@ def new_name(wanted: str, taken: frozenset[str] | set[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-def all_names(source: SourceFile) -> set[str]:
+@lru_cache(maxsize=64)
+def all_names(source: SourceFile) -> frozenset[str]:
     """Everything that a file calls by a name."""
     found: set[str] = set()
     for node in ast.walk(source.tree):
@@ -213,7 +220,7 @@ def all_names(source: SourceFile) -> set[str]:
             found.add(node.attr)
         elif isinstance(node, ast.arg):
             found.add(node.arg)
-    return found
+    return frozenset(found)
 
 
 def bear(
