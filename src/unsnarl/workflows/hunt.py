@@ -41,10 +41,9 @@ from unsnarl.workflows.unfinished import FailureFiles
 # Where runs are long, the time for the proof is that of so many runs, one after the other.
 PROOF_RUNS = 150
 # What looking for a patch may take, as a share of the answer's time: 15 of 25 seconds. `unsnarl
-# fix` goes on where that does not suffice.
-PATCH_SHARE = 0.6
-# And what certifying a simulated fix may take, where there is no patch: 5 seconds.
-CERTIFY_SHARE = 0.2
+# fix` goes on where that does not suffice. The last fifth is for a simulated fix, where that is
+# still to be certified.
+PATCH_SHARE, PATCHES = 0.6, 0.8
 
 
 @dataclasses.dataclass(frozen=True)
@@ -192,8 +191,8 @@ class _Hunter:
                 "patch", "storing schedules",
                 lambda: keep_schedules(self.store, self._constraints), None, quick=True,
             )  # fmt: skip
-            report = patched(self.store, settings, proven.report, budget, runner)
-        with budget.within(CERTIFY_SHARE * settings.answer):
+            with budget.share(PATCHES if proven.screened else 1.0):
+                report = patched(self.store, settings, proven.report, budget, runner)
             report = certified(self.store, report, proven.screened, budget)
         return campaign_report.with_missing(report, tuple(budget.unfinished[before:]))
 
