@@ -76,8 +76,16 @@ def _judged(bug: Bug, failure: FailureReport, seconds: float) -> Proved:
         fix=contains(bug, cause, first),
         fix_fail=fix.fail if fix else 0,
         fix_deadlocks=fix.deadlocks if fix else 0,
-        fix_runs=fix.runs if fix else 0,
+        fix_runs=_certifying(first),
     )
+
+
+def _certifying(finding: Finding) -> int:
+    """The runs behind a fix: where there is a patch, the fix itself is only screened (adr 0044)."""
+    patch = finding.patch
+    if patch is not None and patch.works:
+        return patch.checks.runs
+    return finding.fix.runs if finding.fix else 0
 
 
 def _passes(finding: Finding) -> int | None:
