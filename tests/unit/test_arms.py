@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unsnarl.execution.symptom import Symptom
-from unsnarl.experiments.arms import FEW, RUNS, Series, half_decides, has_failed, never
+from unsnarl.experiments.arms import FEW, RUNS, Series, half_decides, has_failed
 from unsnarl.experiments.confirm import concluded, judge
 from unsnarl.experiments.halving import suspects
 from unsnarl.experiments.rules import apart
@@ -38,6 +38,11 @@ def trial(fails, label="fail", kept=True):
     effect = SimpleNamespace(satisfied=kept, released=0)
     run = SimpleNamespace(rules=(effect,))
     return SimpleNamespace(label=label if fails else "pass", run=run, fails_as=lambda _: fails)
+
+
+def never(_):
+    """For an arm that has to be whole."""
+    return False
 
 
 def series(outcomes, trials=None, **fields):

@@ -109,11 +109,6 @@ def has_failed(arm: Arm) -> bool:
     return arm.fail > 0
 
 
-def never(_: Arm) -> bool:
-    """For an arm that has to be whole."""
-    return False
-
-
 def half_decides(size: int) -> Enough:
     """Whether at least half of the whole arm fails is clear."""
     return lambda arm: arm.fail >= size / 2 or arm.runs - arm.fail > size / 2
