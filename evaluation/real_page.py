@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -211,6 +211,8 @@ def page(measured: MeasuredCases) -> str:
         "Medians in seconds by phase; *other* is start-up, ranking and output. *ms per run* is the "
         "time of hunting over the runs made in it.",
         _times(measured),
+        "Runs of the hunt, and trials of each phase after it, medians:",
+        _trials(measured),
         _costs(measured),
     )
 
@@ -272,18 +274,33 @@ def _cells(row: Measured) -> tuple[object, ...]:
     )
 
 
+def _by_form(measured: MeasuredCases) -> Iterator[tuple[str, list[Measured]]]:
+    """The cases of every set and form."""
+    for name in SETS:
+        for form in dict.fromkeys(row.form for row in measured.of(name)):
+            yield f"{name}, {form}", [row for row in measured.of(name) if row.form == form]
+
+
+def _trials(measured: MeasuredCases) -> str:
+    phases = list(dict.fromkeys(phase for row in measured.rows for phase in row.trials))
+    table = [
+        (
+            group,
+            _median(row.runs for row in rows),
+            *(_median(row.trials.get(phase, 0) for row in rows) for phase in phases),
+        )
+        for group, rows in _by_form(measured)
+    ]
+    return markdown.table(("set and form", "hunt", *phases), table)
+
+
+def _median(values: Iterable[int]) -> str:
+    return f"{statistics.median(values):.0f}"
+
+
 def _times(measured: MeasuredCases) -> str:
     phases = list(dict.fromkeys(phase for row in measured.rows for phase in row.timings))
-    groups = [
-        (name, form)
-        for name in SETS
-        for form in dict.fromkeys(row.form for row in measured.of(name))
-    ]
-    rows = [
-        (f"{name}, {form}", *_medians(rows, phases))
-        for name, form in groups
-        if (rows := [row for row in measured.of(name) if row.form == form])
-    ]
+    rows = [(group, *_medians(rows, phases)) for group, rows in _by_form(measured)]
     head = ("set and form", "cases", "from command to answer", *phases, "other", "ms per run")
     return markdown.table(head, rows)
 

@@ -130,6 +130,7 @@ class Measured(msgspec.Struct, frozen=True):
     patch_runs: int = 0
     warnings: tuple[str, ...] = ()
     timings: dict[str, float] = msgspec.field(default_factory=dict)
+    trials: dict[str, int] = msgspec.field(default_factory=dict)
     replayed: int = 0
     replays: int = 0
     same: Checked | None = None

@@ -157,6 +157,8 @@ def test_progress_names_the_part_and_what_it_does(clock):
         ("testing finding 1 of 3", "forcing", 0),
         ("testing finding 1 of 3", "forcing", 1),
     ]
+    budget.part("fix", "looking for a fix", budget.count_trial, None)
+    assert budget.trials == {"confirm": 1, "fix": 1}
 
 
 def test_a_run_hangs_when_it_takes_a_multiple_of_the_usual():

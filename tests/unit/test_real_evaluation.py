@@ -194,6 +194,7 @@ GOOD = Measured(
     patch="lock",
     patch_runs=260,
     timings={"hunt": 5.0, "confirm": 2.0},
+    trials={"confirm": 40},
     replayed=20,
     replays=20,
     same=Checked(Ended(1.0, 1), ("fails",)),
@@ -295,6 +296,7 @@ def test_the_page_has_a_column_per_set_and_a_row_per_case():
     assert "| leak | pool 1.0 | pytest | check-then-act | 25 of 50 | confirmed |" in text
     assert "### Users" in text and "### Held-out" not in text
     assert "| work, pytest | 1 | 8.0 | 5.0 | 2.0 | 1.0 | 100.0 |" in text
+    assert "| set and form | hunt | confirm |" in text and "| work, pytest | 50 | 40 |" in text
 
 
 def test_a_page_of_hunts_has_no_bars_of_what_was_not_measured():

@@ -50,6 +50,7 @@ class Budget:
 
     Attributes:
         phases: The seconds that each phase took.
+        trials: The trials that each phase made.
         unfinished: What is missing in the answer, and why.
         signal: What was raised when somebody wanted the answer now.
     """
@@ -64,6 +65,7 @@ class Budget:
     ) -> None:
         """`on_error` stores what a bug report needs, and gives the name of that file."""
         self.phases: dict[str, float] = {}
+        self.trials: dict[str, int] = {}
         self.unfinished: list[MissingPart] = []
         self.signal: KeyboardInterrupt | None = None
         self.start = clock()
@@ -134,6 +136,8 @@ class Budget:
 
     def count_trial(self) -> None:
         """One more trial was made."""
+        phase = self._activity.phase
+        self.trials[phase] = self.trials.get(phase, 0) + 1
         self._change(replace(self._activity, trials=self._activity.trials + 1))
 
     def part(

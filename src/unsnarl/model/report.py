@@ -353,6 +353,8 @@ class Report(msgspec.Struct, frozen=True):
     unlabelled: tuple[Finding, ...] = ()
     # Where the seconds went.
     timings: dict[str, float] = msgspec.field(default_factory=dict)
+    # How many trials each of these phases made, after the runs of the hunt.
+    trials: dict[str, int] = msgspec.field(default_factory=dict)
     # What is missing in this answer.
     unfinished: tuple[MissingPart, ...] = ()
 

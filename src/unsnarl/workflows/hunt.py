@@ -173,7 +173,7 @@ class _Hunter:
                 proven = campaign_report.make_proven_report(self.store, figures, captures, request)
             self._constraints = proven.constraints
             report = self._repaired(proven, runner) if confirm else proven.report
-        report = replace(report, seconds=budget.spent, timings=budget.phases)
+        report = replace(report, seconds=budget.spent, timings=budget.phases, trials=budget.trials)
         ends_with = self._interrupted(campaign, budget.signal) if budget.signal else None
         return HuntResult(report, outcome.exit_code(campaign, stop, runner), ends_with)
 
