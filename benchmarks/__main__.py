@@ -20,6 +20,7 @@ NAMES = (
     "runs",
     "imports",
     "hunts",
+    "answers",
     "growth",
     "analysis",
     "native",

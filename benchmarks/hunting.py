@@ -56,7 +56,7 @@ def hunt(cwd: Path, command: list[str], *options: str) -> Hunt:
             *command,
         ],
         cwd=cwd,
-        env=_environment(),
+        env=environment(),
         capture_output=True,
         text=True,
         check=False,
@@ -68,7 +68,7 @@ def hunt(cwd: Path, command: list[str], *options: str) -> Hunt:
     return Hunt(content, cwd / ".unsnarl" / content["campaign"], wall)
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     """`python` and `pytest` in commands mean those of this interpreter."""
     folder = str(Path(sys.executable).parent)
     return os.environ | {"PATH": os.pathsep.join((folder, os.environ.get("PATH", "")))}
