@@ -21,6 +21,7 @@ def fresh(monkeypatch):
         monkeypatch.setattr(capture, name, [])
     for name in ("_locks", "_lock_names", "_objects"):
         monkeypatch.setattr(capture, name, {})
+    monkeypatch.setattr(naming, "_nameless", collections.Counter())
 
 
 class Owner:
@@ -52,7 +53,7 @@ class Table(dict):
 
 def name_of(wanted, **names):
     """The name that a frame with these local names gives."""
-    frame = types.SimpleNamespace(f_locals=names, f_globals={})
+    frame = types.SimpleNamespace(f_locals=names, f_globals={}, f_code=name_of.__code__)
     return naming.name_of(wanted, [frame]).text
 
 
@@ -74,6 +75,14 @@ def test_objects_are_found_behind_others():
     assert name_of(Owner.shared, self=outer) == "Owner.shared"
     slotted = Slotted()
     assert name_of(slotted.items, self=slotted) == "Slotted.items"
+
+
+def test_an_object_without_a_name_is_searched_for_a_few_times_only(monkeypatch):
+    searches = []
+    monkeypatch.setattr(naming, "_searched", lambda *_: searches.append(1) or naming.Name())
+    for _ in range(10):
+        name_of(Owner.shared)
+    assert len(searches) == naming._MOST_FAILED_SEARCHES
 
 
 def test_a_condition_names_its_lock():

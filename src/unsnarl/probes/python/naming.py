@@ -31,6 +31,9 @@ _MOST_ELEMENTS = 100
 # A search two levels deep goes through all that a module holds: some milliseconds each.
 _MOST_DEEP_SEARCHES = 200
 _deep_searches = itertools.count()
+# An object that has no name to be found is met in a loop: every search goes through all globals.
+_MOST_FAILED_SEARCHES = 3
+_nameless: collections.Counter[tuple[int, int]] = collections.Counter()
 
 
 class Name(NamedTuple):
@@ -47,6 +50,15 @@ def is_a(value: object, *kinds: type) -> bool:
 
 def name_of(wanted: object, frames: list[types.FrameType]) -> Name:
     """How the nearest instrumented frame that can see an object would call it."""
+    seeker = id(wanted), id(frames[0].f_code) if frames else 0
+    if _nameless[seeker] >= _MOST_FAILED_SEARCHES:
+        return Name()
+    found = _searched(wanted, frames)
+    _nameless[seeker] += not found.text
+    return found
+
+
+def _searched(wanted: object, frames: list[types.FrameType]) -> Name:
     found = _search_frames(wanted, frames, 1)
     if not found.text and next(_deep_searches) < _MOST_DEEP_SEARCHES:
         found = _search_frames(wanted, frames, 2)
