@@ -31,7 +31,7 @@ _MOST_ELEMENTS = 100
 # A search two levels deep goes through all that a module holds: some milliseconds each.
 _MOST_DEEP_SEARCHES = 200
 _deep_searches = itertools.count()
-# An object that has no name to be found is met in a loop: every search goes through all globals.
+# An object that no variable holds may be met in a loop, and each search goes through all globals.
 _MOST_FAILED_SEARCHES = 3
 _nameless: collections.Counter[tuple[int, int]] = collections.Counter()
 
@@ -51,18 +51,19 @@ def is_a(value: object, *kinds: type) -> bool:
 def name_of(wanted: object, frames: list[types.FrameType]) -> Name:
     """How the nearest instrumented frame that can see an object would call it."""
     seeker = id(wanted), id(frames[0].f_code) if frames else 0
-    if _nameless[seeker] >= _MOST_FAILED_SEARCHES:
-        return Name()
-    found = _searched(wanted, frames)
-    _nameless[seeker] += not found.text
-    return found
+    if _nameless[seeker] < _MOST_FAILED_SEARCHES:
+        found = _searched(wanted, frames)
+        if found.text:
+            return found
+        _nameless[seeker] += 1
+    return _name_in_library(wanted) or _name_by_parts(wanted, frames)
 
 
 def _searched(wanted: object, frames: list[types.FrameType]) -> Name:
     found = _search_frames(wanted, frames, 1)
     if not found.text and next(_deep_searches) < _MOST_DEEP_SEARCHES:
         found = _search_frames(wanted, frames, 2)
-    return found if found.text else _name_in_library(wanted) or _name_by_parts(wanted, frames)
+    return found
 
 
 def _name_in_library(wanted: object) -> Name | None:
