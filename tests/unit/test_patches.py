@@ -4,6 +4,7 @@
 import ast
 import textwrap
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -20,7 +21,7 @@ from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, lock_draft
 from unsnarl.patches.search import PatchSearch, unified
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
-from unsnarl.patches.trying import VARYING, Tried
+from unsnarl.patches.trying import CONSTRAINED, VARYING, Tried, _along
 
 NEW = LockChoice("", "_lock", "a.py", is_new=True)
 BANK = '''
@@ -666,3 +667,41 @@ def test_parts_that_differ_are_judged_like_the_whole(inserted, indented):
     except UnpatchableError:
         parts = False
     assert parts == whole
+
+
+class ScriptedReplayer:
+    """Trials under free switching fail from the given one on."""
+
+    def __init__(self, first_bad: int) -> None:
+        self.schedule = SimpleNamespace(constraints=("order",))
+        self.made: list[str] = []
+        self._first_bad = first_bad
+
+    def fails(self, one: Any) -> bool:
+        return bool(one.label != "pass")
+
+    def follow(self, times: int) -> list[Any]:
+        return self._run("follow", times, lambda made: False)
+
+    def freely_constrained(self, runs: int, until: Any) -> list[Any]:
+        return self._run("free", runs, until)
+
+    def constrained_trials(self, runs: int, until: Any) -> list[Any]:
+        return self._run("constrained", runs, until)
+
+    def _run(self, kind: str, runs: int, until: Any) -> list[Any]:
+        found: list[Any] = []
+        for number in range(1, runs + 1):
+            bad = kind == "free" and number >= self._first_bad
+            self.made.append(kind)
+            found.append(SimpleNamespace(label="fail" if bad else "pass"))
+            if until(found):
+                break
+        return found
+
+
+@pytest.mark.parametrize(("first_bad", "made"), [(1, 2), (3, 4), (99, 1 + 2 * CONSTRAINED)])
+def test_a_patch_is_run_up_to_its_first_bad_trial(first_bad: int, made: int) -> None:
+    replayer = ScriptedReplayer(first_bad)
+    found = _along(replayer)  # type: ignore[arg-type]
+    assert len(replayer.made) == len(found) == made

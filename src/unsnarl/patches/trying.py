@@ -28,7 +28,7 @@ from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.disk import storing
 from unsnarl.execution.runner import Runner, started
 from unsnarl.execution.target import Target
-from unsnarl.execution.trials import Trial, Trials
+from unsnarl.execution.trials import Trial, Trials, Until
 from unsnarl.model.report import PatchChecks
 from unsnarl.model.run import Switch
 from unsnarl.patches.regions import Draft
@@ -188,12 +188,17 @@ class PatchRunner:
 
         A patch that only makes the failure rarer leaves it where threads may switch anywhere.
         """
-        yield from self._fresh(trials, runs, self._switch)
-        for found in self._fresh(trials, FREE, "free") if self._switch == "gil" else ():
+        yield from self._fresh(trials, runs, self._switch, _ends_badly)
+        for found in self._freely_fresh(trials) if self._switch == "gil" else ():
             yield [one for one in found if not _is_bad(one) or one.fails_as(self._signature)]
 
-    def _fresh(self, trials: Trials, runs: int, switch: Switch) -> Iterator[list[Trial]]:
-        """Batch by batch, as a hunt would do it."""
+    def _freely_fresh(self, trials: Trials) -> Iterator[list[Trial]]:
+        return self._fresh(trials, FREE, "free", lambda made: made[-1].fails_as(self._signature))
+
+    def _fresh(
+        self, trials: Trials, runs: int, switch: Switch, until: Until
+    ) -> Iterator[list[Trial]]:
+        """Batch by batch, as a hunt would do it, each up to the first bad trial."""
         rotation = Rotation(self._settings.seed + 2)
         number = 0
         for size in _sizes(runs):
@@ -202,7 +207,7 @@ class PatchRunner:
                 for at in range(size)
             ]
             number += size
-            found = trials.run(plans)
+            found = trials.run(plans, until=until)
             for trial in found:
                 if trial.run is not None:
                     wide = trial.plan.sites is None
@@ -233,14 +238,23 @@ class PatchRunner:
 
 
 def _along(replayer: Replayer) -> list[Trial]:
-    """The schedule itself, and its constraints if it has some."""
+    """The schedule itself, and its constraints if it has some, up to the first bad trial.
+
+    Free switching comes first: most wrong patches fail there.
+    """
     found = replayer.follow(1)
-    if replayer.schedule.constraints and not any(map(_is_bad, found)):
-        found += replayer.constrained_trials(CONSTRAINED)
-        # Other failures under free switching may be latent ones of the program itself.
-        free = replayer.freely_constrained(CONSTRAINED)
-        found += [one for one in free if not _is_bad(one) or replayer.fails(one)]
+    if not replayer.schedule.constraints or any(map(_is_bad, found)):
+        return found
+    free = replayer.freely_constrained(CONSTRAINED, lambda made: replayer.fails(made[-1]))
+    # Other failures under free switching may be latent ones of the program itself.
+    found += [one for one in free if not _is_bad(one) or replayer.fails(one)]
+    if not any(map(_is_bad, found)):
+        found += replayer.constrained_trials(CONSTRAINED, _ends_badly)
     return found
+
+
+def _ends_badly(made: Sequence[Trial]) -> bool:
+    return _is_bad(made[-1])
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from unsnarl.campaigns.store import Store
 from unsnarl.errors import UsageError
 from unsnarl.execution.disk import storing
 from unsnarl.execution.server import Done
-from unsnarl.execution.trials import Trial, Trials, fresh_plans
+from unsnarl.execution.trials import Trial, Trials, Until, fresh_plans
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.plan import Plan
 from unsnarl.model.run import RunRecord
@@ -141,15 +141,17 @@ class Replayer:
         enforced, trials = self._enforce(runs)
         return Constrained.of(self.schedule, enforced, trials, sum(map(self.fails, trials)))
 
-    def constrained_trials(self, runs: int) -> list[Trial]:
-        """The same, one by one."""
-        return self._enforce(runs)[1]
+    def constrained_trials(self, runs: int, until: Until | None = None) -> list[Trial]:
+        """The same, one by one, as long as more are needed."""
+        return self._enforce(runs, until)[1]
 
-    def freely_constrained(self, runs: int) -> list[Trial]:
+    def freely_constrained(self, runs: int, until: Until | None = None) -> list[Trial]:
         """The same, with switches at the events themselves; what came of each."""
-        return self._enforce(runs, freely=True)[1]
+        return self._enforce(runs, until, freely=True)[1]
 
-    def _enforce(self, runs: int, *, freely: bool = False) -> tuple[Enforced, list[Trial]]:
+    def _enforce(
+        self, runs: int, until: Until | None = None, *, freely: bool = False
+    ) -> tuple[Enforced, list[Trial]]:
         self._choose()  # for the code that only a run loads
         enforced = rules_of(self.schedule, self._resolved, at_events=freely)
         count = runs if enforced.rules else 0
@@ -157,7 +159,7 @@ class Replayer:
         if freely:
             switch = "free"
         plans = fresh_plans(seed, count, rules=enforced.rules, switch=switch)
-        return enforced, self._trials.run(plans)
+        return enforced, self._trials.run(plans, until=until)
 
     def _choose(self) -> Trial | None:
         """Find out, once, how strictly the schedule leads to the failure; gives the trial of it."""
