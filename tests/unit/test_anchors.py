@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import msgspec
 import pytest
@@ -266,3 +267,26 @@ def test_a_wait_inside_of_a_call_is_anchored_behind_what_is_listed(project, tmp_
     anchor = msgspec.structs.replace(READ_SIZE, op=Op.ACQUIRE, shift=shift)
     moved = project("\n\n" + SOURCE, down=2)
     assert resolve(anchor, moved) == Resolved((unlisted << 4 | Op.ACQUIRE,), "same")
+
+
+@pytest.mark.parametrize(("shared", "reads"), [(1000, 2), (0, 4)])
+def test_runs_that_loaded_the_same_code_late_share_one_list(tmp_path, monkeypatch, shared, reads):
+    codes = {
+        "version": 1,
+        "watermark": 10,
+        "modules": 0,
+        "probes": 0,
+        "codes": [],
+        "shared": shared,
+    }
+    (tmp_path / "codes.json").write_text(json.dumps(codes))
+    read = []
+    load = Codes.load
+    monkeypatch.setattr(
+        Codes, "load", lambda *given, **more: read.append(1) or load(*given, **more)
+    )
+    anchorer = Anchorer(tmp_path / "codes.json", tmp_path, "3.11.7")
+    late = SimpleNamespace(codes=(msgspec.structs.replace(SIZE, base=20),))
+    found = [anchorer._codes_of(late) for _ in range(3)]
+    assert len(read) == reads
+    assert all(one.knows("/project/queue.py", "size") for one in found)
