@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pytest
 
@@ -157,8 +158,14 @@ def test_progress_names_the_part_and_what_it_does(clock):
         ("testing finding 1 of 3", "forcing", 0),
         ("testing finding 1 of 3", "forcing", 1),
     ]
-    budget.part("fix", "looking for a fix", budget.count_trial, None)
-    assert budget.trials == {"confirm": 1, "fix": 1}
+
+
+def test_trials_are_counted_by_the_phase_that_needed_them():
+    budget = Budget()
+    for count in (3, 4):
+        budget.part("confirm", "testing", partial(budget.use_trials, count), None)
+    budget.part("fix", "looking for a fix", partial(budget.use_trials, 5), None)
+    assert budget.trials == {"confirm": 7, "fix": 5}
 
 
 def test_a_run_hangs_when_it_takes_a_multiple_of_the_usual():

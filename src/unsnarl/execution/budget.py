@@ -50,7 +50,7 @@ class Budget:
 
     Attributes:
         phases: The seconds that each phase took.
-        trials: The trials that each phase made.
+        trials: The trials that each phase needed.
         unfinished: What is missing in the answer, and why.
         signal: What was raised when somebody wanted the answer now.
     """
@@ -135,10 +135,13 @@ class Budget:
         self._change(replace(self._activity, detail=text))
 
     def count_trial(self) -> None:
-        """One more trial was made."""
-        phase = self._activity.phase
-        self.trials[phase] = self.trials.get(phase, 0) + 1
+        """One more trial has ended."""
         self._change(replace(self._activity, trials=self._activity.trials + 1))
+
+    def use_trials(self, count: int) -> None:
+        """So many trials were needed: others that ran at the same time depend on the machine."""
+        phase = self._activity.phase
+        self.trials[phase] = self.trials.get(phase, 0) + count
 
     def part(
         self,

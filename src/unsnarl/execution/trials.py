@@ -87,6 +87,7 @@ class Trials:
 
     def _counted(self, trials: list[Trial]) -> list[Trial]:
         self.count += len(trials)
+        self.budget.use_trials(len(trials))
         return trials
 
     def by_hand(self, plan: Plan, run: Callable[[Plan], Done]) -> Trial:
