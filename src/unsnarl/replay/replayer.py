@@ -71,6 +71,7 @@ class Replayed(msgspec.Struct, frozen=True):
         changed: The first segment at which the program is no longer what it was.
         gone: The code of a segment is not there any more.
         constrained: Where no replay failed, what came of its minimised constraints, if it has any.
+        cut: Less was done than was asked for: the time ended, or somebody wanted the answer.
     """
 
     run: int
@@ -83,6 +84,7 @@ class Replayed(msgspec.Struct, frozen=True):
     changed: Track | None = None
     gone: bool = False
     constrained: Constrained | None = None
+    cut: bool = False
 
 
 class Replayer:

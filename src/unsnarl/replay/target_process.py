@@ -95,8 +95,8 @@ class TargetProcess:
                 constrained = self._constrained(replayer, max(times, FRESH_RUNS))
         except OutOfTimeError:
             budget.note("replay", f"replaying run {schedule.run}", "time")
-        summary = replayer.summary(trials)
-        return msgspec.structs.replace(summary, constrained=constrained), trials
+        summary, cut = replayer.summary(trials), bool(budget.unfinished)
+        return msgspec.structs.replace(summary, constrained=constrained, cut=cut), trials
 
     def _constrained(self, replayer: Replayer, runs: int) -> Constrained | None:
         """Under the constraints of the run, else those of another one that failed in this way."""

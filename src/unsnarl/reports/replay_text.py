@@ -25,7 +25,7 @@ def remarks(replayed: Replayed) -> list[str]:
         found.append(left_sentence(replayed.left))
     if replayed.loose:
         found.append("replayed without the waits inside libraries, which have changed")
-    if not replayed.failed:
+    if not replayed.failed and (replayed.constrained or not replayed.cut):
         found += fallback_lines(replayed)
     return found
 
