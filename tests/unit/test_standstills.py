@@ -53,7 +53,7 @@ def lost(number=1, flags=ALONE):
     return [row(number, 1, GET, limit=5 * SECOND, flags=flags | RAN_OUT)]
 
 
-def run(*standstills, trace=(), kind="assertion"):
+def run(*standstills, trace=(), kind="assertion", since=0):
     threads = [thread(at, path) for at, path in enumerate(("0", "0.1", "0.2"))]
     return parse_run(
         run_file(
@@ -61,7 +61,7 @@ def run(*standstills, trace=(), kind="assertion"):
                 records(Section.THREADS, threads),
                 records(Section.TRACE, trace),
                 records(Section.STANDSTILLS, [one for rows in standstills for one in rows]),
-                notes({"failure": {"kind": kind, "type": "E", "thread": "0"}}),
+                notes({"failure": {"kind": kind, "type": "E", "thread": "0", "since": since}}),
             ]
         )
     )
@@ -95,6 +95,11 @@ def test_a_loop_that_polls_in_passing_runs_too_is_no_deadlock():
 def test_of_waits_that_nobody_ends_only_the_last_became_the_failure():
     assert assigned([run(lost(1), polling(2))], [run(polling())]) == ([None], 0)
     assert assigned([run(polling(1), lost(2))], [run(polling())]) == ([2], 0)
+
+
+def test_what_comes_after_the_failure_did_not_become_it():
+    assert assigned([run(lost(), since=50)], [run()]) == ([None], 0)
+    assert assigned([run(lost(), since=150)], [run()]) == ([1], 0)
 
 
 def test_while_another_thread_sleeps_only_a_cycle_cannot_end():
