@@ -38,7 +38,7 @@ Kind = Literal["confirm", "minimise", "fix"]
 KINDS: tuple[Kind, ...] = ("confirm", "minimise", "fix")
 # Of the time that is left, what testing a finding may take, testing all others, refining the first,
 # minimising and fixing it; the last capture needs the rest.
-TEST, OTHERS, REFINE, MINIMISE, FIX = 0.5, 0.4, 0.3, 0.6, 0.95
+TEST, OTHERS, REFINE, MINIMISE, FIX = 0.6, 0.4, 0.3, 0.6, 0.95
 # What is confirmed comes first. The others keep their order: that an experiment did not succeed
 # says more about the experiment.
 ORDER = {"confirmed": 0, "inconclusive": 1, "untested": 1, "infeasible": 1, "refuted": 2}
