@@ -102,6 +102,11 @@ def test_of_waits_that_nobody_ends_only_the_last_became_the_failure():
     assert assigned([run(polling(1), lost(2))], [run(polling())]) == ([2], 0)
 
 
+def test_what_comes_after_the_failure_did_not_become_it():
+    assert assigned([run(lost(), since=50)], [run()]) == ([None], 0)
+    assert assigned([run(lost(), since=150)], [run()]) == ([1], 0)
+
+
 def test_while_another_thread_sleeps_only_a_cycle_cannot_end():
     assert assigned([run(lost(flags=0))], [run()]) == ([None], 0)
     assert assigned([run(cycle(), polling(2))], [run(polling())]) == ([1], 0)

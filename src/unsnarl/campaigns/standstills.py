@@ -4,7 +4,8 @@
 A run that timed out somewhere has often timed out elsewhere, too: a loop that polls a queue does so
 all the time. A cycle of waits can be ended by nobody but a time limit, whatever other threads do; a
 run may still pass by luck after that. Of other waits the last ones count, from which the program
-went on to its failure, if every thread was among them and no passing run comes there.
+went on to its failure, if every thread was among them and no passing run comes there. Where it had
+failed before, they only came of that: a pool that was opened twice is closed once.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ def assign_standstills(
         if any(time < one.time for time in run.ends.values()):
             return False  # it had failed before: who waits then waits for what never comes
         if not in_cycle(one.waits):
-            return one is run.standstills[-1] and one.is_alone and not passed[way]
+            came_of_it = one.time > min(run.ends.values(), default=one.time)
+            is_last = one is run.standstills[-1] and not came_of_it
+            return is_last and one.is_alone and not passed[way]
         share = passed[way] / max(len(passing), 1)
         return share <= COMMON and share < failed[way] / len(failing)
 

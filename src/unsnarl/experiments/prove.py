@@ -44,7 +44,7 @@ Kind = Literal["confirm", "minimise", "fix"]
 KINDS: tuple[Kind, ...] = ("confirm", "minimise", "fix")
 # Of the time that is left, what testing a finding may take, testing all others, refining the first,
 # minimising and fixing it; the last capture needs the rest.
-TEST, OTHERS, REFINE, MINIMISE, FIX = 0.5, 0.4, 0.3, 0.6, 0.95
+TEST, OTHERS, REFINE, MINIMISE, FIX = 0.6, 0.4, 0.3, 0.6, 0.95
 # ... and looking for several causes, if none is confirmed, or one that may be several.
 SEVERAL, SEVERAL_INSTEAD = 0.6, 0.4
 # What is confirmed comes first. The others keep their order: that an experiment did not succeed
