@@ -181,6 +181,9 @@ def test_a_report_counts_it_and_show_has_it(failure, with_setup):
     print_finding(report, numbered(report)[0], make_console(whole, 100))
     assert "set-up: 1 more order, unsnarl show" in brief.getvalue()
     assert "barrier.wait()" not in brief.getvalue()
+    assert (
+        "With step 1 before 2 before 3 and the set-up, 100/100 fresh runs fail." in brief.getvalue()
+    )
     assert "barrier.wait()" in whole.getvalue()
 
 
