@@ -134,6 +134,18 @@ def test_a_long_explanation_has_no_orders_but_those_of_the_conflict():
     assert [event.setup for event in shown.events] == [True] * 5 + [False] * 3
 
 
+def test_what_another_thread_did_to_the_same_cell_is_part_of_the_conflict():
+    rounds = [(1 + at % 2, WRITE, 30 + at, MODE) for at in range(5)]
+    run = traced((2, WRITE, 40, SOCK), *rounds, *RACE)
+    timeline = Timeline(run)
+    events = timeline.events
+    pairs = [(1, 2), (2, 3), (3, 4), (4, 5), (0, 6)]
+    orders = tuple(timeline.constraint(events[one], events[other]) for one, other in pairs)
+    minimal = Minimal(orders, 10, 10, 0, run, timeline, "0.1", tuple(events[6:]))
+    shown = proof_facts(Proof(0, minimal, Seen(tuple(events), None)), run, FakeInterner())
+    assert [event.setup for event in shown.events] == [False] + [True] * 5 + [False] * 3
+
+
 def test_where_the_orders_are_all_there_is_they_are_shown(proof):
     whole, run = proof
     minimal = Minimal(**{**vars(whole.minimal), "occurrence": ()})

@@ -2,8 +2,10 @@
 """The calls that a thread was between, as steps of their own."""
 
 from unsnarl.model.report import FindingPoint
+from unsnarl.replay.debugging import _points_of
 from unsnarl.reports.calls import with_calls
 from unsnarl.reports.patterns import ENTER
+from unsnarl.reports.render.dot import _label
 
 TEXTS = {35: "while queue.size() > 0:", 36: "page = queue.take()"}
 
@@ -82,3 +84,27 @@ def test_a_comprehension_is_no_call():
     again = access("0.2", 36, "visit", "spider.py:50 in main")
     inner = access("0.2", 35, "visit", "spider.py:35 in visit", "spider.py:50 in main")
     assert [op for _, op, *_ in called(inner, other, again)] == ["read"] * 3
+
+
+def test_a_debugger_stops_in_the_call_that_is_a_step():
+    call, inside = with_calls(
+        (
+            access("0.2", 22, "Queue.size", "spider.py:35 in visit"),
+            access("0.1", 29, "Queue.take", "spider.py:36 in visit"),
+            access("0.2", 27, "Queue.take", "spider.py:36 in visit"),
+        ),
+        lambda _file, _line: "",
+    )[:2]
+    assert _points_of([[inside], [call], [inside]], 2) == [1, 2]
+
+
+def test_a_drawing_says_what_is_called():
+    call = with_calls(
+        (
+            access("0.2", 22, "Queue.size", "spider.py:35 in visit"),
+            access("0.1", 29, "Queue.take", "spider.py:36 in visit"),
+            access("0.2", 27, "Queue.take", "spider.py:36 in visit"),
+        ),
+        lambda _file, _line: "",
+    )[0]
+    assert "calls Queue.size" in _label(1, call)

@@ -20,6 +20,7 @@ from unsnarl.reports.facts import (
     ProofFacts,
     SignatureFacts,
 )
+from unsnarl.reports.proofs import _shared_names
 from unsnarl.reports.render.compare_view import difference_note, order_note
 from unsnarl.reports.render.terminal import (
     _proof_lines,
@@ -181,6 +182,9 @@ def test_a_report_counts_it_and_show_has_it(failure, with_setup):
     print_finding(report, numbered(report)[0], make_console(whole, 100))
     assert "set-up: 1 more order, unsnarl show" in brief.getvalue()
     assert "barrier.wait()" not in brief.getvalue()
+    assert (
+        "With step 1 before 2 before 3 and the set-up, 100/100 fresh runs fail." in brief.getvalue()
+    )
     assert "barrier.wait()" in whole.getvalue()
 
 
@@ -191,3 +195,15 @@ def test_the_line_of_a_future_is_that_of_the_thread_that_raised_there(failure):
     run = failing_run(failure=Failure("exception", "KeyError", "", "0", (frame,)))
     shown = with_failing_lines(points, run, Sources(Path()))
     assert [(point.thread, point.line) for point in shown if point.op == "fail"] == [("0.1", 5)]
+
+
+def test_one_thing_has_one_name_whatever_its_functions_call_it(failure):
+    points = failure.findings[0].explanation[:3]
+    local = [
+        msgspec.structs.replace(point, variable=name)
+        for point, name in zip(points, ("fh", "fh", "file"), strict=True)
+    ]
+    assert _shared_names(local, PROOF.events) == {CELL: "file"}
+    local[1] = msgspec.structs.replace(local[1], variable="Lock.fh")
+    assert _shared_names(local, PROOF.events) == {CELL: "Lock.fh"}
+    assert _shared_names(points, PROOF.events) == {}

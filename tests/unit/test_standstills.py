@@ -13,6 +13,7 @@ from unsnarl.placement.timeline import Timeline
 from unsnarl.runfile import Interner, RunFileError, SiteTable
 from unsnarl.runfile.layout import NOBODY, Section
 from unsnarl.runfile.reader import parse_run
+from unsnarl.workflows.campaign_report import _failed_before
 
 A, B, C = 0xA, 0xB, 0xC
 GET, LEFT, RIGHT, TAKE_A, TAKE_B, JOIN = range(1, 7)  # sites
@@ -95,6 +96,17 @@ def test_a_loop_that_polls_in_passing_runs_too_is_no_deadlock():
 def test_who_waits_after_the_failure_waits_for_what_never_comes():
     assert assigned([run(lost(2), since=100)], [run()]) == ([None], 0)
     assert assigned([run(lost(2), since=300)], [run()]) == ([2], 0)
+
+
+def test_who_waits_for_work_after_an_exception_that_sets_the_runs_apart_is_not_stuck():
+    one = run()
+    assert not _failed_before(one)  # nothing better is known than who waits
+    one.failing_point = SimpleNamespace()
+    assert _failed_before(one)
+    limited = run(lost())
+    limited.failing_point = one.failing_point
+    assigned([limited], [run()])
+    assert not _failed_before(limited)
 
 
 def test_of_waits_that_nobody_ends_only_the_last_became_the_failure():

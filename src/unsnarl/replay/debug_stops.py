@@ -20,7 +20,8 @@ from unsnarl.runfile import RunFile, SiteTable
 
 WAIT = "wait"
 FAIL = "fail"
-NO_EVENTS = (FAIL, "timeout", "enter")
+ENTER = "enter"
+NO_EVENTS = (FAIL, "timeout", ENTER)
 # A debugger can stop before these.
 STOPS = (Op.READ, Op.WRITE, Op.CALL, Op.ACQUIRE, Op.JOIN)
 # Any threads may have the roles; so many ways are tried.

@@ -16,7 +16,7 @@ from unsnarl.model.report import FindingPoint, Report
 from unsnarl.probes import statuses
 from unsnarl.probes.native import debugger
 from unsnarl.probes.native.program import NativeProgram
-from unsnarl.replay.debug_stops import FAIL, NO_EVENTS, Stop, Stops
+from unsnarl.replay.debug_stops import ENTER, FAIL, NO_EVENTS, Stop, Stops
 from unsnarl.replay.replayer import Replayer
 from unsnarl.runfile import RunFile, RunFileError, SiteTable, read_run
 
@@ -66,13 +66,18 @@ def _observe(replayer: Replayer) -> Stops:
 
 
 def _points_of(steps: Steps, number: int) -> list[int]:
-    """The indexes of a step's points; of one that only fails, those of the steps before it."""
+    """The indexes of a step's points; of one that only fails, those of the steps before it.
+
+    Of a call, those of the steps behind it: where its thread is about to do something in it.
+    """
     step = steps[number - 1]
     before = sum(map(len, steps[: number - 1]))
     own = list(range(before, before + len(step)))
     if all(point.op in NO_EVENTS for point in step):
         thread = step[0].thread
         points = [point for one in steps for point in one]
+        if step[0].op == ENTER:
+            return [at for at in range(before, len(points)) if points[at].thread == thread]
         return [at for at in reversed(range(before)) if points[at].thread == thread]
     return own
 

@@ -65,7 +65,13 @@ def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
             if event.is_access == bool(timeline.pending) or line in shown:
                 setup.add(event.key)
             shown.add(line)
-    return ordered | alone if len(events) - len(setup) > MOST_EVENTS else setup
+    if len(events) - len(setup) <= MOST_EVENTS:
+        return setup
+    # What others did to the same cells as the conflict is part of it.
+    apart = [
+        one for one in events if one.key in ordered and not _is_conflict([one, *conflict], one)
+    ]
+    return setup | {event.key for event in apart}
 
 
 def _alone(proof: Proof) -> set[EventKey]:
@@ -94,12 +100,13 @@ def _only_ordered(minimal: Minimal) -> set[EventKey]:
     return ordered - {event.key for event in (*minimal.occurrence, *map(meaning, failing))}
 
 
-def _is_conflict(events: Sequence[Event]) -> bool:
-    """Whether two threads access one cell, and one of them changes it."""
+def _is_conflict(events: Sequence[Event], of: Event | None = None) -> bool:
+    """Whether two threads access one cell, and one of them changes it; `of` among the two."""
     accesses = [event for event in events if event.is_access]
     return any(
         one.cell == other.cell and one.path != other.path and (one.writes or other.writes)
         for one, other in combinations(accesses, 2)
+        if of is None or of in (one, other)
     )
 
 

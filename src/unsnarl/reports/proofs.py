@@ -111,7 +111,29 @@ def _described(
     paths = {anchor: path for path, anchor in roles.items()}
     captured = [one.captured for one in events]
     described = describe_lines(lines, paths, captured, points, sources)
-    return [_named(point, one, names) for point, one in zip(described, events, strict=True)]
+    shared = _shared_names(described, events)
+    return [
+        _named(replace(point, variable=shared.get(one.cell, point.variable)), one, names)
+        for point, one in zip(described, events, strict=True)
+    ]
+
+
+def _shared_names(
+    described: Sequence[FindingPoint], events: Sequence[ExplainedEvent]
+) -> dict[int, str]:
+    """One name for what several accesses touch, whatever their functions call it: the last one.
+
+    A name with its class is understood everywhere.
+    """
+    found: dict[int, list[str]] = {}
+    for point, event in zip(described, events, strict=True):
+        if is_data(point) and point.variable and event.cell:
+            found.setdefault(event.cell, []).append(point.variable)
+    return {
+        cell: next((name for name in own if "." in name), own[-1])
+        for cell, own in found.items()
+        if len(set(own)) > 1
+    }
 
 
 def _line(at: int, event: ExplainedEvent, anchor: int, about: int) -> Line:

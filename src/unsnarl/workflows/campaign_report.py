@@ -269,9 +269,8 @@ class _Ranker:
 
         See docs/adr/0013.
         """
-        # Who still waits for work when something else has failed is not stuck.
         ends = [
-            Stuck(run.graph, run.waits if stored.final_waits else ())
+            Stuck(run.graph, () if _failed_before(stored) else run.waits)
             for run, stored in zip(failing, compared.runs, strict=True)
             if compared.signature
         ]
@@ -328,6 +327,14 @@ class _Ranker:
         # Nothing captured is not the same as no lock held.
         captured = captured_values.assign(seen, findings, failing, index) or None
         return dataclasses.replace(failing, captured=captured)
+
+
+def _failed_before(run: RunFile) -> bool:
+    """Whether an exception that no passing run has came before the waits at its end.
+
+    Who still waits for work then is not stuck.
+    """
+    return run.failing_point is not None and not run.final_waits
 
 
 def _exemplar(findings: Sequence[Answer], runs: Sequence[RunFile]) -> int:

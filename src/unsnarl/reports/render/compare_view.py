@@ -77,7 +77,7 @@ def _hanging(row: Text, width: int) -> list[Text]:
 
 
 def _row(step: Step, mark: str) -> Text:
-    row = Text().append(f"{step.number:>2} ", style="dim")
+    row = Text().append(f"{step.number or '':>2} ", style="dim")
     row.append(f"{step.thread:<4}", style=lanes.colour(step.role))
     row.append(f" {_position(step.points[0])}  {step.what}".rstrip())
     if step.failing:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from unsnarl.model.report import Finding, FindingPoint
+from unsnarl.reports.patterns import ENTER
 
 _INDENT = "  "
 _LEFT = "\\l"  # Graphviz: a line break that sets the line before it flush left
@@ -65,7 +66,9 @@ def _lane(role: int, points: Sequence[FindingPoint]) -> Iterator[str]:
 
 def _label(number: int, point: FindingPoint) -> str:
     what = f"{point.op} {point.variable}".strip()
-    if point.value is not None:
+    if point.op == ENTER:
+        what = f"calls {point.value}"
+    elif point.value is not None:
         what += f" = {point.value}"
     if point.caught:
         what += f", caught at {point.caught}"

@@ -260,7 +260,10 @@ def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
         order = compare_view.order_note(finding)
         does = f"fresh runs {outcome(finding)}"
         count = f"{replay.reproduced}/{replay.tries} {does}{_odd(replay.odd)}"
-        lines.append(f"With {order}, {count}." if order else f"{count} in this order.")
+        brought = " and the set-up" if setup_orders(finding) else ""
+        lines.append(
+            f"With {order}{brought}, {count}." if order else f"{count} in this order{brought}."
+        )
     difference = compare_view.difference_note(finding)
     if difference:
         lines.append(f"In the nearest passing run, {difference}.")
