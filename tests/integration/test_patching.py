@@ -85,7 +85,11 @@ class Client:
 
     def send(self, line):
         if self.lines is not None:
+            line = self.clean(line)
             self.lines.append(line)
+
+    def clean(self, line):
+        return line.strip()
 
     def close(self):
         self.lines = None
@@ -102,14 +106,15 @@ closer.join()
 def test_what_is_read_twice_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "client.py").write_text(CLIENT)
     command = (sys.executable, "client.py")
-    assert called(tmp_path, "hunt", "--seed", "1", "--", *command).returncode == 1
+    runs = ("--seed", "1", "--no-confirm", "--max-runs", "60")
+    assert called(tmp_path, "hunt", *runs, "--", *command).returncode == 1
     shown = called(tmp_path, "fix", "-v", "--apply")
     assert shown.returncode == 0, shown.stdout + shown.stderr
     text = (tmp_path / "client.py").read_text()
     assert "        lines = self.lines\n        if lines is not None:\n" in text
     assert "            lines.append(line)\n" in text
     assert "read self.lines once, before client.py:10: 0 of " in shown.stdout
-    assert called(tmp_path, "hunt", "--max-runs", "60", "--", *command).returncode == 0
+    assert called(tmp_path, "hunt", *runs, "--", *command).returncode == 0
 
 
 def test_a_patch_is_not_applied_to_other_code(tmp_path: Path) -> None:

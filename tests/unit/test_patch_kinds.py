@@ -284,6 +284,22 @@ def test_a_registration_comes_when_the_module_is_complete() -> None:
     assert "    pass\n\n\nFinder = install(Finder)\n\n\nif __name__" in texts[0]
 
 
+def test_what_registers_early_need_not_be_a_point() -> None:
+    points = (
+        at(REGISTERED, "return Found", 2, "read", "Found", function="Finder.find"),
+        at(REGISTERED, "class Found", 1, "write", "Found", function="<module>"),
+    )
+    (text,) = of_kind("move", REGISTERED, *points)
+    assert "    pass\n\n\nFinder = install(Finder)\n" in text
+    called = REGISTERED.replace("@install\nclass", "class").replace(
+        "class Found", "sys.meta_path.append(Finder())\n\n\nclass Found"
+    )
+    late = at(called, "class Found", 1, "write", "Found", function="<module>")
+    texts = of_kind("move", called, points[0], late)
+    assert "    pass\nsys.meta_path.append(Finder())\n" in texts[0]
+    assert not of_kind("move", REGISTERED, points[0])
+
+
 POOL = textwrap.dedent(
     """\
     class Pool:

@@ -19,7 +19,7 @@ from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, lock_draft
 from unsnarl.patches.search import PatchSearch, unified
 from unsnarl.patches.source import LineEdits, UnpatchableError
-from unsnarl.patches.trying import Tried
+from unsnarl.patches.trying import Tried, ends_well
 from unsnarl.reports.fixes import try_notes
 
 NEW = LockChoice("", "_lock", "a.py", is_new=True)
@@ -509,6 +509,24 @@ def test_the_nearest_is_named_if_none_survives() -> None:
     notes = try_notes(found.patch)
     assert notes[1] == f"2. {found.patch.tries[1].says}: 1 of 210 runs fail"
     assert len(notes) == found.patch.tried
+
+
+@pytest.mark.parametrize(
+    ("printed", "before", "well"),
+    [
+        ("pass\n3", "pass\n3", True),
+        ("pass\n4", "pass\n3", False),
+        ("fail\n", "pass\n3", False),
+        ("stuck\n", "pass\n3", False),
+        ("pass\n3", "fail\n", True),
+        ("fail\n", "fail\n", False),
+        ("stuck\n", "stuck\n", False),
+    ],
+)
+def test_a_run_without_interruptions_ends_as_before_or_better(
+    printed: str, before: str, well: bool
+) -> None:
+    assert ends_well(printed, before) is well
 
 
 def test_a_deadlock_leads_to_a_lock_that_can_be_taken_twice() -> None:

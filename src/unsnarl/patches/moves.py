@@ -56,7 +56,24 @@ def published_last(conflict: Conflict) -> Iterator[Draft]:
         if point.function == MODULE_CODE:
             yield from made(_undecorated, source, point.line)
         yield from made(_behind_role, source, conflict, point)
-        yield from made(_behind_block, source, point)
+        yield from made(_behind_block, source, point.line)
+
+
+def registered_last(conflict: Conflict) -> Iterator[Draft]:
+    """What hands out a function or class of a module before the module has defined what it uses."""
+    for late in conflict.points:
+        source = conflict.sources.get(late.file)
+        if source is None or late.function != MODULE_CODE or late.op not in WRITES:
+            continue
+        used = {one.function.partition(".")[0] for one in conflict.points if one.file == late.file}
+        for node in source.tree.body:
+            if first_line(node) >= late.line:
+                break
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                decorated = node.name in used and node.decorator_list
+                yield from made(_undecorated, source, first_line(node)) if decorated else ()
+            elif isinstance(node, ast.Expr) and names_in(node) & used:
+                yield from made(_behind_block, source, node.lineno)
 
 
 def _behind_role(source: SourceFile, conflict: Conflict, point: FindingPoint) -> Draft:
@@ -78,9 +95,9 @@ def _behind_role(source: SourceFile, conflict: Conflict, point: FindingPoint) ->
     return _moved(source, run, block, later[-1])
 
 
-def _behind_block(source: SourceFile, point: FindingPoint) -> Draft:
+def _behind_block(source: SourceFile, line: int) -> Draft:
     """To the end of its block, before the statement that leaves it."""
-    run, block = _movable(source, point.line)
+    run, block = _movable(source, line)
     later = [one for one in block if first_line(one) > run.last and not isinstance(one, LEAVING)]
     if run.function is None:
         later = [one for one in later if not _is_main(one)]

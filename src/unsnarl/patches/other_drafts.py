@@ -30,7 +30,7 @@ from unsnarl.patches.locks import (
     self_name,
     threading_call,
 )
-from unsnarl.patches.moves import out_of_locks, published_last
+from unsnarl.patches.moves import out_of_locks, published_last, registered_last
 from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
 from unsnarl.patches.regions import Draft, reentrant_draft
 from unsnarl.patches.source import (
@@ -44,7 +44,8 @@ from unsnarl.patches.source import (
 
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
-    makers = [rechecks, copies, local_copies, own_managers, published_last, import_waits]
+    makers = [rechecks, copies, local_copies, own_managers, import_waits]
+    makers += [published_last, registered_last]
     if conflict.is_deadlock:
         makers += [sorted_locks, out_of_locks, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).

@@ -178,7 +178,7 @@ class PatchRunner:
 
     def _tried(self, trials: Trials, target: Target, runs: int) -> Tried:
         printed = self._printed(trials)
-        if not _is_as_good(printed, self._serial):
+        if not ends_well(printed, self._serial):
             # Waiting without another thread to wait for: for a lock that it holds itself.
             stuck = int(printed.startswith(STUCK))
             checks = PatchChecks(runs=1, fail=1 - stuck, deadlocks=stuck)
@@ -305,9 +305,11 @@ def _quoted(draft: Draft, sources: Sources) -> Iterator[None]:
             linecache.cache.pop(path, None)
 
 
-def _is_as_good(printed: str, before: str) -> bool:
-    """Whether a run without interruptions ends as before, or passes where it failed even so."""
-    return printed == before or (printed.startswith("pass") and not before.startswith("pass"))
+def ends_well(printed: str, before: str) -> bool:
+    """Whether a run without interruptions ends as it did before the patch; if it failed then, it
+    must pass now, whatever it prints."""
+    passed = "pass\n"
+    return printed == before if before.startswith(passed) else printed.startswith(passed)
 
 
 def _sizes(runs: int) -> Iterator[int]:
