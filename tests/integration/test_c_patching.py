@@ -152,6 +152,17 @@ def test_what_cannot_be_built_again_is_said_in_words(
     assert any(word in why and text in raised.value.message for word, text in words.items())
 
 
+def test_objects_are_enough_for_what_is_not_patched(tmp_path: Path) -> None:
+    program = built(tmp_path)
+    stock = {tmp_path / "src/stock.c": STOCK.encode()}
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "out/main.o").unlink()  # made again
+    Rebuild(program).with_files(stock, tmp_path / "scratch")
+    build(tmp_path)
+    (tmp_path / "src/main.c").unlink()
+    Rebuild(program).with_files(stock, tmp_path / "scratch")
+
+
 def test_a_patch_that_does_not_compile_is_none(tmp_path: Path) -> None:
     program = built(tmp_path)
     with pytest.raises(RebuildError, match="does not compile"):
