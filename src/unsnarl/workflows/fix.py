@@ -106,6 +106,7 @@ def search(
     runs = runner.wanted(failure.rate)
     tries = _tries(store, failure, finding, lambda draft: runner.run(draft, sources, runs), budget)
     sources = tries.sources
+    runner.check(sources)
     found = tries.find()
     if found is None:
         return None

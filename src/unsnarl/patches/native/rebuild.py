@@ -48,6 +48,13 @@ class Rebuild:
         self._link = (named or links)[-1]
         self._needed: dict[BuildStep, dict[Path, str]] = {}
 
+    def check(self, paths: Iterable[Path]) -> None:
+        """Raises RebuildError if sources are not what the program was built of."""
+        for path in paths:
+            if not path.exists():
+                raise RebuildError(f"{path.name} is gone, of which the program was built")
+        self._check_age(paths)
+
     def with_files(self, files: Mapping[Path, bytes], scratch: Path) -> Path:
         """A program with these files in the originals' stead; raises RebuildError."""
         files = {path.resolve(): data for path, data in files.items()}
