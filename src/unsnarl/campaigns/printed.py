@@ -7,7 +7,7 @@ from pathlib import Path
 
 MOST_LINES, MOST_BYTES, MOST_LETTERS = 3, 4096, 200
 # libc's own line repeats what the failure says.
-KNOWN = ("Assertion `", "terminate called")
+REPEATED = ("Assertion `", "terminate called")
 
 
 def last_lines(output: Path) -> str:
@@ -17,5 +17,5 @@ def last_lines(output: Path) -> str:
     except OSError:
         return ""
     lines = [line.strip() for line in data.decode("utf-8", "replace").splitlines()]
-    told = [line for line in lines if line and not any(known in line for known in KNOWN)]
-    return "\n".join(line[:MOST_LETTERS] for line in told[-MOST_LINES:])
+    said = [line for line in lines if line and not any(one in line for one in REPEATED)]
+    return "\n".join(line[:MOST_LETTERS] for line in said[-MOST_LINES:])

@@ -186,12 +186,12 @@ def frames(point: FindingPoint) -> list[CallLine]:
 
 def span_sets(conflict: Conflict) -> Iterator[tuple[LineSpan, ...]]:
     """Sets of lines that may have to be atomic."""
-    yield from known_spans(conflict)
+    yield from named_spans(conflict)
     yield tuple(accesses_in(conflict, functions_of(conflict)))
     yield tuple(accesses_in(conflict, functions_of(conflict), calls=True))
 
 
-def known_spans(conflict: ConflictPoints) -> Iterator[tuple[LineSpan, ...]]:
+def named_spans(conflict: ConflictPoints) -> Iterator[tuple[LineSpan, ...]]:
     """Those that the experiments and the points name."""
     fix = conflict.finding.fix
     if fix is not None and fix.kind == "region" and fix.begin.file == fix.end.file:

@@ -122,6 +122,11 @@ class PatchRunner:
         """How many fresh runs must pass where so large a share of the original's failed."""
         return min(MOST_CERTAIN, max(CERTAIN, round(EXPECTED / rate) if rate else MOST_CERTAIN))
 
+    def check(self, sources: Sources) -> None:
+        """Raises RebuildError if a program cannot be built of these sources once more."""
+        if self._rebuild is not None:
+            self._rebuild.check([source.path for source in sources.values()])
+
     def run(self, draft: Draft, sources: Sources, runs: int) -> Tried:
         """Apply a patch to a copy, and run that until something fails or all is done."""
         if not self._serial:

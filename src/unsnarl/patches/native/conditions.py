@@ -54,8 +54,8 @@ def _is_natural(conflict: CConflict, fix: Fix) -> bool:
     """Whether no thread waits for one that was started after it: that would keep it from its part
     in the order that the program is written for."""
     paths = [
-        [_started(one.thread) for one in conflict.points if (one.file, one.line) == place]
-        for place in ((fix.begin.file, fix.begin.line), (fix.end.file, fix.end.line))
+        [_started(one.thread) for one in conflict.points if (one.file, one.line) == position]
+        for position in ((fix.begin.file, fix.begin.line), (fix.end.file, fix.end.line))
     ]
     first, last = paths
     return not first or not last or min(first) < max(last) or max(last) == MAIN

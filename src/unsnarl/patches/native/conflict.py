@@ -9,10 +9,10 @@ from pathlib import Path
 
 from unsnarl.model.report import Finding, FindingPoint
 from unsnarl.patches.blocks import LineSpan
-from unsnarl.patches.conflict import ConflictPoints, files_of, functions_of, known_spans
+from unsnarl.patches.conflict import ConflictPoints, files_of, functions_of, named_spans
 from unsnarl.patches.native.holding import waits
 from unsnarl.patches.native.source import SUFFIXES, CSource
-from unsnarl.patches.native.tree import Function
+from unsnarl.patches.native.tree import CFunction
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def load(finding: Finding, root: Path) -> CConflict:
 
 def span_sets(conflict: CConflict) -> Iterator[tuple[LineSpan, ...]]:
     """Sets of lines that may have to be atomic."""
-    yield from known_spans(conflict)
+    yield from named_spans(conflict)
     yield tuple(accesses_in(conflict, functions_of(conflict)))
 
 
@@ -58,7 +58,7 @@ def accesses_in(conflict: CConflict, functions: Iterable[tuple[str, str]]) -> It
                 yield LineSpan(file, min(lines), max(lines))
 
 
-def functions_named(source: CSource, qualified: str) -> list[Function]:
+def functions_named(source: CSource, qualified: str) -> list[CFunction]:
     """The functions of a qualified name: `BlockQueue::take`, `main`."""
     parts = qualified.split("::")
     return [

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from unsnarl.patches.native.tokens import Token, closing
-from unsnarl.patches.native.tree import TRAILING, Class, Function, Member, Unit, body_of
+from unsnarl.patches.native.tree import TRAILING, CFunction, Class, Member, Unit, body_of
 
 SCOPES = ("namespace", "class", "struct", "union", "extern")
 STORAGE = ("static", "mutable", "extern", "inline", "thread_local")
@@ -68,7 +68,7 @@ class _Reader:
             return False
         name, prefix = _name(words, called)
         body = body_of(self._tokens, at, closing(self._tokens, at))
-        self.unit.functions.append(Function(name, (*scope, *prefix), tuple(head), body))
+        self.unit.functions.append(CFunction(name, (*scope, *prefix), tuple(head), body))
         return True
 
     def _namespace(self, head: Sequence[Token], at: int, scope: Scope) -> bool:
@@ -121,7 +121,7 @@ def _variables(tokens: Sequence[Token]) -> Iterator[Member]:
     for index, token in enumerate(tokens):
         if token.text in ("(", "[", "{"):
             if token.text == "(" and not depth:
-                return  # a prototype, or what cannot be told from one
+                return  # a prototype, or what looks like one
             depth += 1
         elif token.text in (")", "]", "}"):
             depth -= 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from unsnarl.patches.native.source import CSource, StatementRun, covering
+from unsnarl.patches.native.source import CSource, StatementRange, covering
 from unsnarl.patches.native.tokens import Token, closing
 from unsnarl.patches.source import UnpatchableError
 
@@ -23,7 +23,7 @@ WAITING_METHODS = frozenset(("join", "sleep_for", "sleep_until", "yield", "arriv
 CONDITIONS = ("pthread_cond_wait", "pthread_cond_timedwait", "cnd_wait")
 
 
-def check_holdable(run: StatementRun, lock: str) -> None:
+def check_holdable(run: StatementRange, lock: str) -> None:
     """Raises if a mutex must not be held around these statements."""
     name = f"{run.source.name}:{run.lines[0]}"
     tokens = list(run.tokens)

@@ -10,7 +10,7 @@ from unsnarl.model.report import FindingPoint
 from unsnarl.patches.conflict import frames
 from unsnarl.patches.native.conflict import CConflict
 from unsnarl.patches.native.mutexes import synchronises, text_of
-from unsnarl.patches.native.source import CEdits, CSource, StatementRun, covering
+from unsnarl.patches.native.source import CEdits, CSource, StatementRange, covering
 from unsnarl.patches.native.tree import Statement
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import UnpatchableError
@@ -116,7 +116,7 @@ def _behind(source: CSource, line: int, other: int) -> Iterator[Draft]:
         yield from _moved_behind(source, run)
 
 
-def _moved_behind(source: CSource, run: StatementRun) -> Iterator[Draft]:
+def _moved_behind(source: CSource, run: StatementRange) -> Iterator[Draft]:
     """The first statement of a run behind its last one."""
     early, late = run.statements[0], run.statements[-1]
     if early is late or early.kind != "simple" or declares(early):

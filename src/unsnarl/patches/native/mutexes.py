@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from unsnarl.patches.locks import LockChoice
-from unsnarl.patches.native.source import CEdits, CSource, StatementRun
+from unsnarl.patches.native.source import CEdits, CSource, StatementRange
 from unsnarl.patches.native.tokens import Token, opening
 from unsnarl.patches.native.tree import Class, Statement
 from unsnarl.patches.source import UnpatchableError
@@ -78,7 +78,9 @@ def classes(sources: Sources) -> dict[str, Class]:
 # How it is written.
 
 
-def expression(mutex: Mutex, run: StatementRun, sources: Sources, at_fault: frozenset[str]) -> str:
+def expression(
+    mutex: Mutex, run: StatementRange, sources: Sources, at_fault: frozenset[str]
+) -> str:
     """How the statements of a run write the mutex; raises if they cannot reach it."""
     if not mutex.owner:
         return mutex.name
@@ -122,7 +124,7 @@ def _receiver(tokens: list[Token], at: int) -> int:
     return at
 
 
-def _named(owner: str, run: StatementRun, sources: Sources) -> list[str]:
+def _named(owner: str, run: StatementRange, sources: Sources) -> list[str]:
     """A parameter or a variable of the file that is one, if the run names it."""
     words = {one.text for one in run.tokens}
     head = "".join(one.text + " " for one in run.function.head)
@@ -239,10 +241,10 @@ def _bear_inline(mutex: Mutex, edits: CEdits, *, several: bool) -> None:
 
 def declare(edits: CEdits, text: str) -> None:
     """New lines behind the includes, or else before everything."""
-    place, blank = _behind_includes(edits.source)
+    position, blank = _behind_includes(edits.source)
     newline = edits.source.newline
     lines = "".join(line + newline for line in text.split("\n"))
-    edits.insert(place, newline + lines if blank else lines + newline)
+    edits.insert(position, newline + lines if blank else lines + newline)
 
 
 def include(edits: CEdits, header: str) -> None:
@@ -254,8 +256,8 @@ def include(edits: CEdits, header: str) -> None:
     if found:
         edits.insert(edits.source.begin_of(edits.source.line_of(found[-1].begin)), line)
     else:
-        place, _ = _behind_includes(edits.source)
-        edits.insert(place, line)
+        position, _ = _behind_includes(edits.source)
+        edits.insert(position, line)
 
 
 def _includes(source: CSource) -> list[Token]:
@@ -276,7 +278,7 @@ def _includes(source: CSource) -> list[Token]:
 
 
 def _behind_includes(source: CSource) -> tuple[int, bool]:
-    """A place for declarations, and whether a blank line belongs before them or behind."""
+    """A position for declarations, and whether a blank line belongs before them or behind."""
     found = _includes(source)
     if found:
         line = source.line_of(found[-1].end - 1)

@@ -12,8 +12,8 @@ from unsnarl.patches.native.conditions import events
 from unsnarl.patches.native.conflict import CConflict, functions_named
 from unsnarl.patches.native.lock_order import lock_orders
 from unsnarl.patches.native.moves import announcements, declares, dedented, draft_of, moves
-from unsnarl.patches.native.source import CEdits, CSource, StatementRun, covering
-from unsnarl.patches.native.tree import Function, Statement
+from unsnarl.patches.native.source import CEdits, CSource, StatementRange, covering
+from unsnarl.patches.native.tree import CFunction, Statement
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import UnpatchableError
 
@@ -39,7 +39,7 @@ def other_drafts(conflict: CConflict) -> Iterator[Draft]:
             continue
 
 
-def functions(conflict: CConflict) -> Iterator[tuple[CSource, Function]]:
+def functions(conflict: CConflict) -> Iterator[tuple[CSource, CFunction]]:
     """The functions of the finding's points."""
     names = dict.fromkeys((one.file, one.function) for one in conflict.points)
     for file, qualified in sorted(names):
@@ -94,15 +94,15 @@ def _too_early(conflict: CConflict) -> Iterator[tuple[CSource, int]]:
     """Lines that may have to wait for the end of threads."""
     fix = conflict.finding.fix
     if fix is not None and fix.kind == "order":
-        places = [(fix.end.file, fix.end.line)]
+        positions = [(fix.end.file, fix.end.line)]
     else:
-        places = [
+        positions = [
             (frame.file, frame.line)
             for point in conflict.accesses
             if TEARDOWN.search(point.text)
             for frame in frames(point)
         ]
-    for file, line in places:
+    for file, line in positions:
         source = conflict.sources.get(file)
         if source is not None:
             yield source, line
@@ -119,7 +119,7 @@ def _is_join(statement: Statement) -> bool:
     return words[0] in JOINS or words[-5:] == [".", "join", "(", ")", ";"]
 
 
-def _moved(source: CSource, run: StatementRun, statement: Statement) -> Draft:
+def _moved(source: CSource, run: StatementRange, statement: Statement) -> Draft:
     edits = CEdits(source)
     first = run.statements[0]
     text = dedented(source, statement)

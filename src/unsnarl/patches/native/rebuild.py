@@ -12,7 +12,6 @@ Nothing is written outside of the scratch folder.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -47,6 +46,14 @@ class Rebuild:
             raise RebuildError(f"{program.name} does not say how it was built")
         named = [one for one in links if _output(one) == program.resolve()]
         self._link = (named or links)[-1]
+        self._needed: dict[BuildStep, dict[Path, str]] = {}
+
+    def check(self, paths: Iterable[Path]) -> None:
+        """Raises RebuildError if sources are not what the program was built of."""
+        for path in paths:
+            if not path.exists():
+                raise RebuildError(f"{path.name} is gone, of which the program was built")
+        self._check_age(paths)
 
     def with_files(self, files: Mapping[Path, bytes], scratch: Path) -> Path:
         """A program with these files in the originals' stead; raises RebuildError."""
@@ -76,14 +83,17 @@ class Rebuild:
         sources = [one for one in inputs(unit.words) if one.is_code]
         if len(sources) != 1:
             return None
-        needed = _dependencies(unit, [sources[0].name])
-        if files.keys().isdisjoint(needed):
+        path, kept = Path(unit.folder, sources[0].name).resolve(), _output(unit).exists()
+        if kept and not path.exists() and path not in files:
+            return None  # its object is enough
+        needed = self._dependencies(unit)
+        if kept and files.keys().isdisjoint(needed):
             return None
         self._check_age(needed)
         tree = scratch / f"tree{number}"
         copied = _copied(needed, files, tree)
         words = list(unit.words)
-        words[sources[0].at] = str(copied[Path(unit.folder, sources[0].name).resolve()])
+        words[sources[0].at] = str(copied[path])
         made = scratch / f"{number}.o"
         words = _with_folders(unit, _plain(words), tree)
         _run(unit, [*words, "-c", "-o", str(made)])
@@ -96,13 +106,19 @@ class Rebuild:
         code = [one for one in inputs(words) if one.is_code]
         if not code:
             return words, set()
-        needed = _dependencies(step, [one.name for one in code])
+        needed = self._dependencies(step)
         self._check_age(needed)
         tree = scratch / "tree"
         copied = _copied(needed, files, tree)
         for one in code:
             words[one.at] = str(copied[Path(step.folder, one.name).resolve()])
         return _with_folders(step, words, tree), files.keys() & needed.keys()
+
+    def _dependencies(self, step: BuildStep) -> dict[Path, str]:
+        """What a step reads; drafts of one program ask for it again and again."""
+        if step not in self._needed:
+            self._needed[step] = _read_by(step)
+        return self._needed[step]
 
     def _check_age(self, needed: Iterable[Path]) -> None:
         """What was edited since is not what was hunted."""
@@ -150,15 +166,15 @@ def _plain(words: Sequence[str], keep: Sequence[str] = ()) -> list[str]:
     return found
 
 
-def _dependencies(step: BuildStep, sources: Sequence[str]) -> dict[Path, str]:
+def _read_by(step: BuildStep) -> dict[Path, str]:
     """The files of the project that a compilation reads, and how it names them."""
-    found = {}
-    for source in sources:
-        path = Path(step.folder, source).resolve()
+    every = inputs(step.words)
+    sources = [one.name for one in every if one.is_code]
+    found = {Path(step.folder, one).resolve(): one for one in sources}
+    for path, source in found.items():
         if not path.exists():
             raise RebuildError(f"{source} is gone, of which the program was built")
-        found[path] = source
-    skipped = {one.at for one in inputs(step.words)}
+    skipped = {one.at for one in every}
     words = [word for index, word in enumerate(step.words) if index not in skipped]
     for source in sources:
         text = _run(step, [*_plain(words), "-MM", "-MT", "x", source], plain=True)
@@ -200,8 +216,6 @@ def _with_folders(step: BuildStep, words: Sequence[str], tree: Path) -> list[str
 
 def _run(step: BuildStep, words: Sequence[str], *, plain: bool = False) -> str:
     """Call the compiler as the wrapper did; gives what it prints."""
-    variable = compiler.VARIABLES[step.language]
-    environment = os.environ | {variable: " ".join(step.compiler), build_record.VARIABLE: "0"}
     try:
         if plain:
             ours = [word for word in words if word not in compiler.EXTRAS]
@@ -211,7 +225,6 @@ def _run(step: BuildStep, words: Sequence[str], *, plain: bool = False) -> str:
         done = subprocess.run(
             line,
             cwd=step.folder,
-            env=environment,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -22,8 +22,8 @@ from unsnarl.patches.native.mutexes import (
     new_name,
     takes,
 )
-from unsnarl.patches.native.source import CEdits, StatementRun, covering
-from unsnarl.patches.native.tree import Body, Statement
+from unsnarl.patches.native.source import CEdits, StatementRange, covering
+from unsnarl.patches.native.tree import BranchBody, Statement
 from unsnarl.patches.regions import Draft, named, shown
 from unsnarl.patches.source import UnpatchableError
 
@@ -57,9 +57,9 @@ def lock_draft(
     return Draft("lock", says, changed, size, tuple(spans), mutex)
 
 
-def _runs(sources: Sources, spans: Sequence[LineSpan]) -> list[StatementRun]:
+def _runs(sources: Sources, spans: Sequence[LineSpan]) -> list[StatementRange]:
     """The statements of every span; those that lie over each other are one."""
-    found: list[StatementRun] = []
+    found: list[StatementRange] = []
     ordered = sorted(spans, key=lambda one: (one.file, one.first, -one.last))
     for span in ordered:
         run = covering(sources[span.file], span.first, span.last)
@@ -72,7 +72,7 @@ def _runs(sources: Sources, spans: Sequence[LineSpan]) -> list[StatementRun]:
     return found
 
 
-def _whole(run: StatementRun, lock: str) -> StatementRun | None:
+def _whole(run: StatementRange, lock: str) -> StatementRange | None:
     """The run with the critical sections of the same mutex that it cuts or touches.
 
     None if it lies in one of them.
@@ -95,7 +95,7 @@ def _whole(run: StatementRun, lock: str) -> StatementRun | None:
     return run.widened(first, until)
 
 
-def _bodies(run: StatementRun) -> Iterator[tuple[Body, int]]:
+def _bodies(run: StatementRange) -> Iterator[tuple[BranchBody, int]]:
     """The body of the run and those around it, each with the index of what leads to the run."""
     yield run.body, run.first
     body = run.function.body
@@ -107,7 +107,7 @@ def _bodies(run: StatementRun) -> Iterator[tuple[Body, int]]:
         body = inner[0]
 
 
-def _guarded_before(body: Body, until: int, lock: str) -> bool:
+def _guarded_before(body: BranchBody, until: int, lock: str) -> bool:
     return any(guards(one, lock) for one in body.statements[:until])
 
 
@@ -143,7 +143,7 @@ def _held_until(siblings: Sequence[Statement], first: int, last: int, lock: str)
 class _Region:
     """The edits that hold a mutex around one run."""
 
-    def __init__(self, edits: CEdits, run: StatementRun, mutex: Mutex, lock: str) -> None:
+    def __init__(self, edits: CEdits, run: StatementRange, mutex: Mutex, lock: str) -> None:
         self._edits = edits
         self._run = run
         self._mutex = mutex
@@ -205,7 +205,7 @@ class _Region:
         behind = "" if _leaves(last) else unlock
         self._around(self._mutex.lock(self._lock), behind)
 
-    def _leave(self, statement: Statement, body: Body, unlock: str) -> None:
+    def _leave(self, statement: Statement, body: BranchBody, unlock: str) -> None:
         """Give the mutex back before a `return`, whose value is taken first if that matters."""
         edits, source = self._edits, self._run.source
         value = _value(statement)
@@ -243,20 +243,20 @@ def wrap(edits: CEdits, statement: Statement, before: str, behind: str) -> None:
         edits.insert(statement.begin, "{ " + before.replace("\n", " ") + " ")
         edits.insert(statement.end, (" " + behind if behind else "") + " }")
         return
-    place = _before(edits, statement.begin)
-    edits.insert(place, " {")
+    position = _before(edits, statement.begin)
+    edits.insert(position, " {")
     edits.line_before(statement, before)
     if behind:
         edits.line_behind(statement, behind)
-    line = own.line_of(place - 1)
+    line = own.line_of(position - 1)
     end = own.line_of(statement.end - 1)
     after = own.begin_of(end) + len(own.lines[end - 1])
     edits.insert(after, f"{own.indentation(_head_line(edits, statement, line))}}}{own.newline}")
 
 
-def _before(edits: CEdits, place: int) -> int:
-    """Where the token before a place ends."""
-    return max(one.end for one in edits.source.tokens.every if one.end <= place)
+def _before(edits: CEdits, position: int) -> int:
+    """Where the token before a position ends."""
+    return max(one.end for one in edits.source.tokens.every if one.end <= position)
 
 
 def _head_line(edits: CEdits, statement: Statement, line: int) -> int:
@@ -268,7 +268,7 @@ def _head_line(edits: CEdits, statement: Statement, line: int) -> int:
     return line
 
 
-def leaving(run: StatementRun) -> Iterator[tuple[Statement, Body]]:
+def leaving(run: StatementRange) -> Iterator[tuple[Statement, BranchBody]]:
     """The statements that leave the run, each with the body that it is in."""
     labels = {
         one.tokens[0].text for one in run.inner if one.kind == "label" and len(one.tokens) == 2
@@ -278,8 +278,8 @@ def leaving(run: StatementRun) -> Iterator[tuple[Statement, Body]]:
 
 
 def _leaving(
-    statement: Statement, body: Body, labels: set[str], *, in_loop: bool, in_switch: bool
-) -> Iterator[tuple[Statement, Body]]:
+    statement: Statement, body: BranchBody, labels: set[str], *, in_loop: bool, in_switch: bool
+) -> Iterator[tuple[Statement, BranchBody]]:
     kind = statement.kind
     if kind in ("return", "co_return") or _ends_the_thread(statement):
         yield statement, body

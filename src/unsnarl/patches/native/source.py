@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A C or C++ file: its functions and statements by line, and edits of it at places of the text."""
+"""A C or C++ file: its functions and statements by line, and edits at positions of its text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from functools import cached_property
 from unsnarl.patches.native import tokens as reading
 from unsnarl.patches.native.declarations import parse
 from unsnarl.patches.native.tokens import CONDITIONAL, Token, Tokens
-from unsnarl.patches.native.tree import Body, Function, Statement, Unit
+from unsnarl.patches.native.tree import BranchBody, CFunction, Statement, Unit
 from unsnarl.patches.source import TextFile, UnpatchableError
 
 SUFFIXES = (".c", ".h", ".cc", ".cpp", ".cxx", ".C", ".hh", ".hpp", ".hxx", ".c++", ".ipp", ".inl")
@@ -46,7 +46,7 @@ class CSource(TextFile):
 
     @property
     def is_cpp(self) -> bool:
-        """Whether it is C++; a header may be either, and then what it includes tells."""
+        """Whether it is C++; a header may be either, and then what it uses decides."""
         if self.path.suffix == ".h":
             return bool(self.unit.classes) and not self.words.isdisjoint(
                 {"class", "std", "namespace"}
@@ -67,22 +67,22 @@ class CSource(TextFile):
             at += len(line)
         return begins
 
-    def line_of(self, place: int) -> int:
-        """The line, counted from 1, that has this place of the text."""
-        return max(1, bisect.bisect_right(self._begins, place))
+    def line_of(self, position: int) -> int:
+        """The line, counted from 1, that has this position of the text."""
+        return max(1, bisect.bisect_right(self._begins, position))
 
     def begin_of(self, line: int) -> int:
         """Where a line begins."""
         return self._begins[line - 1]
 
-    def starts_line(self, place: int) -> bool:
+    def starts_line(self, position: int) -> bool:
         """Whether only blanks are before it in its line."""
-        return not self.text[self.begin_of(self.line_of(place)) : place].strip()
+        return not self.text[self.begin_of(self.line_of(position)) : position].strip()
 
-    def ends_line(self, place: int) -> bool:
+    def ends_line(self, position: int) -> bool:
         """Whether only blanks and a comment are behind it in its line."""
-        line = self.lines[self.line_of(place - 1) - 1]
-        rest = line[place - self.begin_of(self.line_of(place - 1)) :].strip()
+        line = self.lines[self.line_of(position - 1) - 1]
+        rest = line[position - self.begin_of(self.line_of(position - 1)) :].strip()
         return not rest or rest.startswith("//") or (rest.startswith("/*") and rest.endswith("*/"))
 
     def lines_of(self, statement: Statement) -> tuple[int, int]:
@@ -115,7 +115,7 @@ class CSource(TextFile):
         found = (LEAVING_MACRO.match(one.text) for one in self.tokens.directives)
         return frozenset(one["name"] for one in found if one)
 
-    def function_at(self, line: int) -> Function | None:
+    def function_at(self, line: int) -> CFunction | None:
         """The innermost function whose body or head has a line."""
         found = None
         for function in self.unit.every():
@@ -126,7 +126,7 @@ class CSource(TextFile):
 
 
 @dataclass(frozen=True)
-class StatementRun:
+class StatementRange:
     """Statements that follow each other in one body.
 
     Attributes:
@@ -134,8 +134,8 @@ class StatementRun:
     """
 
     source: CSource
-    function: Function
-    body: Body
+    function: CFunction
+    body: BranchBody
     first: int
     last: int
     around: tuple[Statement, ...] = ()
@@ -172,12 +172,12 @@ class StatementRun:
         """The first and the last line."""
         return self.source.line_of(self.begin), self.source.line_of(self.end - 1)
 
-    def widened(self, first: int, last: int) -> StatementRun:
+    def widened(self, first: int, last: int) -> StatementRange:
         """With other ends in the same body."""
         return replace(self, first=first, last=last)
 
 
-def covering(source: CSource, first: int, last: int) -> StatementRun:
+def covering(source: CSource, first: int, last: int) -> StatementRange:
     """The smallest run of whole statements in one body that has all these lines."""
     function = source.function_at(first)
     if function is None or function is not source.function_at(last):
@@ -191,14 +191,14 @@ def covering(source: CSource, first: int, last: int) -> StatementRun:
         ]
         if not found:
             raise UnpatchableError(f"{source.name}:{first} has no statement")
-        run = StatementRun(source, function, body, found[0], found[-1], around)
+        run = StatementRange(source, function, body, found[0], found[-1], around)
         inner = _inner_body(source, run, first, last)
         if inner is None:
             return run
         body, around = inner, (*around, run.statements[0])  # type: ignore[assignment]
 
 
-def _outer(source: CSource, first: int, last: int) -> Function:
+def _outer(source: CSource, first: int, last: int) -> CFunction:
     """The innermost function that has both lines."""
     found = [
         function
@@ -211,7 +211,7 @@ def _outer(source: CSource, first: int, last: int) -> Function:
     return found[-1]
 
 
-def _inner_body(source: CSource, run: StatementRun, first: int, last: int) -> Body | None:
+def _inner_body(source: CSource, run: StatementRange, first: int, last: int) -> BranchBody | None:
     """The branch of the one statement that has all the lines, if none is its head."""
     if len(run.statements) != 1:
         return None
@@ -228,22 +228,22 @@ def _inner_body(source: CSource, run: StatementRun, first: int, last: int) -> Bo
 
 
 class CEdits:
-    """Changes of one file, collected by places of the original and made at once."""
+    """Changes of one file, collected by positions of the original and made at once."""
 
     def __init__(self, source: CSource) -> None:
         self.source = source
         self._inserted: dict[int, list[str]] = {}
         self._replaced: dict[tuple[int, int], str] = {}
 
-    def insert(self, place: int, text: str) -> None:
+    def insert(self, position: int, text: str) -> None:
         """Put a text there; what comes later comes behind what came earlier."""
-        self._inserted.setdefault(place, []).append(text)
+        self._inserted.setdefault(position, []).append(text)
 
     def replace(self, begin: int, end: int, text: str) -> None:
         """Another text in the stead of one."""
         for other_begin, other_end in self._replaced:
             if begin < other_end and other_begin < end:
-                raise UnpatchableError("two changes of one place")
+                raise UnpatchableError("two changes of one position")
         self._replaced[begin, end] = text
 
     def remove_lines(self, begin: int, end: int) -> None:
@@ -260,8 +260,8 @@ class CEdits:
         source = self.source
         indent = source.indentation(source.line_of(statement.begin))
         if source.starts_line(statement.begin):
-            place = source.begin_of(source.line_of(statement.begin))
-            self.insert(place, self._lines(text, indent))
+            position = source.begin_of(source.line_of(statement.begin))
+            self.insert(position, self._lines(text, indent))
         else:
             self.insert(statement.begin, text.replace("\n", " ") + " ")
 
@@ -272,8 +272,8 @@ class CEdits:
         if source.ends_line(statement.end):
             line = source.line_of(statement.end - 1)
             ended = source.lines[line - 1].endswith(("\n", "\r"))
-            place = source.begin_of(line) + len(source.lines[line - 1])
-            self.insert(place, ("" if ended else source.newline) + self._lines(text, indent))
+            position = source.begin_of(line) + len(source.lines[line - 1])
+            self.insert(position, ("" if ended else source.newline) + self._lines(text, indent))
         else:
             self.insert(statement.end, " " + text.replace("\n", " "))
 
@@ -283,10 +283,12 @@ class CEdits:
 
     def text(self) -> str:
         """The file with all changes."""
-        places = [(place, 0, place, "".join(parts)) for place, parts in self._inserted.items()]
-        places += [(begin, 1, end, text) for (begin, end), text in self._replaced.items()]
+        positions = [
+            (position, 0, position, "".join(parts)) for position, parts in self._inserted.items()
+        ]
+        positions += [(begin, 1, end, text) for (begin, end), text in self._replaced.items()]
         parts, at = [], 0
-        for begin, _, end, text in sorted(places):
+        for begin, _, end, text in sorted(positions):
             if begin < at:
                 raise UnpatchableError("a change within another")
             parts += [self.source.text[at:begin], text]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C and C++ as tokens with their places: words, numbers, strings, signs. Comments are left out."""
+"""C and C++ as tokens with their positions: words, numbers, strings, signs; no comments."""
 
 from __future__ import annotations
 

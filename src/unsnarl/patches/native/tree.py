@@ -19,7 +19,7 @@ TRAILING = frozenset(("const", "noexcept", "override", "final", "volatile", "try
 
 
 @dataclass(frozen=True)
-class Body:
+class BranchBody:
     """Statements that are executed one after the other; without braces it is one."""
 
     statements: tuple[Statement, ...]
@@ -43,8 +43,8 @@ class Statement:
     kind: str
     tokens: tuple[Token, ...]
     head: tuple[Token, ...] = ()
-    bodies: tuple[Body, ...] = ()
-    lambdas: tuple[Function, ...] = ()
+    bodies: tuple[BranchBody, ...] = ()
+    lambdas: tuple[CFunction, ...] = ()
 
     @property
     def begin(self) -> int:
@@ -65,7 +65,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Function:
+class CFunction:
     """A function with a body.
 
     Attributes:
@@ -77,7 +77,7 @@ class Function:
     name: str
     scope: tuple[str, ...]
     head: tuple[Token, ...]
-    body: Body
+    body: BranchBody
 
     @property
     def owner(self) -> str:
@@ -86,7 +86,7 @@ class Function:
 
     @property
     def returns(self) -> str:
-        """The type that it gives, as its source writes it; "" if that cannot be told."""
+        """The type that it gives, as its source writes it; "" if that is not plain."""
         at = next((i for i, one in enumerate(self.head) if one.text == self.name), 0)
         words = [one.text for one in self.head[:at]]
         kept = [one for one in words if one not in ("static", "inline", "extern", "virtual")]
@@ -115,18 +115,18 @@ class Member:
 class Unit:
     """What a file declares."""
 
-    functions: list[Function] = field(default_factory=list)
+    functions: list[CFunction] = field(default_factory=list)
     classes: list[Class] = field(default_factory=list)
     variables: list[Member] = field(default_factory=list)
 
-    def every(self) -> Iterator[Function]:
+    def every(self) -> Iterator[CFunction]:
         """All functions, those within others included, inner ones last."""
         for function in self.functions:
             yield function
             yield from _lambdas(function.body)
 
 
-def _lambdas(body: Body) -> Iterator[Function]:
+def _lambdas(body: BranchBody) -> Iterator[CFunction]:
     for outer in body.statements:
         for statement in outer.inner():
             for function in statement.lambdas:
@@ -134,26 +134,26 @@ def _lambdas(body: Body) -> Iterator[Function]:
                 yield from _lambdas(function.body)
 
 
-def body_of(tokens: Sequence[Token], at: int, last: int) -> Body:
+def body_of(tokens: Sequence[Token], at: int, last: int) -> BranchBody:
     """The statements between two braces."""
     found: list[Statement] = []
     index = at + 1
     while index < last:
         statement, index = _statement(tokens, index, last)
         found.append(statement)
-    return Body(tuple(found), True, tokens[at].begin, tokens[last].end)
+    return BranchBody(tuple(found), True, tokens[at].begin, tokens[last].end)
 
 
-def _single(tokens: Sequence[Token], at: int, end: int) -> tuple[Body, int]:
+def _single(tokens: Sequence[Token], at: int, end: int) -> tuple[BranchBody, int]:
     """A branch: a block, or one statement."""
     if at < end and tokens[at].text == "{":
         last = closing(tokens, at)
         return body_of(tokens, at, last), last + 1
     if at >= end:
-        place = tokens[end - 1].end
-        return Body((), False, place, place), end
+        position = tokens[end - 1].end
+        return BranchBody((), False, position, position), end
     statement, after = _statement(tokens, at, end)
-    return Body((statement,), False, statement.begin, statement.end), after
+    return BranchBody((statement,), False, statement.begin, statement.end), after
 
 
 def _statement(tokens: Sequence[Token], at: int, end: int) -> tuple[Statement, int]:
@@ -232,14 +232,14 @@ def _simple(tokens: Sequence[Token], at: int, end: int) -> tuple[Statement, int]
     return Statement(kind, found, (), (), _inside(found)), after
 
 
-def _inside(tokens: Sequence[Token]) -> tuple[Function, ...]:
+def _inside(tokens: Sequence[Token]) -> tuple[CFunction, ...]:
     """The lambdas of an expression."""
     found = []
     at = 0
     while at < len(tokens):
         if tokens[at].text == "{" and _opens_a_lambda(tokens, at):
             last = closing(tokens, at)
-            found.append(Function("", (), (), body_of(tokens, at, last)))
+            found.append(CFunction("", (), (), body_of(tokens, at, last)))
             at = last
         at += 1
     return tuple(found)
