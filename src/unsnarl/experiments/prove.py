@@ -208,13 +208,14 @@ class Prover:
     ) -> list[Cause]:
         """All causes, if no single one could be confirmed because others are at work, too.
 
-        One that many failing runs do not have may have been confirmed because forbidding it keeps
-        threads apart for long: then it takes in several causes. These come first, if they have
-        nothing in common.
+        One after the first that many failing runs do not have may have been confirmed because
+        forbidding it keeps threads apart for long: then it takes in several causes. These come
+        first, if they have nothing in common.
         """
         confirmed = [one for one in proven if one.is_confirmed]
+        is_clear = any(experimenter.explains(one.answer) for one in confirmed)
         # Who asks about one finding wants to know about that one.
-        if self._findings < 2 or any(experimenter.explains(one.answer) for one in confirmed):
+        if self._findings < 2 or proven[0].is_confirmed or is_clear:
             return []
 
         def confirm(
