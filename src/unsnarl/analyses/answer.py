@@ -79,8 +79,8 @@ class Answer:
 
     @property
     def is_wide(self) -> bool:
-        """Whether it is about no single cell, as a conflict cycle is."""
-        return not any(line.same_cell for line in self.lines)
+        """Whether it is about more than one cell, as a conflict cycle is."""
+        return not all(line.same_cell for line in self.lines)
 
     @property
     def key(self) -> AnswerKey:

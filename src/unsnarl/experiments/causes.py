@@ -97,9 +97,9 @@ class CauseSearch:
         """Further causes without all of which nothing fails; the last of them is confirmed."""
         narrow = [one for one in answers if not one.is_wide]
         last = self._confirmed(where, answers, before) if before else None
-        if last is not None and where.explains(last.answer):
+        if last is not None and (where.explains(last.answer) or not last.answer.is_wide):
             return [last]
-        # Runs without its order pass without its region: it may take in several causes.
+        # Runs without its order pass without its wide region: it may take in several causes.
         first = self._most_sparing(where, narrow)
         if first is None and last is None:
             first = self._most_sparing(where, [one for one in answers if one.is_wide])

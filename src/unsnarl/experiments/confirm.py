@@ -87,7 +87,7 @@ MOST_MINIMISED = 2
 FORBIDDING = 0.6
 # What so many of the failing runs have may be what makes all of them fail: evidence keeps only the
 # latest of what happened.
-EXPLAINS = 0.8
+EXPLAINS = 0.9
 # An answer that more than this share of the passing runs has cannot be what makes runs fail.
 COMMON = 0.8
 

@@ -45,8 +45,7 @@ KINDS: tuple[Kind, ...] = ("confirm", "minimise", "fix")
 # Of the time that is left, what testing a finding may take, testing all others, refining the first,
 # minimising and fixing it; the last capture needs the rest.
 TEST, OTHERS, REFINE, MINIMISE, FIX = 0.6, 0.4, 0.3, 0.6, 0.95
-# ... and looking for several causes, if none is confirmed, or one that may be several.
-SEVERAL, SEVERAL_INSTEAD = 0.6, 0.4
+SEVERAL = 0.6  # ... and looking for several causes, if none is confirmed or one that may be several
 # What is confirmed comes first. The others keep their order: that an experiment did not succeed
 # says more about the experiment.
 ORDER = {"confirmed": 0, "inconclusive": 1, "untested": 1, "infeasible": 1, "refuted": 2}
@@ -229,19 +228,21 @@ class Prover:
     ) -> list[Cause]:
         """All causes, if no single one could be confirmed because others are at work, too.
 
-        One that many failing runs do not have may have been confirmed because forbidding it keeps
-        threads apart for long: then it takes in several causes. These come first, if they have
-        nothing in common.
+        One after the first that many failing runs do not have may have been confirmed because
+        forbidding it keeps threads apart for long: then it takes in several causes. These come
+        first, if they have nothing in common.
         """
         confirmed = [one for one in proven if one.is_confirmed]
+        is_clear = any(experimenter.explains(one.answer) for one in confirmed)
         # Who asks about one finding wants to know about that one.
-        if self._findings < 2 or any(experimenter.explains(one.answer) for one in confirmed):
+        if self._findings < 2 or proven[0].is_confirmed or is_clear:
             return []
 
         def confirm(
             where: Experimenter, answers: Sequence[Answer]
         ) -> tuple[Answer, Verdict] | None:
-            tested = self._tested(where, answers, interner, len(answers))
+            # All of the time: nothing else is to be done there.
+            tested = self._tested(where, answers, interner, len(answers), share=1.0)
             pairs = [(one.answer, one.verdict) for one in tested if one.verdict]
             return next((pair for pair in pairs if pair[1].status == "confirmed"), None)
 
@@ -253,8 +254,7 @@ class Prover:
         answers = [one.answer for one in proven if is_placeable(one.answer, interner)]
         none: list[Cause] = []
         doing = "looking for several causes"
-        share = SEVERAL_INSTEAD if confirmed else SEVERAL
-        causes = self._part("confirm", doing, lambda: search.find(answers), none, share)
+        causes = self._part("confirm", doing, lambda: search.find(answers), none, SEVERAL)
         return causes if not confirmed or are_apart(causes) else []
 
     def _of_causes(
@@ -286,7 +286,13 @@ class Prover:
     # Tests.
 
     def _tested(
-        self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner, most: int
+        self,
+        experimenter: Experimenter,
+        answers: Sequence[Answer],
+        interner: Interner,
+        most: int,
+        *,
+        share: float = OTHERS,
     ) -> list[Proven]:
         """All answers, of which so many were tested, until one was confirmed."""
         doing = f"testing finding 1 of {most}"
@@ -294,7 +300,7 @@ class Prover:
         verdicts: dict[int, Verdict | None] = {0: verdict}
         if verdict is None or verdict.status != "confirmed":
             # Whatever comes of them: the first finding is to be explained and repaired, too.
-            with self.budget.share(OTHERS):
+            with self.budget.share(share):
                 verdicts |= self._of_others(experimenter, answers[:most], interner)
         return [Proven(answer, verdicts.get(at)) for at, answer in enumerate(answers)]
 
