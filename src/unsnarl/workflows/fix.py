@@ -167,7 +167,7 @@ def search(
     runs = patches.wanted(failure.rate)
     tries = _tries(store, failure, finding, lambda draft: patches.run(draft, sources, runs), budget)
     sources = tries.sources
-    runner.check(sources)
+    patches.check(sources)
     found = tries.find()
     if found is None:
         return None
