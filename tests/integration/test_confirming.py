@@ -69,7 +69,8 @@ def first_finding(folder, fails):
 @pytest.mark.parametrize("fails", [15, 2])
 def test_a_use_that_is_repeated_is_kept_apart_from_the_close(tmp_path, fails):
     finding = first_finding(tmp_path, fails)
-    assert [(one["line"], one["op"]) for one in finding["points"][:3]] == [
+    accesses = [one for one in finding["points"] if one["op"] in ("read", "write")]
+    assert [(one["line"], one["op"]) for one in accesses] == [
         (9, "write"),
         (15, "write"),
         (12, "read"),
