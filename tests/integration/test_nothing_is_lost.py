@@ -63,7 +63,7 @@ PARTS = {
     "rank": (campaign_report, "rank_with"),
     "confirm": (Experimenter, "test"),
     "minimise": (Experimenter, "minimal"),
-    "fix": (Fixer, "fix"),
+    "fix": (Fixer, "search"),
     "nearest": (prove, "nearest"),
     "capture": (campaign_report._Ranker, "_with_values"),
     "report": (campaign_report, "proof_facts"),
