@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One finding out of several causes, from which a patch for all of them is made."""
 
+from msgspec.structs import replace
+
 from unsnarl.model.report import Finding, FindingPoint, Fix, SourceLine
 from unsnarl.patches.conflict import Conflict, span_sets
 from unsnarl.patches.drafts import drafts
@@ -84,3 +86,10 @@ def test_every_draft_protects_all_causes(tmp_path):
     for draft in found:
         text = draft.texts["till.py"]
         assert text.count("with ") == 2, text
+
+
+def test_what_another_cause_is_about_is_left_out():
+    """A failing run shows more of the same threads: it would tie the two together."""
+    other = replace(CARDS.points[1], role=1, thread="0.1")
+    mixed = replace(CASH, explanation=(*CASH.points[:3], other))
+    assert [point.line for point in joined([mixed, CARDS]).explanation] == [7, 7, 7, 10, 10, 10]

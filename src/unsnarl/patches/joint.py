@@ -13,7 +13,7 @@ from itertools import chain
 from msgspec.structs import replace
 
 from unsnarl.model.report import Finding, FindingPoint, Fix
-from unsnarl.patches.conflict import MAIN
+from unsnarl.patches.conflict import MAIN, PARTS
 
 
 def joined(causes: Sequence[Finding]) -> Finding:
@@ -21,10 +21,16 @@ def joined(causes: Sequence[Finding]) -> Finding:
     return replace(
         causes[0],
         variables=tuple(dict.fromkeys(chain.from_iterable(one.variables for one in causes))),
-        points=tuple(_points([one.points for one in causes])),
-        explanation=tuple(_points([one.explanation or one.points for one in causes])),
+        points=tuple(_points([_own(one, one.points) for one in causes])),
+        explanation=tuple(_points([_own(one, one.explanation or one.points) for one in causes])),
         fix=_fix([one.fix for one in causes if one.fix is not None]),
     )
+
+
+def _own(cause: Finding, points: Sequence[FindingPoint]) -> list[FindingPoint]:
+    """Without accesses of what another cause is about."""
+    names = {PARTS.sub("", one) for one in cause.variables}
+    return [one for one in points if not one.variable or PARTS.sub("", one.variable) in names]
 
 
 def _points(parts: Sequence[Sequence[FindingPoint]]) -> Iterator[FindingPoint]:
