@@ -15,7 +15,7 @@ from unsnarl.execution.budget import Budget
 from unsnarl.model.report import FindingPoint, Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
 from unsnarl.patches.conflict import Conflict
-from unsnarl.patches.drafts import calls_only, drafts
+from unsnarl.patches.drafts import drafts
 from unsnarl.patches.locks import LockChoice, all_names
 from unsnarl.patches.regions import Draft, lock_draft
 from unsnarl.patches.search import PatchSearch
@@ -689,35 +689,3 @@ def test_every_draft_compiles_and_changes_something(data: st.DataObject) -> None
     for draft in drafts(Conflict(made.finding, {"a.py": file}, CHANGED)):
         compile(draft.texts["a.py"], "a.py", "exec", dont_inherit=True)
         assert draft.texts["a.py"] != file.text
-
-
-CALLED = """
-import threading
-
-class Till:
-    def __init__(self):
-        self.cash = 0
-
-    def pay(self):
-        self.cash = self.cash + 1
-
-def test_till(till):
-    till.pay()
-"""
-
-
-def test_the_code_at_fault_is_patched_before_its_callers():
-    """A test that takes the lock passes; all other callers still fail."""
-    file = source(CALLED)
-    inner, outer = line_of(file, "self.cash = self.cash + 1"), line_of(file, "till.pay()")
-    where = {"function": "Till.pay", "stack": (f"a.py:{outer} in test_till",)}
-    made = conflict(
-        CALLED,
-        point(inner, 1, "read", "Till.cash", **where),
-        point(inner, 2, "write", "Till.cash", **where),
-        point(inner, 1, "write", "Till.cash", **where),
-    )
-    at_calls = [calls_only(made, one) for one in drafts(made)]
-    assert at_calls[0] is False and at_calls == sorted(at_calls)
-    around = Draft("lock", "", {}, 1, (LineSpan("a.py", outer, outer),))
-    assert calls_only(made, around)
