@@ -5,7 +5,7 @@ from tests.unit.conflicts import conflict, line_of, point, source
 
 from unsnarl.patches.blocks import LineSpan
 from unsnarl.patches.drafts import calls_only, drafts
-from unsnarl.patches.regions import Draft
+from unsnarl.patches.regions import Draft, shown
 
 CALLED = """
 import threading
@@ -37,3 +37,8 @@ def test_the_code_at_fault_is_patched_before_its_callers():
     assert at_calls[0] is False and at_calls == sorted(at_calls)
     around = Draft("lock", "", {}, 1, (LineSpan("a.py", outer, outer),))
     assert calls_only(made, around)
+
+
+def test_lines_that_two_reasons_give_are_named_once():
+    once, twice = LineSpan("a.py", 3, 3), LineSpan("a.py", 5, 8)
+    assert shown([twice, once, twice]) == "a.py:3, a.py:5-8"

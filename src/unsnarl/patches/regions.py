@@ -145,7 +145,7 @@ def shown(spans: Iterable[LineSpan]) -> str:
     """The lines, as a report calls them."""
     return ", ".join(
         f"{one.file}:{one.first}" + (f"-{one.last}" if one.last > one.first else "")
-        for one in sorted(spans)
+        for one in sorted(set(spans))
     )
 
 
