@@ -17,7 +17,7 @@ KERNELS := $(wildcard benchmarks/native_kernels/*.[ch])
 OTHERS := $(shell tools/other-pythons)
 OTHER_VENVS := $(patsubst %,.venv-others/%/built,$(notdir $(OTHERS)))
 
-.PHONY: demo test bench lint build clean format build-others test-main test-others test-native sanitize evaluation
+.PHONY: demo test bench lint build clean format build-others test-native sanitize evaluation
 
 build: $(VENV)/built $(VENV)/real/built
 
@@ -39,14 +39,10 @@ build-others: $(OTHER_VENVS)
 demo: build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/unsnarl demo
 
-test: build
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint test-native build-others
-	$(MAKE) --no-print-directory --jobs 2 test-main test-others
-	$(BIN)/python -m pytest -m alone
-
-# Hunts wait for their targets now and then: the other Pythons use the time that two workers leave.
-test-main: build
-	$(BIN)/python -m pytest -n auto -m "not alone"
+# All that is built before all that is tested: pip uses one core, and leaves the other one to its like.
+test:
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target build build-others
+	$(BIN)/python tools/suite.py $(OTHER_VENVS:/built=)
 
 # Plain, and under AddressSanitizer and UndefinedBehaviorSanitizer.
 test-native: build
@@ -54,9 +50,6 @@ test-native: build
 
 sanitize: build
 	PATH="$(CURDIR)/$(BIN):$$PATH" tools/native-tests thread valgrind
-
-test-others: build-others
-	@printf '%s\n' $(OTHER_VENVS:/built=) | xargs -r -n 1 tools/test-on
 
 bench: build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m benchmarks
