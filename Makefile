@@ -14,7 +14,7 @@ NATIVE := $(filter-out $(NATIVE_TESTS),$(wildcard \
             $(foreach kind,c h s inc def,native/*/*.$(kind) native/*/*/*.$(kind)) native/packages/*)) \
           CMakeLists.txt pyproject.toml
 KERNELS := $(wildcard benchmarks/native_kernels/*.[ch])
-OTHERS := $(shell tools/other-pythons)
+OTHERS := $(shell tools/other-pythons $(PYTHON))
 OTHER_VENVS := $(patsubst %,.venv-others/%/built,$(notdir $(OTHERS)))
 
 .PHONY: demo test bench lint build clean format build-others test-native sanitize evaluation
