@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all tests have in common: marks by file, and what is made once and shared.
 
-What depends on the interpreter is marked `core`: it runs on every supported Python.
+What depends on the interpreter is marked `core`: it runs on every supported Python. The C core
+knows nothing of Python, and analyses read run files: once is enough for these.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from unsnarl.config import RUNS_WITHOUT_A_TIME
 
 SOURCES = Path(__file__).parents[1] / "src"
 CORE = {
-    "conformance",
     "test_importer.py",
     "test_launcher.py",
     "test_replay.py",
@@ -69,10 +69,27 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Shared:
     return Shared((base.parent if is_worker() else base) / "shared")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def plain_pytest() -> None:
+    """Targets that are calls of pytest do without the suite's plugins, which take a second to load.
+
+    Not before: the workers of `pytest -n` need them.
+    """
+    os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """`pytest -m core` need not load the files that have no such test."""
+    if config.option.markexpr != "core" or not collection_path.name.startswith("test_"):
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return None if collection_path.name in CORE or "pytest.mark.core" in text else True
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         path = Path(item.path)
-        if path.name in CORE or path.parent.name in CORE:
+        if path.name in CORE:
             item.add_marker(pytest.mark.core)
 
 

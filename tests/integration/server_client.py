@@ -10,13 +10,11 @@ from pathlib import Path
 
 from unsnarl.runfile.reader import read_run
 
-# a plain run and the server's must decide about buffering alike
-ENVIRONMENT = {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
 PLAN = {
     "seed": 5,
     "strategy": "walk",
     "switch": "gil",
-    "timeout": 20.0,
+    "timeout": 100.0,
     "depth": 3,
     "length": 400,
     "sites": None,
@@ -28,16 +26,21 @@ PLAN = {
 }
 
 
+def environment():
+    """A plain run and the server's must decide about buffering alike."""
+    return {key: value for key, value in os.environ.items() if key != "PYTHONUNBUFFERED"}
+
+
 class Client:
     """The parent's side."""
 
     def __init__(self, folder, kind, *args):
         ours, theirs = socket.socketpair()
-        ours.settimeout(60)
+        ours.settimeout(240)
         command = [sys.executable, "-m", "unsnarl.probes.server", str(theirs.fileno())]
         with theirs:
             self.process = subprocess.Popen(
-                command, pass_fds=[theirs.fileno()], cwd=folder, env=ENVIRONMENT
+                command, pass_fds=[theirs.fileno()], cwd=folder, env=environment()
             )
         self.folder = folder
         self.socket = ours

@@ -19,8 +19,6 @@ from unsnarl.execution.trials import Trials, fresh_plans
 from unsnarl.experiments.minimise import Minimal, Minimiser, explanation
 from unsnarl.experiments.nearest import Nearest, nearest
 
-pytestmark = pytest.mark.core
-
 PROGRAMS = {
     "update": """
 class Account:

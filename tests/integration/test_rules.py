@@ -10,8 +10,6 @@ from tests.integration.rule_programs import THREAD_BEGINS, THREAD_ENDS, Program,
 from unsnarl import _core
 from unsnarl.model.event import Op
 
-pytestmark = pytest.mark.core
-
 NEVER = {"who": "any", "points": [THREAD_BEGINS], "path": "0.99"}
 
 
@@ -56,6 +54,7 @@ def forbid(program):
     }
 
 
+@pytest.mark.core
 def test_a_forced_pattern_fails_every_time(start):
     program = start(programs.TICKETS)
     failed, fates = program.failures(20, force(program, once=True))
@@ -73,6 +72,7 @@ def test_two_that_wait_for_each_other_are_released_oldest_first(start):
     assert all(fate[0].first_release > 0 for fate in fates)
 
 
+@pytest.mark.core
 def test_a_forbidden_pattern_never_fails(start):
     program = start(programs.TICKETS)
     assert 0 < program.failures(20)[0] < 20
@@ -256,6 +256,7 @@ def region(program, **more):
     }
 
 
+@pytest.mark.core
 def test_an_exclusive_region_removes_a_lost_update(start):
     program = start(programs.COUNTER)
     assert program.failures(50)[0] > 0
@@ -322,6 +323,7 @@ def test_a_wait_for_a_notify_is_no_guard(start):
     assert total(fates, "released") == [0]
 
 
+@pytest.mark.core
 def test_a_region_lasts_in_callees_and_ends_when_its_function_is_left(start):
     program = start(programs.EARLY_RETURN)
     never = [program.sites_of("work")[1] - 1 << 4]  # no instruction that is a site
@@ -418,6 +420,7 @@ def replay(program, recorded, *rules):
     return program.run(*rules, seed=seed, strategy="replay", schedule=schedule)
 
 
+@pytest.mark.core
 def test_rules_work_on_top_of_replay(start):
     program = start(programs.TICKETS)
     failing, passing = failing_and_passing(program)

@@ -9,7 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from tests.integration.server_client import ENVIRONMENT, Client
+from tests.integration.server_client import Client, environment
 
 from unsnarl.runfile.reader import read_run
 
@@ -53,7 +53,7 @@ def plain(folder, *args):
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=file,
-            env=ENVIRONMENT,
+            env=environment(),
             check=False,
         )
         file.seek(0)
@@ -343,7 +343,7 @@ def test_a_run_past_its_limit_is_killed_with_its_children(start):
             pass
     """
     client = start("script", "subject.py", subject=source)
-    done = client.run(timeout=0.5)
+    done = client.run(timeout=2.0)
     assert done["timed_out"] is True
     wait_until_gone(int(client.output()))
 
