@@ -41,6 +41,7 @@ class Budget:
         times: ... each so many times.
         runs: So many runs by pytest and by a script are compared; 0 for none.
         options: More options of the hunt.
+        later: More options of each `verify` and of the hunt of the fixed release.
     """
 
     time: int = TIME
@@ -50,6 +51,7 @@ class Budget:
     times: int = 5
     runs: int = 100
     options: tuple[str, ...] = ()
+    later: tuple[str, ...] = ()
     only_hunt: bool = False
 
 
@@ -268,7 +270,7 @@ def _replay(here: Workplace, run: str, budget: Budget) -> int:
 
 
 def _verify(here: Workplace, campaign: str, budget: Budget) -> Checked:
-    ended, answer = here.answer("verify", "--time", str(budget.verify), campaign)
+    ended, answer = here.answer("verify", "--time", str(budget.verify), *budget.later, campaign)
     if answer is None:
         return Checked(ended)
     failures: Sequence[dict[str, Any]] = answer["failures"]
@@ -280,7 +282,8 @@ def _verify(here: Workplace, campaign: str, budget: Budget) -> Checked:
 
 
 def _hunt_fixed(here: Workplace, seed: int, budget: Budget) -> FixedHunt:
-    ended, report = here.hunt("--no-confirm", "--time", str(budget.fixed), "--seed", str(seed))
+    options = ("--time", str(budget.fixed), "--seed", str(seed), *budget.later)
+    ended, report = here.hunt("--no-confirm", *options)
     failures = report.failures if report else ()
     alarms = [one.signature for one in failures if not one.latent]
     others = [one for one in alarms if any(part in one for part in here.case.other_bugs)]

@@ -31,7 +31,7 @@ SOLVERS: dict[str, OrderSolver] = {
     "z3-no-bounds": SmtSolver(bounds=False),
 }
 READ, WRITE, ACQUIRE, RELEASE = Kind.READ, Kind.WRITE, Kind.ACQUIRE, Kind.RELEASE
-TIME = 60.0
+TIME = 240.0
 
 
 @pytest.fixture(params=SOLVERS)

@@ -31,7 +31,9 @@ ALONE = Plan(strategy="replay", seed=0, anchors=[])
 
 def solve(folder, word, *options):
     """The answer, and the exit code."""
-    done = called(folder, "reproduce", "--with", "clap", "--json", *options, "--", word)
+    # A coarse record leaves many orders open, now and then more than the usual 100.
+    many = ("--tries", "1000")
+    done = called(folder, "reproduce", "--with", "clap", "--json", *many, *options, "--", word)
     assert done.stdout, done.stderr
     return json.loads(done.stdout), done.returncode
 
@@ -62,8 +64,7 @@ def solve(folder, word, *options):
 )
 def test_recorded_failures_are_solved_back(tmp_path, make, name, how):
     word = record(tmp_path, make(tmp_path, name), *how)
-    # A coarse record leaves many orders open, now and then more than the usual 100.
-    answer, code = solve(tmp_path, word, "--no-explain", "--tries", "1000")
+    answer, code = solve(tmp_path, word, "--no-explain")
     assert (code, answer["reproduced"], answer["ending"]) == (1, True, "reproduced"), answer
     assert answer["replays"] == {"failed": 20, "runs": 20}
     assert answer["form"] == ("values" if "--values" in how else "branches")

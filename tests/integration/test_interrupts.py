@@ -24,7 +24,7 @@ from unsnarl.reproduce.orders.smt import checked, load_z3
 from unsnarl.workflows.reproduce import Reproduction
 
 # Far below what the work would take (a solver's deadline), far above what ending takes.
-SOON, DEADLINE = 10.0, 60.0
+SOON, DEADLINE = 60.0, 240.0
 
 
 class LateSignal(threading.Thread):

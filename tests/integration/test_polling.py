@@ -101,7 +101,7 @@ def test_a_thread_of_c_that_polls_yields(polls, how):
 
 
 def test_a_run_that_never_ends_names_who_polls(polls):
-    done = run(polls, "walk", 1, "never", switch="free", timeout=0.5)
+    done = run(polls, "walk", 1, "never", switch="free", timeout=2.0)
     (failure,) = done.file.failures
     assert failure.kind == "hang"
     assert failure.message.endswith("; polling: 0.1")

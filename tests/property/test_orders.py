@@ -28,7 +28,7 @@ NATIVE = NativeSolver()
 CDCL = NativeSolver(steps=0)
 FREEZING = NativeSolver(steps=0, lag=1)
 SMT = SmtSolver()
-TIME = 60.0
+TIME = 240.0
 CELLS, LOCKS, VALUES, CORES = 3, 2, 3, 2
 
 steps = st.lists(

@@ -7,8 +7,8 @@ import platform
 import signal
 import subprocess
 import sys
-import threading
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -185,8 +185,8 @@ def test_a_server_that_always_dies_is_an_error(project, capsys):
 def test_a_run_past_its_limit_is_killed_from_outside(project, monkeypatch, capsys):
     monkeypatch.setattr(engine, "GRACE_SECONDS", 0.2)
     start = time.monotonic()
-    code = hunt("--timeout", "0.1", "--time", "1", "--jobs", "1", mode="stuck")
-    assert code == 4 and time.monotonic() - start < 10
+    code = hunt("--timeout", "0.1", "--time", "5", "--jobs", "1", mode="stuck")
+    assert code == 4 and time.monotonic() - start < 60  # what one run would take
     assert "[always-hangs]" in capsys.readouterr().out
     assert {stored.record.label for stored in records(project)} == {"hang"}
 
@@ -206,40 +206,38 @@ def test_resume_without_a_campaign(project, capsys):
     assert "[no-campaign]" in capsys.readouterr().err
 
 
-def test_an_interrupt_stores_what_there_is(project, capsys):
-    timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        assert hunt("--jobs", "1", mode="slow") == 130
-    finally:
-        timer.cancel()
+def test_an_interrupt_stores_what_there_is(project, monkeypatch, capsys):
+    finish = Campaign._finish
+
+    def interrupting(campaign, *arguments):
+        finish(campaign, *arguments)
+        if campaign.tally.total == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Campaign, "_finish", interrupting)
+    assert hunt("--jobs", "1", mode="slow") == 130
     assert "--resume" in capsys.readouterr().err
     assert records(project)
 
 
 def test_a_run_costs_the_parent_little(project, monkeypatch):
-    spent = []
+    """Counted in calls, which are the same on every machine; benchmarks have the times."""
+    calls = []
     collect = Campaign.collect
 
-    def timed(campaign, *arguments):
-        start = time.process_time()
-        stop = collect(campaign, *arguments)
-        spent.append((time.process_time() - start) / campaign.tally.total)
+    def counted(campaign, *arguments):
+        events = Counter()
+        sys.setprofile(lambda frame, event, argument: events.update((event,)))
+        try:
+            stop = collect(campaign, *arguments)
+        finally:
+            sys.setprofile(None)
+        calls.append((events["call"] + events["c_call"]) / campaign.tally.total)
         return stop
 
-    monkeypatch.setattr(Campaign, "collect", timed)
-    assert hunt("--max-runs", "400", "--fail", "400", "--pass", "400") == 1
-    # 1.5 ms on a quiet machine; as a ratio, because machines have slow minutes.
-    assert spent[0] < 0.7 * processor_time_of_a_loop()
-
-
-def processor_time_of_a_loop():
-    """About 2 ms."""
-    start = time.process_time()
-    total = 0
-    for number in range(50_000):
-        total += number & 1
-    return time.process_time() - start
+    monkeypatch.setattr(Campaign, "collect", counted)
+    assert hunt("--max-runs", "200", "--fail", "200", "--pass", "200", "--no-confirm") == 1
+    assert calls[0] < 3000  # today 1400
 
 
 def test_settings_come_from_pyproject(project, capsys):

@@ -17,7 +17,7 @@ FOLDERS = sorted(path.parent for path in ZOO.glob("python/*/bug.toml"))
 KEYS = {"name", "title", "type", "switch", "command", "fixed", "source", "cause"}
 TYPES = {"atomicity", "order", "deadlock", "race", "lost-wakeup", "multi-variable"}
 OPS = {"read", "write", "acquire", "wait", "release", "call"}
-TIME_LIMIT = 20
+TIME_LIMIT = 120
 
 every_bug = pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 
