@@ -11,8 +11,10 @@ import contextlib
 import io
 from pathlib import Path
 from subprocess import CompletedProcess
+from unittest import mock
 
 from unsnarl.cli.main import run
+from unsnarl.workflows import hunt
 
 
 def called(folder: Path, *words: object) -> CompletedProcess[str]:
@@ -22,6 +24,12 @@ def called(folder: Path, *words: object) -> CompletedProcess[str]:
     with contextlib.chdir(folder), redirected[0], redirected[1]:
         code = run([str(word) for word in words])
     return CompletedProcess(words, code, *(text(stream) for stream in (out, errors)))
+
+
+def proved(folder: Path, *words: object) -> CompletedProcess[str]:
+    """A hunt with its experiments, without a patch: half of an answer's runs are made for it."""
+    with mock.patch.object(hunt._Hunter, "_repaired", lambda _, proven, __: proven.report):
+        return called(folder, *words)
 
 
 def text_stream() -> io.TextIOWrapper:

@@ -72,10 +72,13 @@ def build(folder: Path) -> None:
     cc(out, "main.o", "stock.o", "-o", "shop", "-pthread")
 
 
+WANTED = ("--seed", "1", "--fail", "10", "--pass", "10", "--confirm", "1")
+
+
 def test_from_the_hunt_to_a_green_hunt(tmp_path: Path) -> None:
     built(tmp_path)
     command = ("--", "out/shop")
-    hunted = called(tmp_path, "hunt", "--seed", "1", "--json", "report.json", *command)
+    hunted = called(tmp_path, "hunt", *WANTED, "--json", "report.json", *command)
     assert hunted.returncode == 1, hunted.stderr
     shown = called(tmp_path, "fix", "-o", "a.patch")
     assert shown.returncode == 0, shown.stdout + shown.stderr

@@ -7,7 +7,7 @@ import json
 import sys
 
 import pytest
-from tests.integration.in_process import called
+from tests.integration.in_process import called, proved
 
 COUNTER = """
 class Counter:
@@ -57,7 +57,7 @@ def test_a_bug_in_late_code_is_confirmed(tmp_path, command):
     (tmp_path / "counter.py").write_text(COUNTER)
     (tmp_path / "script.py").write_text(SCRIPT)
     (tmp_path / "test_counter.py").write_text(TESTS)
-    limits = ("--fail", "10", "--pass", "10", "--time", "600", "--switch", "free")
+    limits = ("--fail", "10", "--pass", "10", "--confirm", "1", "--switch", "free")
     done = called(
         tmp_path, "hunt", *limits, "--json", tmp_path / "a.json", "--", sys.executable, *command
     )
@@ -115,8 +115,8 @@ assert len(used) == 2, used
 def test_a_module_that_is_used_while_another_thread_imports_it(tmp_path):
     (tmp_path / "backend.py").write_text(BACKEND)
     (tmp_path / "loader.py").write_text(LOADER)
-    limits = ("--fail", "15", "--pass", "15", "--time", "600", "--seed", "2")
-    done = called(
+    limits = ("--fail", "15", "--pass", "15", "--confirm", "1", "--seed", "2")
+    done = proved(
         tmp_path, "hunt", *limits, "--json", tmp_path / "a.json", "--", sys.executable, "loader.py"
     )
     assert done.returncode == 1, done.stderr

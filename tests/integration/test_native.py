@@ -13,7 +13,7 @@ import pytest
 from evaluation.truth import judge, load_bug
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.probes.native import compiler
+from unsnarl.probes.native import build_record, compiler
 
 ZOO = Path(__file__).parents[2] / "zoo" / "c"
 HUNT = ("hunt", "--fail", "15", "--pass", "15", "--seed", "5", "--json", "answer.json", "--")
@@ -99,7 +99,8 @@ def unsnarl(folder, *arguments, **more):
 
 
 def built(folder, *arguments, verb="cc"):
-    done = unsnarl(folder, verb, "-O1", "-pthread", *arguments)
+    # That the program cannot be built once more saves its hunts the search for a patch.
+    done = unsnarl(folder, verb, "-O1", "-pthread", *arguments, **{build_record.VARIABLE: "0"})
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -186,6 +187,6 @@ def test_a_bug_is_found_and_proved_and_its_twin_is_quiet(tmp_path, bug, verb, va
 @needs_cxx
 def test_a_crash_is_told_by_its_line(tmp_path):
     folder = specimen(tmp_path, "macnetio", "c++")
-    done = unsnarl(folder, *HUNT[:-1], "--", "./macnetio")
+    done = unsnarl(folder, *HUNT[:-1], "--no-confirm", "--", "./macnetio")
     (failure,) = json.loads((folder / "answer.json").read_text())["failures"]
     assert failure["signature"].startswith("SIGSEGV in macnetio.cpp:"), done.stdout

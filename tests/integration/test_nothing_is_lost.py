@@ -9,7 +9,7 @@ import signal
 import sys
 
 import pytest
-from tests.integration.in_process import called
+from tests.integration.in_process import called, proved
 
 from unsnarl.analyses import methods
 from unsnarl.errors import Terminated
@@ -39,11 +39,11 @@ assert counter.n == 2
 """
 
 
-def hunted(folder, *options):
+def hunted(folder, call=proved):
     (folder / "program.py").write_text(PROGRAM)
-    limits = ("--fail", "12", "--pass", "12", "--time", "600", "--switch", "free", *options)
+    limits = ("--fail", "12", "--pass", "12", "--confirm", "1", "--switch", "free")
     answer = folder / "answer.json"
-    done = called(folder, "hunt", *limits, "--json", answer, "--", sys.executable, "program.py")
+    done = call(folder, "hunt", *limits, "--json", answer, "--", sys.executable, "program.py")
     assert answer.exists(), done.stderr
     return done, json.loads(answer.read_text())
 
@@ -53,10 +53,11 @@ def broken(*_, **__):
 
 
 def test_without_errors_nothing_is_missing(tmp_path):
-    done, report = hunted(tmp_path)
+    done, report = hunted(tmp_path, called)
     assert done.returncode == 1
     assert report["unfinished"] == []
-    assert {"hunt", "rank", "confirm", "minimise", "fix", "report"} <= set(report["timings"])
+    parts = {"hunt", "rank", "confirm", "minimise", "fix", "patch", "report"}
+    assert parts <= set(report["timings"])
 
 
 PARTS = {

@@ -47,12 +47,15 @@ PYTEST = (sys.executable, "-m", "pytest", "-q")
 COMMANDS = {"shop.py": (sys.executable, "shop.py"), "test_shop.py": (*PYTEST, "test_shop.py")}
 
 
+WANTED = ("--seed", "1", "--fail", "10", "--pass", "10", "--confirm", "1")
+
+
 @pytest.mark.parametrize(("name", "text"), [("shop.py", SCRIPT), ("test_shop.py", TEST)])
 def test_from_the_hunt_to_a_green_hunt(tmp_path: Path, name: str, text: str) -> None:
     file = tmp_path / name
     file.write_text(text)
     command = COMMANDS[name]
-    hunted = called(tmp_path, "hunt", "--seed", "1", "--json", "report.json", "--", *command)
+    hunted = called(tmp_path, "hunt", *WANTED, "--json", "report.json", "--", *command)
     assert hunted.returncode == 1, hunted.stderr
     # What a hunt has no time for, `fix` makes.
     shown = called(tmp_path, "fix", "-o", "a.patch", "--json", "fix.json")
@@ -68,11 +71,25 @@ def test_from_the_hunt_to_a_green_hunt(tmp_path: Path, name: str, text: str) -> 
         "+        with self._lock:\n+            if self.left >= count:  # enough?\n"
         in patch["diff"]
     )
+    refuses_other_code(tmp_path, file)
     applied = called(tmp_path, "fix", "--apply")
     assert applied.returncode == 0
     assert "self._lock = threading.Lock()" in file.read_text()
-    assert called(tmp_path, "verify", "--max-runs", "60").returncode == 0
-    assert called(tmp_path, "hunt", "--max-runs", "60", "--", *command).returncode == 0
+    # Of fresh runs the patch's checks have made 200.
+    assert called(tmp_path, "verify", "--max-runs", "30").returncode == 0
+    assert called(tmp_path, "hunt", "--max-runs", "30", "--", *command).returncode == 0
+
+
+def refuses_other_code(folder: Path, file: Path) -> None:
+    """A patch is not applied to code that was edited since."""
+    text = file.read_text()
+    edited = text.replace("enough?", "is that enough?")
+    file.write_text(edited)
+    refused = called(folder, "fix", "--apply")
+    assert refused.returncode == 2
+    assert "[code-changed]" in refused.stderr
+    assert file.read_text() == edited
+    file.write_text(text)
 
 
 CLIENT = """
@@ -115,19 +132,6 @@ def test_what_is_read_twice_is_read_once(tmp_path: Path) -> None:
     assert "            lines.append(line)\n" in text
     assert "read self.lines once, before client.py:10: 0 of " in shown.stdout
     assert called(tmp_path, "hunt", *runs, "--", *command).returncode == 0
-
-
-def test_a_patch_is_not_applied_to_other_code(tmp_path: Path) -> None:
-    file = tmp_path / "shop.py"
-    file.write_text(SCRIPT)
-    called(tmp_path, "hunt", "--seed", "1", "--", sys.executable, "shop.py")
-    assert called(tmp_path, "fix").returncode == 0
-    edited = SCRIPT.replace("enough?", "is that enough?")
-    file.write_text(edited)
-    refused = called(tmp_path, "fix", "--apply")
-    assert refused.returncode == 2
-    assert "[code-changed]" in refused.stderr
-    assert file.read_text() == edited
 
 
 HOUSE = "import sys\n\nVALUE = 1\n\n\ndef enter():\n    return VALUE\n"

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.integration.in_process import called
+from tests.integration.in_process import called, proved
 
 PYTHON = sys.executable
 # pytest numbers its folders by what is there: whoever is first gets 0, in a folder of his own.
@@ -23,9 +23,8 @@ def test_files(tmp_path, {fixture}):
     thread.join()
     assert len([*tmp_path.iterdir()]) == 2
 """
-UNITTEST = """
+BOX = """
 import threading
-import unittest
 
 class Box:
     def __init__(self):
@@ -34,6 +33,19 @@ class Box:
     def add(self):
         value = self.count
         self.count = value + 1
+
+"""
+SCRIPT = f"""{BOX}
+box = Box()
+threads = [threading.Thread(target=box.add) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert box.count == 2
+"""
+UNITTEST = f"""{BOX}
+import unittest
 
 class BoxTest(unittest.TestCase):
     def setUp(self):
@@ -96,7 +108,8 @@ def test_tests_that_use_temporary_folders_pass_in_every_run(tmp_path, options, n
 @pytest.mark.parametrize("command", [("-m", "unittest", "test_box"), ("test_box.py",)])
 def test_unittest_is_hunted_like_pytest(tmp_path, command):
     (tmp_path / "test_box.py").write_text(UNITTEST)
-    answer = called(tmp_path, "hunt", "--json", "out.json", "--", PYTHON, *command)
+    wanted = ("--fail", "10", "--pass", "10", "--confirm", "1")
+    answer = proved(tmp_path, "hunt", *wanted, "--json", "out.json", "--", PYTHON, *command)
     assert answer.returncode == 1, answer.stderr
     report = json.loads((tmp_path / "out.json").read_text())
     (failure,) = report["failures"]
@@ -129,7 +142,8 @@ def test_every_run_reads_all_of_standard_input_and_so_does_a_replay(tmp_path):
 
 def test_long_outputs_are_not_kept_whole(tmp_path):
     (tmp_path / "loud.py").write_text(LOUD)
-    answer = called(tmp_path, "hunt", "--no-confirm", "--", PYTHON, "loud.py")
+    wanted = ("--fail", "3", "--pass", "3", "--no-confirm")
+    answer = called(tmp_path, "hunt", *wanted, "--", PYTHON, "loud.py")
     assert answer.returncode == 1
     outputs = [*(tmp_path / ".unsnarl").glob("*/runs/*.out")]
     assert outputs and all(path.stat().st_size < 300_000 for path in outputs)
@@ -138,13 +152,14 @@ def test_long_outputs_are_not_kept_whole(tmp_path):
 def test_a_copied_checkout_is_verified_itself(tmp_path):
     before, after = tmp_path / "before", tmp_path / "after"
     before.mkdir()
-    (before / "test_box.py").write_text(UNITTEST)
-    hunted = called(before, "hunt", "--", PYTHON, str(before / "test_box.py"))
+    (before / "box.py").write_text(SCRIPT)
+    wanted = ("--fail", "5", "--pass", "5", "--no-confirm")
+    hunted = called(before, "hunt", *wanted, "--", PYTHON, str(before / "box.py"))
     assert hunted.returncode == 1
     shutil.copytree(before, after)
-    _make_atomic(after / "test_box.py")
-    assert called(after, "verify").returncode == 0
-    assert called(before, "verify").returncode == 1
+    _make_atomic(after / "box.py")
+    assert called(after, "verify", "--max-runs", "60").returncode == 0
+    assert called(before, "verify", "--max-runs", "60").returncode == 1
 
 
 def _make_atomic(path: Path) -> None:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.integration.in_process import proved
 
 ZOO = Path(__file__).parents[2] / "zoo" / "python"
 HUNT = ("hunt", "--fail", "15", "--pass", "15", "--seed", "5", "--json", "answer.json", "--")
@@ -44,6 +45,7 @@ def abba(tmp_path_factory):
     return hunted(tmp_path_factory, "abba", "abba.py")
 
 
+@pytest.mark.core
 def test_the_whole_proof_is_in_the_answer(weblech):
     _, report, _ = weblech
     (failure,) = report["failures"]
@@ -85,6 +87,22 @@ def test_a_deadlock_is_proved_like_any_other(abba):
     assert "waits for" in text
 
 
+def test_an_arm_ends_where_its_rest_cannot_change_the_verdict(weblech):
+    folder, report, _ = weblech
+    finding = report["failures"][0]["findings"][0]
+    # Of twenty: the others could not change the verdict (docs/adr/0036).
+    assert finding["forced"]["fail"] == finding["forced"]["runs"] < 20
+    assert finding["forbidden"]["runs"] > 0 < finding["control"]["fail"]
+    assert finding["p_value"] < 1e-6
+    assert not list(folder.glob(".unsnarl/*/trials/*"))
+
+
+def test_show_says_what_the_experiments_said(weblech):
+    done = unsnarl(weblech[0], "show", "1")
+    assert done.returncode == 0 and "weblech.py" in done.stdout, done.stderr
+    assert done.stdout.count("CONFIRMED") == 1
+
+
 def test_one_finding_can_be_tested_again(weblech):
     folder, _, _ = weblech
     done = unsnarl(folder, "confirm", "1")
@@ -117,7 +135,8 @@ def test_an_id_survives_another_hunt_of_code_that_has_moved(weblech, tmp_path):
     folder, report, _ = weblech
     source = "# A comment.\n\n\n" + (folder / "weblech.py").read_text()
     (tmp_path / "weblech.py").write_text(source)
-    done = unsnarl(tmp_path, *HUNT[:-1], "--seed", "11", "--", "python", "weblech.py")
+    wanted = (*HUNT[:-1], "--seed", "11", "--confirm", "1")
+    done = proved(tmp_path, *wanted, "--", sys.executable, "weblech.py")
     assert done.returncode == 1, done.stderr
     again = json.loads((tmp_path / "answer.json").read_text())
     ids = [one["failures"][0]["findings"][0]["id"] for one in (report, again)]

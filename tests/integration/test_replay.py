@@ -15,7 +15,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from tests.integration.in_process import called
+from tests.integration.in_process import called, proved
 from tests.integration.test_server import Client
 
 from unsnarl.execution.judge import waiting_frames
@@ -175,7 +175,7 @@ def unsnarl(cwd, *arguments):
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     }
     return subprocess.run(
-        command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False, env=environment
+        command, cwd=cwd, capture_output=True, text=True, check=False, env=environment
     )
 
 
@@ -184,8 +184,8 @@ def hunted(tmp_path_factory):
     """A folder in which weblech was hunted, and the run that its report shows."""
     folder = tmp_path_factory.mktemp("hunted")
     shutil.copy(ZOO / "weblech" / "weblech.py", folder)
-    options = ("--fail", "5", "--pass", "5", "--jobs", "2", f"--json={folder / 'a.json'}")
-    answer = unsnarl(folder, "hunt", *options, "--", "python", "weblech.py")
+    options = ("--fail", "5", "--pass", "5", "--confirm", "1", f"--json={folder / 'a.json'}")
+    answer = proved(folder, "hunt", *options, "--", sys.executable, "weblech.py")
     assert answer.returncode == 1, answer.stderr
     return folder, json.loads((folder / "a.json").read_text())["failures"][0]["run"]
 
@@ -338,7 +338,7 @@ class Terminal:
             os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
             os.execv(sys.executable, [sys.executable, "-m", "unsnarl", *arguments])
 
-    def read(self, pattern=None, seconds=60):
+    def read(self, pattern=None, seconds=240):
         """What comes until the pattern, or the end."""
         seen, limit = "", time.monotonic() + seconds
         while time.monotonic() < limit and not (pattern and re.search(pattern, seen)):
@@ -385,8 +385,8 @@ def test_a_debugger_stops_at_a_step_and_can_be_left(hunted):
 
 def test_a_debugger_stops_before_the_acquire_that_closes_a_deadlock(tmp_path):
     shutil.copy(ZOO / "abba" / "abba.py", tmp_path)
-    options = ("--fail", "3", "--pass", "3", f"--json={tmp_path / 'a.json'}")
-    unsnarl(tmp_path, "hunt", *options, "--", "python", "abba.py")
+    options = ("--fail", "3", "--pass", "3", "--confirm", "1", f"--json={tmp_path / 'a.json'}")
+    proved(tmp_path, "hunt", *options, "--", sys.executable, "abba.py")
     run = json.loads((tmp_path / "a.json").read_text())["failures"][0]["run"]
     terminal = Terminal(tmp_path, "replay", run, "--pdb")
     banner = terminal.read(r"\(Pdb\) ")

@@ -52,5 +52,5 @@ def test_what_is_half_repaired_still_fails(case):
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_what_is_repaired_does_not(case):
-    options = ("--seed", "1", *TWIN_OPTIONS)
+    options = ("--seed", "1", *TWIN_OPTIONS, "--max-runs", "100")
     assert not hunt(case, *options, version=FIXED).runs.fail
