@@ -44,9 +44,8 @@ for thread in threads:
     thread.join()
 assert box.count == 2
 """
-UNITTEST = f"""{BOX}
-import unittest
-
+UNITTEST = f"""import unittest
+{BOX}
 class BoxTest(unittest.TestCase):
     def setUp(self):
         self.box = Box()
