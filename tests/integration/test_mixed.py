@@ -346,7 +346,8 @@ def unsnarl(folder, *arguments, **more):
 
 
 def hunt(folder, *command, runs="150", switch="gil", more=(), status=None):
-    options = (*more, "--fail", "10", "--pass", "10", "--max-runs", runs, "--switch", switch)
+    wanted = ("--fail", "10", "--pass", "10", "--confirm", "1")
+    options = (*more, *wanted, "--max-runs", runs, "--switch", switch)
     done = unsnarl(folder, "hunt", *options, "--seed", "5", "--json", "answer.json", "--", *command)
     assert done.returncode in ({0, 1} if status is None else {status}), done.stdout + done.stderr
     return json.loads((folder / "answer.json").read_text())

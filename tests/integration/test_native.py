@@ -16,7 +16,8 @@ from unsnarl.model.report import FindingPoint
 from unsnarl.probes.native import build_record, compiler
 
 ZOO = Path(__file__).parents[2] / "zoo" / "c"
-HUNT = ("hunt", "--fail", "15", "--pass", "15", "--seed", "5", "--json", "answer.json", "--")
+WANTED = ("--fail", "15", "--pass", "15", "--confirm", "1")
+HUNT = ("hunt", *WANTED, "--seed", "5", "--json", "answer.json", "--")
 
 pytestmark = pytest.mark.skipif(not shutil.which("gcc"), reason="there is no gcc")
 
