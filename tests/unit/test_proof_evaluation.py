@@ -122,6 +122,7 @@ def test_a_good_proof_meets_all_bars():
         ({"true": False}, "true cause confirmed"),
         ({"decoys": ("refuted", "confirmed")}, "no decoy confirmed"),
         ({"decoys": ()}, "no decoy confirmed"),
+        ({"wrong": ("inconclusive", "confirmed")}, "no wrong answer"),
         ({"lines": 9}, "8 lines"),
         ({"explains": False}, "every true point"),
         ({"searched": 301}, "300 replays"),
