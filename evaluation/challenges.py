@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ import numpy as np
 
 from evaluation.cases import Points, unnamed_point
 from evaluation.draws import kept
-from evaluation.truth import Bug, Cause, judge, matching
+from evaluation.truth import Bug, Cause, judge
 from unsnarl import config
 from unsnarl.analyses.answer import Answer, Line
 from unsnarl.analyses.methods import rank_with
@@ -38,6 +38,7 @@ from unsnarl.experiments.fix import Fixer, TriedFix
 from unsnarl.experiments.prove import Kind, Proven, Prover
 from unsnarl.model.event import Event
 from unsnarl.model.plan import Match, Rule
+from unsnarl.model.report import FindingPoint
 from unsnarl.placement.code_context import CodeContext
 from unsnarl.placement.line_points import NOWHERE, is_placeable
 from unsnarl.reports.facts import FailingRun
@@ -72,7 +73,7 @@ def challenge(bug: Bug, cause: Cause, folder: Path) -> Challenged:
                 if bug.cause_of(one.signature) == cause:
                     trials = Trials(runner, store.folder, one.switch, settings.timeout)
                     prover = alone(runner, store, settings)
-                    return _challenged(trials, prover, one, comparisons.interner, bug, cause)
+                    return _challenged(trials, prover, one, comparisons.interner, bug)
     finally:
         store.close()
     return Challenged()
@@ -85,9 +86,11 @@ def alone(runner: Runner, store: Store, settings: config.Settings) -> Prover:
 
 
 def _challenged(
-    trials: Trials, prover: Prover, compared: Compared, interner: Interner, bug: Bug, cause: Cause
+    trials: Trials, prover: Prover, compared: Compared, interner: Interner, bug: Bug
 ) -> Challenged:
     experimenter = Experimenter(trials, compared, interner)
+    cause = bug.cause_of(compared.signature)
+    assert cause is not None
     verdicts = [experimenter.test(answer) for answer in decoys(compared, interner, cause)]
     fixer = Fixer(trials, compared, interner)
     ranked = _ranked(compared, interner)
@@ -113,39 +116,44 @@ def _ranked(compared: Compared, interner: Interner) -> list[Answer]:
 
 
 def wrong_answers(ranked: Sequence[Answer], interner: Interner, bug: Bug) -> list[Answer]:
-    """The first answers that have no order of any cause: at most one of its points."""
-
-    def true_points(answer: Answer, cause: Cause) -> set[int]:
-        points = (unnamed_point(interner, line.point) for line in answer.lines)
-        return {at for point in points for at in matching(cause, point, bug.folder)}
-
+    """The first answers that have no conflict of any cause in them."""
     wrong = (
         answer
         for answer in ranked
         if not answer.is_stuck
         and is_placeable(answer, interner)
-        and all(len(true_points(answer, cause)) < 2 for cause in bug.causes)
+        and not any(
+            has_conflict(cause, ranked_points(answer, interner), bug) for cause in bug.causes
+        )
     )
     return list(islice(wrong, MOST_WRONG))
+
+
+def has_conflict(cause: Cause, points: Sequence[FindingPoint], bug: Bug) -> bool:
+    """Whether points have two of the cause, one after the other, in two threads as there."""
+    pairs = [pair for pair in pairwise(cause.points) if pair[0].role != pair[1].role]
+    parts = [Cause(cause.signature, pair) for pair in pairs] or [cause]
+    return any(judge(part, points, bug.folder).matches for part in parts)
 
 
 def proved_alone(
     prover: Prover, compared: Compared, interner: Interner, bug: Bug, answer: Answer
 ) -> str:
-    """The status of an answer if it were the only one; CAUSE if its proof shows the cause."""
+    """The status of an answer if it were the only one; CAUSE if a conflict of that is shown."""
     first = prover.prove(compared, [answer], interner).answers[0]
     if not first.is_confirmed:
         return first.status
     cause = bug.cause_of(compared.signature)
-    shown = (_ranked_points(first, interner), _proved_points(first, interner))
-    is_cause = cause and any(judge(cause, points, bug.folder).matches for points in shown)
+    shown = (ranked_points(first.answer, interner), _proved_points(first, interner))
+    is_cause = cause and any(has_conflict(cause, points, bug) for points in shown)
     return CAUSE if is_cause else first.status
 
 
-def _ranked_points(proven: Proven, interner: Interner) -> Points:
+def ranked_points(answer: Answer, interner: Interner) -> Points:
+    """The lines of an answer as points of a finding."""
     return tuple(
         unnamed_point(interner, line.point, line.region, line.role, line.time)
-        for line in proven.answer.lines
+        for line in answer.lines
     )
 
 

@@ -37,8 +37,10 @@ from unsnarl.model.plan import Strategy
 PAGE = REPOSITORY / "docs" / "strategies.md"
 SEEDS, CAP = 20, 500
 TIMEOUT = 10.0
-# A strategy that found nothing with the first so many seeds is not tried with the others.
+# A strategy that found nothing with the first so many seeds is not tried with the others, ...
 SEEDS_WITHOUT_A_FAILURE = 3
+# ... nor one whose median with so many seeds is so many times that of the best one before it.
+SEEDS_OF_ALL, CLEARLY_WORSE = 6, 3
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -56,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.page:
         Path(options.page).write_text(strategy_page.page(results), encoding="utf-8")
     print(strategy_page.bar(results))
+    print(strategy_page.reading(results))
     return 0
 
 
@@ -109,7 +112,7 @@ def _measured(subject: Subject, options: argparse.Namespace) -> Searches:
     return searches
 
 
-def _median(found: Sequence[Found]) -> float | None:
+def _median(found: Sequence[Found]) -> float:
     return statistics.median(n if n is not None else float("inf") for n in found)
 
 
@@ -128,7 +131,7 @@ def search_all(
         files = Path(scratch)
         with started(bug.target, files / "server", settings, scratch=True) as runner:
             search = _Search(runner, bug.switch, files, cap)
-            return Searches(name, {who: search.with_seeds(_made_of(who), chosen) for who in whom})
+            return Searches(name, dict(search.each(whom, chosen)))
 
 
 def _made_of(who: str) -> tuple[Strategy, ...]:
@@ -148,13 +151,25 @@ class _Search:
             "output": str(files / "output"),
         }
 
-    def with_seeds(
-        self, strategies: tuple[Strategy, ...], seeds: Sequence[int]
+    def each(
+        self, whom: Sequence[str], seeds: Sequence[int]
+    ) -> Iterator[tuple[str, tuple[Found, ...]]]:
+        """What each needs with each seed; all seeds for the rotation."""
+        best = float("inf")
+        for who in whom:
+            most = float("inf") if who == ROTATION else CLEARLY_WORSE * best
+            found = self._with_seeds(_made_of(who), seeds, most)
+            best = min(best, _median(found))
+            yield who, found
+
+    def _with_seeds(
+        self, strategies: tuple[Strategy, ...], seeds: Sequence[int], most: float
     ) -> tuple[Found, ...]:
         found: list[Found] = []
         for seed in seeds:
             found.append(self.first_failure(Rotation(seed, strategies)))
-            if len(found) == SEEDS_WITHOUT_A_FAILURE and not any(found):
+            is_blind = len(found) == SEEDS_WITHOUT_A_FAILURE and not any(found)
+            if is_blind or (len(found) == SEEDS_OF_ALL and _median(found) > most):
                 break
         return tuple(found)
 
@@ -174,7 +189,10 @@ class _Search:
 
     def _fields_of(self, number: int) -> dict[str, Any]:
         auto = self._switch == "auto"
-        return {**self._fields, "switch": mode_without_failure(number - 1) if auto else self._switch}
+        return {
+            **self._fields,
+            "switch": mode_without_failure(number - 1) if auto else self._switch,
+        }
 
 
 if __name__ == "__main__":

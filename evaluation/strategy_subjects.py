@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from evaluation.draws import REPOSITORY, ZOO, ZOO_C, copy_of
@@ -50,10 +51,10 @@ def subjects() -> Iterator[Subject]:
         ("shape", "shape/", SHAPES),
     ):
         for bug in load_zoo(folder):
-            yield Subject(prefix + bug.name, kind, lambda bug=bug: _of_zoo(bug))  # type: ignore[misc]
+            yield Subject(prefix + bug.name, kind, partial(_of_zoo, bug))
     for case in load_cases(FOLDERS[:1]):
         if case.set == SEEN:
-            yield Subject(f"real/{case.name}", "real", lambda case=case: _of_real(case))  # type: ignore[misc]
+            yield Subject(f"real/{case.name}", "real", partial(_of_real, case))
 
 
 def prepared(bug: Bug, folder: Path) -> Prepared:
@@ -70,10 +71,11 @@ def _of_zoo(bug: Bug) -> Iterator[Prepared]:
 
 @contextmanager
 def _of_real(case: RealCase) -> Iterator[Prepared]:
-    with workplace(case, environment(case.pins(False))) as here:
-        with _first_in_path(here.environment / "bin"):
-            found = target.parse(case.command, here.folder)
-            yield Prepared(found, "auto", case.include)
+    with (
+        workplace(case, environment(case.pins(False))) as here,
+        _first_in_path(here.environment / "bin"),
+    ):
+        yield Prepared(target.parse(case.command, here.folder), "auto", case.include)
 
 
 @contextmanager
