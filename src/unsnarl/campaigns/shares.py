@@ -39,7 +39,7 @@ class Shares:
         """The strategy of run `number`; `passing`: what is wanted now are passing runs."""
         turn, rest = divmod(number - 1, TURN_EVERY)
         if turn and not rest:
-            turns = [strategy for strategy in TURNS if strategy in strategies]
+            turns = sorted(strategies, key=lambda one: (*TURNS, one).index(one))
             return turns[(turn - 1) % len(turns)]
         return max(strategies, key=lambda one: (1 - self.rate(one)) if passing else self.rate(one))
 
