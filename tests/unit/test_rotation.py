@@ -80,8 +80,9 @@ def test_strategies_whose_runs_pass_get_more_where_passing_runs_are_missing():
     for _ in range(20):
         for name in STRATEGIES:
             rotation.count(name, failed=name != "walk")
-    plans = [rotation.plan(n, want_passing=True) for n in range(1000)]
-    assert sum(plan.strategy == "walk" for plan in plans) > 500
+    plans = Counter(rotation.plan(n, want_passing=True).strategy for n in range(1000))
+    # All have some: failing runs of one must not be compared with passing runs of another.
+    assert all(100 < plans[name] < plans["walk"] / 2 for name in STRATEGIES if name != "walk")
 
 
 def test_one_strategy_alone():

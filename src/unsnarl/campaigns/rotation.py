@@ -90,7 +90,10 @@ class Rotation:
             # Nothing is known yet: the others take turns.
             first = [strategy for strategy in UNTAUGHT if strategy in possible] or UNTAUGHT
             return first[(number - 1) % len(first)]
-        return self._shares.next(number, possible, want_passing)
+        if want_passing:
+            draw = random.Random(f"{self._seed}/{number}/strategy")
+            return self._shares.passing(draw, possible)
+        return self._shares.next(number, possible)
 
     def _can(self, strategy: Strategy) -> bool:
         if strategy == "surw":

@@ -3,11 +3,14 @@
 
 The best one is that whose runs failed most often, given what docs/strategies.md lets expect before
 there are any. Nothing is drawn: where two of three runs are the best strategy's, a search is at
-most half as long again as with that strategy alone, and not only on average (docs/adr/0058).
+most half as long again as with that strategy alone, and not only on average (docs/adr/0058). Where
+only passing runs are missing, strategies are drawn by how often theirs pass: runs of the one that
+passes most would be compared with failing runs of another.
 """
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -35,13 +38,17 @@ class Shares:
         self._runs[strategy] += 1
         self._failing[strategy] += failed
 
-    def next(self, number: int, strategies: Sequence[Strategy], passing: bool = False) -> Strategy:
-        """The strategy of run `number`; `passing`: what is wanted now are passing runs."""
+    def next(self, number: int, strategies: Sequence[Strategy]) -> Strategy:
+        """The strategy of run `number`."""
         turn, rest = divmod(number - 1, TURN_EVERY)
         if turn and not rest:
             turns = sorted(strategies, key=lambda one: (*TURNS, one).index(one))
             return turns[(turn - 1) % len(turns)]
-        return max(strategies, key=lambda one: (1 - self.rate(one)) if passing else self.rate(one))
+        return max(strategies, key=self.rate)
+
+    def passing(self, draw: random.Random, strategies: Sequence[Strategy]) -> Strategy:
+        """The strategy of a run that should pass."""
+        return draw.choices(strategies, [1 - self.rate(strategy) for strategy in strategies])[0]
 
     def rate(self, strategy: Strategy) -> float:
         """The share of its runs that fail, as far as is known."""
