@@ -150,8 +150,8 @@ def section(found: Sequence[Row], figures: dict[str, str]) -> str:
         "on them, so its numbers are larger. *shown* is what our findings show, trimmed; *whole* "
         "is the reconstruction as the paper makes it, and *as published* the rank among those: one "
         "size of contexts, nothing trimmed (edges whose source is a read are ours). Ranks are "
-        "those of all draws, the other figures medians. *strict* is the rank by the criterion of the bars, *collecting* the time "
-        "of the hunt; the paper gives it for full programs.",
+        "those of all draws, the other figures medians. *strict* is the rank by the criterion of "
+        "the bars, *collecting* the time of the hunt; the paper gives it for full programs.",
         _table_3(found),
         "### The number of failing runs",
         "How many draws have the true cause at the top (strict criterion), by the number of "

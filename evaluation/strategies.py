@@ -10,6 +10,7 @@ use one fork server, one run at a time; what one search has learned is unknown t
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import statistics
 import sys
@@ -36,6 +37,8 @@ from unsnarl.model.plan import Strategy
 
 PAGE = REPOSITORY / "docs" / "strategies.md"
 SEEDS, CAP = 20, 500
+# What differs between the commands of parts.
+PART = re.compile(r" --(bugs|kinds|save) \S+")
 TIMEOUT = 10.0
 # A strategy that found nothing with the first so many seeds is not tried with the others, ...
 SEEDS_WITHOUT_A_FAILURE = 3
@@ -93,9 +96,13 @@ def _load(path: Path) -> Results:
 
 def _joined(parts: Sequence[Results]) -> Results:
     """Parts that were measured one after the other, or at the same time on several cores."""
-    commands = "`, `".join(dict.fromkeys(part.command for part in parts))
-    searches = tuple(one for part in parts for one in part.searches)
-    return replace(parts[0], command=commands, searches=searches)
+    commands = dict.fromkeys(PART.sub("", part.command) for part in parts)
+    in_parts = any(PART.search(part.command) for part in parts)
+    command = "`, `".join(commands) + ("` in parts by `--bugs" if in_parts else "")
+    order = [subject.name for subject in subjects()]
+    searches = [one for part in parts for one in part.searches]
+    searches.sort(key=lambda one: order.index(one.bug))
+    return replace(parts[0], command=command, searches=tuple(searches))
 
 
 def _save(results: Results, path: str | None) -> None:
