@@ -38,7 +38,7 @@ from unsnarl.model.plan import Strategy
 PAGE = REPOSITORY / "docs" / "strategies.md"
 SEEDS, CAP = 20, 500
 # What differs between the commands of parts.
-PART = re.compile(r" --(bugs|kinds|save) \S+")
+PART = re.compile(r" --(bugs|save)[ =]\S+")
 TIMEOUT = 10.0
 # A strategy that found nothing with the first so many seeds is not tried with the others, ...
 SEEDS_WITHOUT_A_FAILURE = 3
@@ -96,6 +96,8 @@ def _load(path: Path) -> Results:
 
 def _joined(parts: Sequence[Results]) -> Results:
     """Parts that were measured one after the other, or at the same time on several cores."""
+    if len(parts) == 1:
+        return parts[0]
     commands = dict.fromkeys(PART.sub("", part.command) for part in parts)
     in_parts = any(PART.search(part.command) for part in parts)
     command = "`, `".join(commands) + ("` in parts by `--bugs" if in_parts else "")

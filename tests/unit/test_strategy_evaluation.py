@@ -2,7 +2,7 @@
 """Strategies compared: what the bar says, and what chance does to it."""
 
 import pytest
-from evaluation import strategy_page
+from evaluation import strategies, strategy_page
 from evaluation.strategy_results import ROTATION, Results, Searches, expected
 
 CAP = 100
@@ -50,3 +50,15 @@ def test_the_page_has_the_bar_as_it_was_asked_for_and_how_to_read_it():
     assert "| bug | 2 | 9 | 2 | yes |" in page
     assert "| bug | 2 | 9 | never | no, clearly |" in page
     assert "on 2 of 3 (66.7 %): marked `clearly`" in page
+
+
+def test_parts_are_joined_in_the_order_of_the_zoo():
+    parts = [
+        Results(f"command --bugs {name} --seeds 20 --save {name}.json", 20, CAP, (found,))
+        for name in ("c/bank", "abba")
+        for found in (Searches(name, searches((2,)).found),)
+    ]
+    whole = strategies._joined(parts)
+    assert [one.bug for one in whole.searches] == ["abba", "c/bank"]
+    assert whole.command == "command --seeds 20` in parts by `--bugs"
+    assert strategies._joined(parts[:1]) == parts[0]
