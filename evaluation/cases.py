@@ -35,6 +35,26 @@ from unsnarl.runfile import Interner
 Points = tuple[FindingPoint, ...]
 
 
+def unnamed_point(
+    interner: Interner, index: int, region: Region = "body", role: int = 1, time: float = 0.0
+) -> FindingPoint:
+    """A point as a finding has it, without names."""
+    point = interner.point(index)
+    site = point.site
+    return FindingPoint(
+        file=site.file,
+        line=site.line,
+        function=site.function,
+        thread=str(role),
+        role=role,
+        op=point.op.word,
+        variable=site.variable,
+        region=region,
+        confidence=1.0,
+        time=time,
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """One failure of one hunt.
@@ -94,20 +114,7 @@ class Case:
         self, index: int, region: Region = "body", role: int = 1, time: float = 0.0
     ) -> FindingPoint:
         """A point as a finding has it, without names."""
-        point = self.interner.point(index)
-        site = point.site
-        return FindingPoint(
-            file=site.file,
-            line=site.line,
-            function=site.function,
-            thread=str(role),
-            role=role,
-            op=point.op.word,
-            variable=site.variable,
-            region=region,
-            confidence=1.0,
-            time=time,
-        )
+        return unnamed_point(self.interner, index, region, role, time)
 
     def points_of(self, answer: Answer) -> Points:
         """The points of a single method's answer."""

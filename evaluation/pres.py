@@ -33,7 +33,7 @@ from unsnarl.campaigns.store import Store
 from unsnarl.execution import target
 from unsnarl.execution.engine import Engine
 from unsnarl.execution.runner import Runner
-from unsnarl.execution.trials import Trials
+from unsnarl.execution.trials import Trials, fresh_plans
 from unsnarl.model.choices import ORDERS, Level, Order
 from unsnarl.model.record import PRES_LEVELS, Record, Recorded, ThreadLog
 from unsnarl.recording.clocks import machine, stored
@@ -51,6 +51,7 @@ ALONE = (60, 1.5)  # runs and seconds to fail without noise
 NOISY = (300, 6.0)
 TIMEOUT = 5.0
 BARS = (("func", "clocks"), ("access", "clocks"))
+RANDOM = 50  # schedules without a record, which say what chance would do
 PATIENCE = 3  # kinds of records that none failed for, before a bug is given up
 
 
@@ -63,6 +64,7 @@ class Subject:
         self.runner = runner
         self._target = target.parse(tuple(bug.command), folder)
         self._clocks = stored.load(machine.read()) or {}
+        self._met: int | None = None
 
     def measure(self, repeats: int) -> Bug:
         """All its records; those that the bars speak of several times."""
@@ -77,7 +79,9 @@ class Subject:
             if silent == PATIENCE and not rows:
                 break
         bug = self._bug
-        return Bug(bug.name, bug.language, bug.switch, alone is not None, tuple(rows))
+        made = RANDOM if self._met is not None else 0
+        kind = (bug.name, bug.language, bug.switch, alone is not None)
+        return Bug(*kind, tuple(rows), self._met or 0, made)
 
     def _record(
         self, level: Level, order: Order, seed: int, noise: bool
@@ -107,6 +111,8 @@ class Subject:
         start = time.monotonic()
         sketch = Sketch(case.record, case.clocks)
         trials = Trials(self.runner, self.store.folder, case.run.switch, TIMEOUT)
+        if self._met is None:
+            self._met = sum(map(case.is_met_by, trials.run(fresh_plans(self._bug.name, RANDOM))))
         answer = Search(sketch, case, trials, self.store.folder).run(TRIES)
         last = answer.reproduced
         traced = answer.tries[-1].trial.run

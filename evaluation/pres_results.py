@@ -71,6 +71,7 @@ class Bug(msgspec.Struct, frozen=True):
 
     Attributes:
         alone: Whether it failed without noise in the runs that were given to it.
+        met: Of so many `random` schedules without any record, those that failed as recorded.
     """
 
     name: str
@@ -78,6 +79,12 @@ class Bug(msgspec.Struct, frozen=True):
     switch: str
     alone: bool
     records: tuple[Reproduced, ...]
+    met: int = 0
+    random: int = 0
+
+    def by_chance(self, tries: int) -> float | None:
+        """How likely so many random schedules fail as recorded; None if that was not measured."""
+        return 1 - (1 - self.met / self.random) ** tries if self.random else None
 
     def of(self, level: Level, order: Order) -> list[Reproduced]:
         """Its records of one kind."""

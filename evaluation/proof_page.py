@@ -25,6 +25,7 @@ COLUMNS = (
     "patch",
     "fails when it is applied",
     "decoys",
+    "the ranking's own wrong answers",
     "wrong regions rejected",
     "seconds",
     "of these hunting, testing, minimising, fixing",
@@ -44,6 +45,7 @@ def bars(found: ProvedZoo) -> list[Bar]:
     return [
         share("true cause confirmed", found.wanted, lambda row: row.confirmed),
         share("no decoy confirmed", 1.0, _sees_through),
+        share("no wrong answer of the ranking confirmed", 1.0, _rejects),
         Bar("fixed twins that confirm nothing", 1.0, sum(quiet), len(quiet)),
         share("explanation of at most 8 lines", 0.9, lambda row: row.lines <= 8),
         share("explanation with every true point", 0.9, lambda row: row.explains),
@@ -79,6 +81,11 @@ def _sees_through(row: Proved) -> bool:
     return bool(row.decoys) and all(status in NOT_CONFIRMED for status in row.decoys)
 
 
+def _rejects(row: Proved) -> bool:
+    """Where the ranking has no wrong answer, there is nothing to reject."""
+    return "confirmed" not in row.wrong
+
+
 def _few(row: Proved, most: int) -> bool:
     return row.certain and row.orders is not None and row.orders <= most
 
@@ -91,7 +98,8 @@ def line(row: Proved) -> str:
         f"orders {row.orders} in {row.searched} ({row.reproduced}/{row.tries}) near {row.nearest} "
         f"fix {row.fix:d} {row.fix_fail}+{row.fix_deadlocks}/{row.fix_runs} "
         f"patch {row.patch or None} {row.patched_fail}/{row.patched_runs} "
-        f"decoys {','.join(row.decoys)} wrong {row.rejected}/{row.planted} "
+        f"decoys {','.join(row.decoys)} wrong answers {','.join(row.wrong)} "
+        f"regions {row.rejected}/{row.planted} "
         f"{row.seconds:.1f} s ({spent})"
     )
 
@@ -99,12 +107,14 @@ def line(row: Proved) -> str:
 def page(found: ProvedZoo) -> str:
     """The whole page."""
     times = sorted(row.seconds for row in found.rows)
+    wrong = sum(len(row.wrong) for row in found.rows)
     return markdown.sections(
         "# Proofs",
         f"Figures of {found.date}, made by `{found.command}` on Python {found.python}: every bug "
         "of the [zoo](../zoo/README.md) hunted once, one at a time, with the experiments that "
         "end a hunt. Decoys are planted: orders that failing and passing runs have in equal "
-        "shares.",
+        "shares. Wrong answers are the ranking's own: its first three that have no order of the "
+        f"cause in them, {wrong} in all.",
         markdown.table(("bar", "wanted", "measured", "met"), [bar.cells() for bar in bars(found)]),
         f"From command to answer: median {statistics.median(times):.1f} s, at most "
         f"{times[-1]:.1f} s."
@@ -130,6 +140,7 @@ def _cells(row: Proved) -> tuple[object, ...]:
         row.patch or None,
         f"{row.patched_fail} of {row.patched_runs}",
         ", ".join(row.decoys),
+        ", ".join(row.wrong) or None,
         f"{row.rejected} of {row.planted}",
         f"{row.seconds:.1f}",
         ", ".join(f"{seconds:.1f}" for seconds in row.timings.values()),

@@ -17,6 +17,8 @@ class Proved(msgspec.Struct, frozen=True):
         searched: Trials that it took to find them.
         nearest: Orders in which the nearest passing run differs.
         fix: Whether the fix names the true region or order.
+        decoys: What experiments say of planted orders.
+        wrong: What they say of the ranking's own wrong answers (challenges.py).
         rejected: Planted wrong regions under which something still failed.
         patch: What the patch that the hunt or `fix` shows does; "" if none was found.
         patched_fail: How many of `patched_runs` of a hunt of the patched files failed.
@@ -39,6 +41,7 @@ class Proved(msgspec.Struct, frozen=True):
     fix_deadlocks: int
     fix_runs: int
     decoys: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
     rejected: int = 0
     planted: int = 0
     patch: str = ""

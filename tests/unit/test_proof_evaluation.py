@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The pure parts of the evaluation of proofs: is the fix the true one, are the bars met."""
 
+import dataclasses
+from types import SimpleNamespace
+
 import pytest
-from evaluation import proof_page
+from evaluation import challenges, proof_page
 from evaluation.proof_results import Proved, ProvedZoo
 from evaluation.repairs import contains
 from evaluation.truth import Bug, Cause, TruePoint
+from msgspec.structs import replace
 
+from unsnarl.analyses.answer import Answer, Line
+from unsnarl.experiments.arms import NO_ARM
+from unsnarl.experiments.confirm import Verdict
+from unsnarl.experiments.prove import Experiments, Proven
+from unsnarl.model.event import Op
 from unsnarl.model.report import Finding, FindingPoint, Fix, SourceLine
+from unsnarl.model.site import Point, Site
 
 SIZE, TAKE, TEST = "return self.qsize", "self.qsize -= 1", "if self.qsize == 0:"
+SPIDER = "\n".join(["", "", SIZE, "", TEST, "", TAKE])  # by the lines of POINTS
 
 
 def true(function, text, op, role):
@@ -77,6 +88,66 @@ def test_without_a_fix_nothing_is_contained():
     assert not contains(BUG, ATOMIC, bare)
 
 
+@pytest.mark.parametrize(
+    ("order", "threads", "has"),
+    [
+        ((0, 1, 2), (1, 2, 1), True),
+        ((0, 1), (1, 2), True),
+        ((1, 2), (1, 2), True),
+        ((0, 1), (1, 1), False),  # by one thread
+        ((1, 0), (2, 1), False),  # the wrong way round
+        ((0, 2), (1, 1), False),  # without the other thread
+        ((1,), (2,), False),
+    ],
+)
+def test_an_answer_is_wrong_if_no_conflict_of_the_cause_is_in_it(order, threads, has):
+    chosen = [replace(POINTS[at], role=role) for at, role in zip(order, threads, strict=True)]
+    assert challenges.has_conflict(ATOMIC, chosen, BUG) is has
+
+
+class Points:
+    """An interner of the points above, by their indexes; all of them can be asked for."""
+
+    def point(self, index):
+        one = POINTS[index]
+        site = Site(one.file, one.function, one.line, one.line, 0, 0, "attr_read", "")
+        return Point(site, Op.WRITE if one.op == "write" else Op.READ)
+
+
+def ranked(*lines):
+    made = [Line(at, "body", role, 1.0, float(time), 0.0, 1.0, role - 1)
+            for time, (at, role) in enumerate(lines)]  # fmt: skip
+    return Answer("joined", 1.0, {}, tuple(made), (0,), 0, {})
+
+
+def test_wrong_answers_are_the_first_without_a_conflict_of_the_cause(monkeypatch, tmp_path):
+    (tmp_path / "spider.py").write_text(SPIDER)
+    bug = replace(BUG, folder=str(tmp_path))
+    monkeypatch.setattr(challenges, "is_placeable", lambda answer, interner: True)
+    right, wrong = ranked((0, 1), (1, 2), (2, 1)), ranked((0, 1), (0, 2))
+    stuck = dataclasses.replace(wrong, is_stuck=True)
+    found = challenges.wrong_answers([right, stuck, wrong, *[wrong] * 9], Points(), bug)
+    assert found == [wrong] * challenges.MOST_WRONG
+
+
+@pytest.mark.parametrize(
+    ("lines", "confirmed", "said"),
+    [
+        (((0, 1), (0, 2)), True, "confirmed"),
+        (((0, 1), (0, 2)), False, "untested"),
+        (((0, 1), (1, 2)), True, challenges.CAUSE),
+    ],
+)
+def test_a_wrong_answer_may_turn_out_to_be_the_cause(tmp_path, lines, confirmed, said):
+    (tmp_path / "spider.py").write_text(SPIDER)
+    verdict = Verdict("confirmed", NO_ARM, NO_ARM, NO_ARM, 0.0) if confirmed else None
+    proven = Experiments((Proven(ranked(*lines), verdict),))
+    prover = SimpleNamespace(prove=lambda *_: proven)
+    bug = replace(BUG, folder=str(tmp_path))
+    compared = SimpleNamespace(signature="s")
+    assert challenges.proved_alone(prover, compared, Points(), bug, ranked(*lines)) == said
+
+
 def row(**changes):
     good = {
         "bug": "weblech",
@@ -122,6 +193,7 @@ def test_a_good_proof_meets_all_bars():
         ({"true": False}, "true cause confirmed"),
         ({"decoys": ("refuted", "confirmed")}, "no decoy confirmed"),
         ({"decoys": ()}, "no decoy confirmed"),
+        ({"wrong": ("inconclusive", "confirmed")}, "no wrong answer"),
         ({"lines": 9}, "8 lines"),
         ({"explains": False}, "every true point"),
         ({"searched": 301}, "300 replays"),

@@ -4,7 +4,7 @@ from collections import Counter
 from unsnarl.campaigns.narrowing import LEAST_WIDE_SHARE, WIDE_SHARE, Narrowing
 from unsnarl.campaigns.profile import Profile
 from unsnarl.campaigns.rotation import STRATEGIES, Rotation, components
-from unsnarl.campaigns.shares import floor
+from unsnarl.campaigns.shares import TURN_EVERY, TURNS, Shares
 
 PROFILE = Profile(
     steps=120,
@@ -25,7 +25,7 @@ def taught(seed: int = 0, runs: int = 3, passed: bool = True) -> Rotation:
 
 def test_the_first_runs_take_turns():
     rotation = Rotation(0)
-    assert {rotation.plan(n).strategy for n in range(3)} == {"pos", "walk", "pct"}
+    assert [rotation.plan(n).strategy for n in (1, 2, 3, 4)] == ["walk", "pos", "pct", "walk"]
     plan = rotation.plan(1)
     assert plan.sites is None and plan.interest is None and plan.counts is None
 
@@ -35,33 +35,44 @@ def test_failing_profiles_do_not_start_surw():
     assert "surw" not in {rotation.plan(n).strategy for n in range(100)}
 
 
-def test_every_strategy_gets_its_share_while_nothing_fails():
-    rotation = taught()
-    strategies = Counter(rotation.plan(n).strategy for n in range(2000))
-    assert strategies["rff"] > 700
-    # A third of the runs may switch anywhere, which some strategies have no use for.
-    assert all(strategies[name] > 2000 * floor(name) * 0.5 for name in STRATEGIES)
+def fruitless(runs: int) -> list[str]:
+    """The strategies of so many runs, none of which fails."""
+    rotation, made = taught(), []
+    for number in range(1, runs + 1):
+        made.append(rotation.plan(number).strategy)
+        rotation.count(made[-1], failed=False)
+    return made
 
 
-def test_where_the_most_promising_strategy_finds_nothing_the_others_get_more():
-    before, after = taught(), taught()
-    for _ in range(200):
-        after.count("rff", failed=False)
-    shares = [
-        sum(rotation.plan(n).strategy == "rff" for n in range(1000)) for rotation in (before, after)
-    ]
-    assert shares[1] < shares[0] / 2
+def test_the_most_promising_strategy_has_two_of_the_first_three_runs_each():
+    # So a search is at most half as long again as with that strategy alone.
+    first = fruitless(6)
+    assert first[1:3] == first[4:6] == ["rff", "rff"]
 
 
-def test_a_strategy_whose_runs_fail_gets_most_and_the_others_their_floor():
+def test_every_strategy_has_its_turn_whatever_came_of_its_runs():
+    shares = Shares()
+    for _ in range(100):
+        shares.count("pct", failed=True)
+        shares.count("walk", failed=False)
+    turns = [shares.next(1 + TURN_EVERY * turn, STRATEGIES) for turn in range(1, len(TURNS) + 1)]
+    assert sorted(turns) == sorted(STRATEGIES)
+
+
+def test_strategies_that_find_nothing_give_way_to_others():
+    made = fruitless(150)
+    assert all(made.count(name) >= 150 / 15 - 1 for name in STRATEGIES)
+    assert made.count("rff") < 150 / 2
+
+
+def test_a_strategy_whose_runs_fail_gets_two_runs_of_three():
     rotation = taught()
     for _ in range(40):
         for name in STRATEGIES:
             rotation.count(name, failed=name == "pct")
-    strategies = Counter(rotation.plan(n).strategy for n in range(2000))
-    assert strategies["pct"] > 1000
-    # A third of the runs may switch anywhere, which some strategies have no use for.
-    assert all(strategies[name] > 2000 * floor(name) * 0.5 for name in STRATEGIES)
+    strategies = Counter(rotation.plan(n).strategy for n in range(1, 3001))
+    assert strategies["pct"] >= 2000
+    assert all(strategies[name] >= 999 // len(TURNS) for name in STRATEGIES)
 
 
 def test_strategies_whose_runs_pass_get_more_where_passing_runs_are_missing():
@@ -69,8 +80,9 @@ def test_strategies_whose_runs_pass_get_more_where_passing_runs_are_missing():
     for _ in range(20):
         for name in STRATEGIES:
             rotation.count(name, failed=name != "walk")
-    plans = [rotation.plan(n, want_passing=True) for n in range(1000)]
-    assert sum(plan.strategy == "walk" for plan in plans) > 500
+    plans = Counter(rotation.plan(n, want_passing=True).strategy for n in range(1000))
+    # All have some: failing runs of one must not be compared with passing runs of another.
+    assert all(100 < plans[name] < plans["walk"] / 2 for name in STRATEGIES if name != "walk")
 
 
 def test_one_strategy_alone():
@@ -92,19 +104,19 @@ def test_plans_repeat_for_the_same_seed_and_differ_for_others():
     assert plans != [other.plan(n) for n in range(50)]
 
 
-def test_most_runs_are_narrowed_after_three_runs_and_some_never():
+def test_half_of_the_runs_are_narrowed_after_three_runs():
     assert all(taught(runs=2).plan(n).sites is None for n in range(100))
     rotation = taught(runs=3)
     sites = [rotation.plan(n).sites for n in range(1000)]
-    assert [3, 9, 20] in sites and 250 < sites.count(None) < 420
+    assert [3, 9, 20] in sites and 420 < sites.count(None) < 580
 
 
-def test_runs_that_switch_anywhere_are_not_led_to_where_runs_have_been():
+def test_runs_that_switch_anywhere_use_what_earlier_ones_showed():
+    # On a cached attribute, 38 % of such runs of SURW failed, and 8 % of narrowed ones.
     rotation = taught()
-    plans = [rotation.plan(n) for n in range(300)]
-    wide = {plan.strategy for plan in plans if plan.sites is None}
-    assert wide == {"pos", "walk", "pct"}
-    assert not any(plan.rules or plan.interest for plan in plans if plan.sites is None)
+    wide = [plan for plan in (rotation.plan(n) for n in range(300)) if plan.sites is None]
+    assert {plan.strategy for plan in wide} == set(STRATEGIES)
+    assert any(plan.rules for plan in wide) and any(plan.interest for plan in wide)
 
 
 def test_sites_grow_with_every_run():

@@ -42,6 +42,11 @@ RUNS_WITHOUT_A_FILE = 5
 RUNS_FOR_FEWER, FEWER = 100, 15
 
 
+def mode_without_failure(runs: int) -> Switch:
+    """The mode of the run after so many that did not fail, where both may be tried."""
+    return "gil" if runs < GIL_RUNS_FIRST or runs % 2 else "free"
+
+
 class Campaign:
     """Submits plans to a runner, counts the results and stores them."""
 
@@ -191,7 +196,7 @@ class Campaign:
             return self._mode
         if tally.first_failing is not None:
             return tally.first_failing.switch
-        return "gil" if runs < GIL_RUNS_FIRST or runs % 2 else "free"
+        return mode_without_failure(runs)
 
     def _may_submit(self, runner: Runner) -> bool:
         return runner.vacant > 0 and self._order.may_plan(self._next)

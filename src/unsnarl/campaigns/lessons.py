@@ -20,12 +20,15 @@ from unsnarl.execution.result import Result
 from unsnarl.model.run import RunRecord
 
 # How far ahead of what they learn from plans are made, which is also how many runs can be under way
-# at once. The first runs teach most, so the distance is small there.
+# at once. The first runs teach most, so the distance is small there, and the second run waits for
+# the first: the strategies that find most need to have seen one.
 LEAST_AHEAD, MOST_AHEAD, RUNS_PER_STEP_AHEAD = 2, 32, 4
 
 
 def last_taught(number: int) -> int:
     """The last run that the plan of run `number` may depend on."""
+    if number <= LEAST_AHEAD:
+        return number - 1
     return number - min(MOST_AHEAD, max(LEAST_AHEAD, number // RUNS_PER_STEP_AHEAD))
 
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 # One run alone may not reach all sites.
 RUNS_BEFORE_NARROWING = 3
 # The share of runs that may switch anywhere, ...
-WIDE_SHARE = 1 / 3
+WIDE_SHARE = 1 / 2
 # ... and what is left of it where such runs take much longer than the others.
 LEAST_WIDE_SHARE = 0.05
 # What a run costs apart from its steps, in steps: to fork, to start threads, to read its file.

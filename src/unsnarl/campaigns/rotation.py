@@ -26,12 +26,12 @@ from unsnarl.model.plan import Plan, Strategy
 # (Yuan et al., CAV 2018). PCT: random priorities with few change points (Burckhardt et al., 2010).
 # RFF: read_sources.py.
 STRATEGIES: tuple[Strategy, ...] = ("surw", "rff", "pos", "walk", "pct")
-# They need nothing of earlier runs.
-UNTAUGHT: tuple[Strategy, ...] = ("pos", "walk", "pct")
+# They need nothing of earlier runs; as first ones in this order (docs/adr/0058).
+UNTAUGHT: tuple[Strategy, ...] = ("walk", "pos", "pct")
 # The latest passing runs, of which SURW draws one for its counts.
 PROFILES = 8
 # What chooses among the threads that RFF's rules do not hold: SURW so often, else POS.
-SURW_SHARE_OF_RFF = 0.8
+SURW_SHARE_OF_RFF = 0.6
 
 
 class Rotation:
@@ -69,7 +69,7 @@ class Rotation:
             seed=draw.getrandbits(32),
             # 92 % of such bugs need an order of at most four accesses (Lu et al., ASPLOS 2008).
             depth=draw.randint(2, 4),
-            strategy=self._strategy(number, sites is None, want_passing),
+            strategy=self._strategy(number, want_passing),
             length=self._narrowing.length(sites is None),
             sites=sites,
             **fields,
@@ -83,17 +83,17 @@ class Rotation:
         """
         return replace(self.plan(number, **fields), strategy="pct", depth=1, rules=())
 
-    def _strategy(self, number: int, wide: bool, want_passing: bool) -> Strategy:
+    def _strategy(self, number: int, want_passing: bool) -> Strategy:
         possible = [strategy for strategy in self._strategies if self._can(strategy)]
-        if len(possible) < len(self._strategies) or len(possible) == 1:
-            # Nothing is known yet: they take turns.
-            possible = possible or list(UNTAUGHT)
-            return possible[number % len(possible)]
-        if wide:
-            # What others know leads them to where runs have been.
-            possible = [strategy for strategy in possible if strategy in UNTAUGHT] or possible
-        draw = random.Random(f"{self._seed}/{number}/strategy")
-        return self._shares.draw(draw, possible, want_passing)
+        taught = [strategy for strategy in self._strategies if strategy not in UNTAUGHT]
+        if taught and not set(taught) & set(possible):
+            # Nothing is known yet: the others take turns.
+            first = [strategy for strategy in UNTAUGHT if strategy in possible] or UNTAUGHT
+            return first[(number - 1) % len(first)]
+        if want_passing:
+            draw = random.Random(f"{self._seed}/{number}/strategy")
+            return self._shares.passing(draw, possible)
+        return self._shares.next(number, possible)
 
     def _can(self, strategy: Strategy) -> bool:
         if strategy == "surw":

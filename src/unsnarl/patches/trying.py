@@ -237,7 +237,7 @@ class PatchRunner:
     ) -> Iterator[list[Trial]]:
         """Batch by batch, as a hunt would do it, each up to the first bad trial."""
         rotation = Rotation(self._settings.seed + 2)
-        number = 0
+        number = 1
         for size in _sizes(runs):
             plans = [
                 rotation.plan(number + at, switch=switch, window_size=self._settings.window)
@@ -246,6 +246,7 @@ class PatchRunner:
             number += size
             found = trials.run(plans, until=until)
             for trial in found:
+                rotation.count(trial.plan.strategy, _is_bad(trial))
                 if trial.run is not None:
                     wide = trial.plan.sites is None
                     rotation.learn(profile_of(trial.run), passed=not _is_bad(trial), wide=wide)
