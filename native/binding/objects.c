@@ -5,8 +5,7 @@
  */
 #include "binding/binding.h"
 
-#define OBJECT_SALT   0x0B7EC7C0FFEE0001ull
-#define DATABASE_SALT 0xDA7ABA5E00000000ull
+#define OBJECT_SALT 0x0B7EC7C0FFEE0001ull
 
 uint64_t uns_object_cell(const PyObject *object) {
     uint64_t salt = OBJECT_SALT ^ (uint64_t)*uns_generation_of(object) << 40;
@@ -69,7 +68,7 @@ void uns_forget_when_dead(PyTypeObject *type) {
 #define DATABASES 1024
 static struct {
     const PyObject *connection;
-    uint64_t hash;
+    uint64_t cell; /* of its file, 0: in memory */
 } databases[DATABASES];
 static __thread uint64_t opening;
 
@@ -77,14 +76,14 @@ static unsigned database_slot(const PyObject *connection) {
     return (unsigned)(uns_mix((uintptr_t)connection) & (DATABASES - 1));
 }
 
-static uint64_t hash_of_path(PyObject *path) {
+static uint64_t cell_of_file(PyObject *path) {
     PyObject *text = PyOS_FSPath(path);
     int is_file = text && PyUnicode_Check(text) && PyUnicode_GET_LENGTH(text) &&
                   PyUnicode_CompareWithASCIIString(text, ":memory:") != 0;
-    uint64_t hash = is_file ? uns_mix((uint64_t)PyObject_Hash(text)) : 0;
+    uint64_t cell = is_file ? uns_path_cell(text) : 0;
     Py_XDECREF(text);
     PyErr_Clear();
-    return hash;
+    return cell;
 }
 
 static int hear_of_connections(const char *event, PyObject *args, void *unused) {
@@ -93,10 +92,10 @@ static int hear_of_connections(const char *event, PyObject *args, void *unused) 
         return 0;
     PyObject *subject = PyTuple_GET_ITEM(args, 0);
     if (event[15] == '\0') {
-        opening = hash_of_path(subject);
+        opening = cell_of_file(subject);
     } else {
         databases[database_slot(subject)].connection = subject;
-        databases[database_slot(subject)].hash = opening;
+        databases[database_slot(subject)].cell = opening;
     }
     return 0;
 }
@@ -112,9 +111,9 @@ PyObject *uns_watch_databases(PyObject *module, PyObject *unused) {
 
 static uint64_t database_cell(const PyObject *connection) {
     unsigned slot = database_slot(connection);
-    if (databases[slot].connection != connection || !databases[slot].hash)
+    if (databases[slot].connection != connection || !databases[slot].cell)
         return uns_object_cell(connection);
-    return uns_cell_key(databases[slot].hash ^ DATABASE_SALT, databases[slot].hash >> 24);
+    return databases[slot].cell;
 }
 
 static int first_connection(PyObject *referent, void *found) {
@@ -165,8 +164,10 @@ void uns_touch_object(Site *site, PyObject *object, int write, uint32_t op, PyOb
     int is_cursor = uns_named(Py_TYPE(object), "sqlite3.Cursor");
     if (is_cursor || uns_named(Py_TYPE(object), "sqlite3.Connection"))
         touch_database(site, object, argument, write ? op : UNS_READ, is_cursor);
-    else
+    else {
         uns_deliver(site, object, Py_None, uns_object_cell(object), write ? op : UNS_READ, 0);
+        uns_touch_open_file(site, object);
+    }
 }
 
 /* ---- what belongs to a module, and its functions read or change */
