@@ -88,8 +88,7 @@ static uint64_t number_of(struct path *path) {
     if (!numbers && !(numbers = PyDict_New()))
         return 0;
     PyObject *text = PyUnicode_DecodeFSDefault(path->text);
-    PyObject *next =
-        text ? Py_BuildValue("nO", PyDict_GET_SIZE(numbers) + 1, text) : NULL;
+    PyObject *next = text ? Py_BuildValue("nO", PyDict_GET_SIZE(numbers) + 1, text) : NULL;
     PyObject *entry = next ? PyDict_SetDefault(numbers, text, next) : NULL; /* borrowed */
     uint64_t number = 0;
     if (entry) {
@@ -194,9 +193,9 @@ static const struct heard {
     int what;
     int folder_fd; /* index of the argument that a relative path is relative to, or 0 */
 } table[] = {
-    {"open", OPENS, 0},        {"os.rename", MOVES, 2},  {"os.remove", MAKES, 1},
-    {"os.mkdir", MAKES, 2},    {"os.rmdir", MAKES, 1},   {"os.listdir", LISTS, 0},
-    {"os.scandir", LISTS, 0},  {"os.link", LINKS, 0},    {"os.symlink", LINKS, 0},
+    {"open", OPENS, 0},         {"os.rename", MOVES, 2}, {"os.remove", MAKES, 1},
+    {"os.mkdir", MAKES, 2},     {"os.rmdir", MAKES, 1},  {"os.listdir", LISTS, 0},
+    {"os.scandir", LISTS, 0},   {"os.link", LINKS, 0},   {"os.symlink", LINKS, 0},
     {"os.truncate", WRITES, 0}, {"os.utime", WRITES, 0},
 };
 
@@ -376,7 +375,8 @@ static struct open_file {
 static PyObject *path_of_file(PyObject *file) {
     PyObject *name = PyObject_GetAttrString(file, "name");
     PyErr_Clear();
-    if (name && !PyUnicode_Check(name) && !PyBytes_Check(name) && !PyObject_HasAttrString(name, "__fspath__"))
+    if (name && !PyUnicode_Check(name) && !PyBytes_Check(name) &&
+        !PyObject_HasAttrString(name, "__fspath__"))
         Py_CLEAR(name);
     return name;
 }
@@ -401,8 +401,8 @@ static void resolve_file(struct open_file *slot, PyObject *file) {
 
 /* What a method does to the position of a reader, and closing it, is nothing to the file. */
 static int moves_only(PyObject *method) {
-    static const char *const those[] = {"close", "__exit__", "__enter__", "seek",   "tell",
-                                        "fileno", "closed",  "name",      "readable", NULL};
+    static const char *const those[] = {"close",  "__exit__", "__enter__", "seek",     "tell",
+                                        "fileno", "closed",   "name",      "readable", NULL};
     for (const char *const *name = those; *name; name++)
         if (uns_is_called(method, *name))
             return 1;

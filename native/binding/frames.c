@@ -105,8 +105,7 @@ static int is_import(const PyObject *code) {
 
 /* The same for what is done to files: 0 also where an import does it, or the code of a thread. */
 uint32_t uns_file_site(void) {
-    if (!import_machinery &&
-        !(import_machinery = PyUnicode_InternFromString("<frozen importlib")))
+    if (!import_machinery && !(import_machinery = PyUnicode_InternFromString("<frozen importlib")))
         return 0;
     _PyInterpreterFrame *frame = TOP_FRAME(PyThreadState_Get());
     for (; frame && !find(FRAME_CODE(frame)); frame = frame->previous)

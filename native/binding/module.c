@@ -34,8 +34,8 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 
 PyMODINIT_FUNC PyInit__core(void) {
     PyObject *module = PyModule_Create(&definition);
-    if (!module || PyType_Ready(&SiteType) < 0 || PyType_Ready(&WatchedType) < 0 || uns_types_init() < 0 ||
-        PyModule_AddFunctions(module, uns_control_methods) < 0 ||
+    if (!module || PyType_Ready(&SiteType) < 0 || PyType_Ready(&WatchedType) < 0 ||
+        uns_types_init() < 0 || PyModule_AddFunctions(module, uns_control_methods) < 0 ||
         PyModule_AddFunctions(module, uns_thread_methods) < 0 ||
         PyModule_AddFunctions(module, uns_clock_methods) < 0 ||
         PyModule_AddObjectRef(module, "Site", (PyObject *)&SiteType) < 0 ||

@@ -42,6 +42,7 @@ RUNS_WITHOUT_A_FILE = 5
 # Where experiments follow, which decide anew: after so many runs, so many of each kind will do
 # (docs/adr/0037).
 RUNS_FOR_FEWER, FEWER = 100, 15
+_NOTHING: Schedule = ()
 
 
 class Campaign:
@@ -84,7 +85,7 @@ class Campaign:
             self._last = record.number
             self._next = self._last + 1
             self._planned += stored.phase == HUNT
-            profile, schedule = None, ()
+            profile, schedule = None, _NOTHING
             if stored.kept:
                 run, damage = read_safely(self.store.run_file(record.number))
                 self.damaged += [damage] if damage else []
@@ -245,7 +246,7 @@ class Campaign:
             self._failed_at = time.monotonic()
         serial = record.number in self._serial
         self.serial_failures += serial and record.label != "pass"
-        kept, gone, profile, schedule = False, None, None, ()
+        kept, gone, profile, schedule = False, None, None, _NOTHING
         if run is not None and phase == HUNT:
             self._instrumented = self._instrumented or bool(run.codes)
             self.tally.count_losses(run)
@@ -357,7 +358,7 @@ class Campaign:
 
 def _schedule(record: RunRecord, run: RunFile) -> Schedule:
     """What a run near one that failed follows."""
-    return run.schedule if record.label == "fail" else ()
+    return run.schedule if record.label == "fail" else _NOTHING
 
 
 def nothing_instrumented(root: Path) -> ToolError:

@@ -16,14 +16,14 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from unsnarl.model.plan import Plan
-from unsnarl.model.run import RunRecord
+from unsnarl.model.run import RunRecord, Switch
 from unsnarl.model.schedule import Schedule, Segment
 
 # The strategy under which their records are stored; the rotation itself has no replays.
-NEAR = "replay"
+NEAR: Literal["replay"] = "replay"
 # Failures are rare if no more than this share of so many runs failed.
 RARE, LEAST_RUNS = 0.1, 40
 # Of the runs while they are; the others go on looking for other failures, and for other ways.
@@ -56,7 +56,7 @@ class Neighbours:
             failed = self._failed.setdefault((record.switch, record.signature), [])
             failed.append(_Failed(record, schedule))
 
-    def plan(self, number: int, switch: str, **fields: Any) -> Plan | None:
+    def plan(self, number: int, switch: Switch, **fields: Any) -> Plan | None:
         """A run near one that failed; None if its number is to be one of the others."""
         known = self._best(switch)
         draw = random.Random(f"{self._seed}/{number}/near")
@@ -68,7 +68,7 @@ class Neighbours:
             strategy=NEAR,
             seed=record.seed,
             schedule=changed(schedule, draw),
-            switch=switch,  # type: ignore[arg-type]  # one of the records'
+            switch=switch,
             **fields,
         )
 

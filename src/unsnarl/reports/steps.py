@@ -207,7 +207,7 @@ def _short_names(points: Sequence[FindingPoint]) -> dict[str, str]:
 
 
 def _last_name(variable: str) -> str:
-    """`_created` of `Binding._created`; a name in brackets or quotes stays whole, so does a file."""
+    """`_created` of `Binding._created`; a name in brackets or quotes stays whole; so do files."""
     if variable.startswith(PATHS):
         return variable
     head, bracket, rest = variable.partition("[")

@@ -16,7 +16,12 @@ from unsnarl import _core
 
 _ASKING = ("stat", "lstat", "access")
 # Sets of functions, in which the wrapped ones must be found like the originals.
-_ABILITIES = ("supports_dir_fd", "supports_effective_ids", "supports_fd", "supports_follow_symlinks")
+_ABILITIES = (
+    "supports_dir_fd",
+    "supports_effective_ids",
+    "supports_fd",
+    "supports_follow_symlinks",
+)
 
 
 def install() -> None:
@@ -32,4 +37,4 @@ def install() -> None:
             if original in functions:
                 functions.add(watched)
         setattr(os, name, watched)
-    builtins.open = io.open = _core.Watched(io.open, True)  # type: ignore[assignment]
+    builtins.open = io.open = _core.Watched(io.open, True)
