@@ -107,7 +107,7 @@ void uns_touch_state(Site *site);
 /* files.c: what is under a path */
 extern PyTypeObject WatchedType;
 PyObject *uns_watch_files(PyObject *module, PyObject *unused);
-uint64_t uns_path_cell(PyObject *path); /* 0: it has none */
+uint64_t uns_path_cell(PyObject *path, PyObject **text); /* 0: it has none */
 void uns_touch_open_file(Site *site, PyObject *file);
 int uns_add_file_names(PyObject *variables);
 

@@ -267,9 +267,10 @@ PyObject *uns_watch_files(PyObject *module, PyObject *unused) {
 }
 
 /* The cell of a database is that of its file. */
-uint64_t uns_path_cell(PyObject *given) {
+uint64_t uns_path_cell(PyObject *given, PyObject **text) {
     struct path path = {.key = NULL};
     uint64_t number = text_of(given, NO_FD, path.text) ? number_of(&path) : 0;
+    *text = path.key;
     return number ? cell_of(number, FILE_SALT) : 0;
 }
 

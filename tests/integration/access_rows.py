@@ -410,6 +410,21 @@ STATE = [
         "WW",
     ),
     Row(
+        "sqlite3: two connections to a file",
+        "made_database()",
+        "sqlite3.connect(self.it).execute('delete from t')",
+        "sqlite3.connect(self.it).execute('select * from t').fetchone()",
+        "WR",
+        "file data.db",
+    ),
+    Row(
+        "sqlite3: close",
+        "sqlite3.connect(made_database(), check_same_thread=False)",
+        "self.it.execute('select * from t')",
+        "self.it.close()",
+        "RW",
+    ),
+    Row(
         "contextvars",
         "contextvars.Context()",
         "self.it.run(variable.set, 1)",
@@ -572,6 +587,12 @@ def made_folder():
     folder = os.path.join(tempfile.mkdtemp(), "rows")
     os.mkdir(folder)
     return folder
+
+
+def made_database():
+    path = os.path.join(made_folder(), "data.db")
+    sqlite3.connect(path, isolation_level=None).execute("create table t (x)")
+    return path
 
 
 def connect():
