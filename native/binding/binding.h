@@ -108,7 +108,7 @@ void uns_touch_state(Site *site);
 extern PyTypeObject WatchedType;
 PyObject *uns_watch_files(PyObject *module, PyObject *unused);
 uint64_t uns_path_cell(PyObject *path, PyObject **text); /* 0: it has none */
-void uns_touch_open_file(Site *site, PyObject *file);
+void uns_touch_open_file(Site *site, PyObject *file, int moves);
 int uns_add_file_names(PyObject *variables);
 
 /* callees.c */

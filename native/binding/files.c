@@ -400,19 +400,15 @@ static void resolve_file(struct open_file *slot, PyObject *file) {
     Py_XDECREF(name);
 }
 
-/* What a method does to the position of a reader, and closing it, is nothing to the file. */
+/* Moving the position of a reader, or closing it, is nothing to the file. */
 static int moves_only(PyObject *method) {
-    static const char *const those[] = {"close",  "__exit__", "__enter__", "seek",     "tell",
-                                        "fileno", "closed",   "name",      "readable", NULL};
-    for (const char *const *name = those; *name; name++)
-        if (uns_is_called(method, *name))
-            return 1;
-    return 0;
+    return uns_is_called(method, "seek") || uns_is_called(method, "close") ||
+           uns_is_called(method, "__exit__");
 }
 
-/* `site` has delivered what it does to the object itself. */
-void uns_touch_open_file(Site *site, PyObject *file) {
-    if (uns_rt.by_object || !is_of_library(Py_TYPE(file)))
+/* `site` has delivered what it does to the object itself: with `moves`, more than to look at it. */
+void uns_touch_open_file(Site *site, PyObject *file, int moves) {
+    if (!moves || uns_rt.by_object || !is_of_library(Py_TYPE(file)))
         return;
     struct open_file *slot = &open_files[uns_mix((uintptr_t)file >> 4) & (OPEN_FILES - 1)];
     if (slot->object != file || slot->generation != *uns_generation_of(file)) {

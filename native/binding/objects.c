@@ -187,7 +187,7 @@ void uns_touch_object(Site *site, PyObject *object, int write, uint32_t op, PyOb
         touch_database(site, object, argument, write ? op : UNS_READ, is_cursor);
     else {
         uns_deliver(site, object, Py_None, uns_object_cell(object), write ? op : UNS_READ, 0);
-        uns_touch_open_file(site, object);
+        uns_touch_open_file(site, object, write);
     }
 }
 

@@ -145,7 +145,7 @@ TWO_CONNECTIONS = """
 
 def test_connections_to_one_file_share_a_cell(tmp_path):
     found = _edges(tmp_path, textwrap.dedent(TWO_CONNECTIONS))[("0.1", "0.2")]
-    assert ("WR", "connection") in {(letters, first) for letters, first, _ in found}
+    assert ("WR", "file shop.db") in {(letters, first) for letters, first, _ in found}
 
 
 FRESH_OBJECTS = """

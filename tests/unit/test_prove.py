@@ -5,8 +5,8 @@ import pytest
 
 from unsnarl.experiments import prove
 from unsnarl.experiments.arms import NO_ARM
-from unsnarl.experiments.confirm import Verdict
 from unsnarl.experiments.prove import FURTHER, Prover
+from unsnarl.experiments.verdict import Verdict
 
 
 class FakeExperimenter:

@@ -58,11 +58,11 @@ class Neighbours:
 
     def plan(self, number: int, switch: Switch, **fields: Any) -> Plan | None:
         """A run near one that failed; None if its number is to be one of the others."""
-        known = self._best(switch)
+        failed = self._best(switch)
         draw = random.Random(f"{self._seed}/{number}/near")
-        if not self._is_rare(switch, len(known)) or draw.random() >= SHARE:
+        if not self._is_rare(switch, len(failed)) or draw.random() >= SHARE:
             return None
-        record, schedule = draw.choice(known)
+        record, schedule = draw.choice(failed)
         return Plan(
             number=number,
             strategy=NEAR,

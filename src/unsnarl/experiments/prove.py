@@ -23,12 +23,13 @@ from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.trials import Trials
 from unsnarl.experiments.causes import Cause, CauseSearch, Remainder, are_apart
-from unsnarl.experiments.confirm import Experimenter, Verdict
+from unsnarl.experiments.confirm import Experimenter
 from unsnarl.experiments.fix import CERTAIN, Fixer, FixSearch
 from unsnarl.experiments.halving import suspects
 from unsnarl.experiments.minimise import Minimal, explanation
 from unsnarl.experiments.named_fix import named
 from unsnarl.experiments.nearest import Nearest, nearest
+from unsnarl.experiments.verdict import Verdict
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.event import Event
 from unsnarl.model.evidence import Comparison

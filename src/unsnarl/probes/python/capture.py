@@ -96,7 +96,7 @@ def _hook(  # noqa: PLR0917  called from C
         is_call = op_of(point) is Op.CALL
         if type(obj) is str:
             kind = "folder" if key is True else "file"
-            cell = _Cell(obj, Name(f"{kind} {posixpath.basename(obj)}"))
+            cell = _Cell(obj, Name(f"{kind} {_short_name(posixpath.basename(obj))}"))
         else:
             cell = _called(obj, frames) if is_call else _cell(obj, key, frames)
         held = [[_lock_number(lock, frames), section] for lock, section in locks]
@@ -162,6 +162,11 @@ def _is_plain(value: object, depth: int) -> bool:
     # The items of a dictionary are tuples, which take the level themselves.
     items: Any = dict.items(value) if kind is dict else value  # type: ignore[arg-type]
     return all(_is_plain(item, depth - (kind is not dict)) for item in list(items))
+
+
+def _short_name(name: str) -> str:
+    """The name of a file: a digest says as much by its ends."""
+    return name if len(name) <= VALUE_LIMIT else f"{name[:12]}…{name[-16:]}"
 
 
 def _file(path: str) -> str:
