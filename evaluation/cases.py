@@ -17,7 +17,7 @@ from evaluation.results import Placed
 from evaluation.truth import Bug, Cause, Verdict, judge, matching
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.methods import rank_with
-from unsnarl.analyses.stuck import Stuck, stuck_answer
+from unsnarl.analyses.stuck import Stuck, common_edges, stuck_answer
 from unsnarl.campaigns.comparisons import Compared
 from unsnarl.model.evidence import Comparison
 from unsnarl.model.report import (
@@ -158,8 +158,10 @@ class Case:
 
     def _stuck(self, method: str, failing: Sequence[FailingRun]) -> list[Answer]:
         ends = [Stuck(run.graph, run.waits) for run in failing]
-        passing = len(self.comparison.passing), self.compared.stood_still
-        found = stuck_answer(ends, self.interner.point, method, *passing)
+        graphs = [run.graph for run in self.comparison.passing]
+        passing = len(graphs), self.compared.stood_still
+        common = common_edges(graphs)
+        found = stuck_answer(ends, self.interner.point, method, *passing, common=common)
         return [found] if found else []
 
 

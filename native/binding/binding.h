@@ -104,6 +104,13 @@ void uns_forget_when_dead(PyTypeObject *type);
 PyObject *uns_watch_databases(PyObject *module, PyObject *unused);
 void uns_touch_state(Site *site);
 
+/* files.c: what is under a path */
+extern PyTypeObject WatchedType;
+PyObject *uns_watch_files(PyObject *module, PyObject *unused);
+uint64_t uns_path_cell(PyObject *path, PyObject **text); /* 0: it has none */
+void uns_touch_open_file(Site *site, PyObject *file, int moves);
+int uns_add_file_names(PyObject *variables);
+
 /* callees.c */
 void uns_probe_call(Site *site, PyObject *callee, PyObject *argument);
 void uns_probe_callee(Site *site, PyObject *callee, enum uns_treatment how);
@@ -180,6 +187,8 @@ void uns_created(PyObject *container);
 PyObject *uns_register_code(PyObject *module, PyObject *args);
 int uns_code_is_registered(PyObject *code);
 uint32_t uns_python_site(int *inside);
+uint32_t uns_file_site(void);
+int uns_is_in_library(void);
 int uns_python_inside(uint32_t low, uint32_t high);
 PyObject *uns_list_behind(PyObject *iterator);
 

@@ -19,6 +19,7 @@ struct code_entry {
 };
 static struct code_entry *table;
 static uint32_t table_size, table_used;
+static PyObject *import_machinery; /* how the names of its files begin */
 
 static struct code_entry *slot(struct code_entry *entries, uint32_t size, const PyObject *code) {
     uint32_t at = (uint32_t)uns_mix((uintptr_t)code >> 4) & (size - 1);
@@ -95,6 +96,31 @@ uint32_t uns_python_site(int *inside) {
     }
     *inside = 1;
     return 0;
+}
+
+static int is_import(const PyObject *code) {
+    return PyUnicode_Tailmatch(((const PyCodeObject *)code)->co_filename, import_machinery, 0,
+                               PY_SSIZE_T_MAX, -1) == 1;
+}
+
+/* The same for what is done to files: 0 also where an import does it, or the code of a thread. */
+uint32_t uns_file_site(void) {
+    if (!import_machinery && !(import_machinery = PyUnicode_InternFromString("<frozen importlib")))
+        return 0;
+    _PyInterpreterFrame *frame = TOP_FRAME(PyThreadState_Get());
+    for (; frame && !find(FRAME_CODE(frame)); frame = frame->previous)
+        if (PyCode_Check(FRAME_CODE(frame)) && is_import(FRAME_CODE(frame)))
+            return 0;
+    int inside;
+    const struct code_entry *entry = frame ? find(FRAME_CODE(frame)) : NULL;
+    return entry && entry->units ? uns_python_site(&inside) : 0;
+}
+
+/* Does code without probes run, on the target's behalf? */
+int uns_is_in_library(void) {
+    int inside;
+    uns_python_site(&inside);
+    return inside;
 }
 
 uint32_t uns_function_site(PyFrameObject *frame) {

@@ -5,8 +5,7 @@
  */
 #include "binding/binding.h"
 
-#define OBJECT_SALT   0x0B7EC7C0FFEE0001ull
-#define DATABASE_SALT 0xDA7ABA5E00000000ull
+#define OBJECT_SALT 0x0B7EC7C0FFEE0001ull
 
 uint64_t uns_object_cell(const PyObject *object) {
     uint64_t salt = OBJECT_SALT ^ (uint64_t)*uns_generation_of(object) << 40;
@@ -69,22 +68,24 @@ void uns_forget_when_dead(PyTypeObject *type) {
 #define DATABASES 1024
 static struct {
     const PyObject *connection;
-    uint64_t hash;
+    uint64_t cell;  /* of its file, 0: in memory */
+    PyObject *file; /* the text that stands for it, borrowed: it is kept for good */
 } databases[DATABASES];
 static __thread uint64_t opening;
+static __thread PyObject *opening_file;
 
 static unsigned database_slot(const PyObject *connection) {
     return (unsigned)(uns_mix((uintptr_t)connection) & (DATABASES - 1));
 }
 
-static uint64_t hash_of_path(PyObject *path) {
+static uint64_t cell_of_file(PyObject *path) {
     PyObject *text = PyOS_FSPath(path);
     int is_file = text && PyUnicode_Check(text) && PyUnicode_GET_LENGTH(text) &&
                   PyUnicode_CompareWithASCIIString(text, ":memory:") != 0;
-    uint64_t hash = is_file ? uns_mix((uint64_t)PyObject_Hash(text)) : 0;
+    uint64_t cell = is_file ? uns_path_cell(text, &opening_file) : 0;
     Py_XDECREF(text);
     PyErr_Clear();
-    return hash;
+    return cell;
 }
 
 static int hear_of_connections(const char *event, PyObject *args, void *unused) {
@@ -93,10 +94,11 @@ static int hear_of_connections(const char *event, PyObject *args, void *unused) 
         return 0;
     PyObject *subject = PyTuple_GET_ITEM(args, 0);
     if (event[15] == '\0') {
-        opening = hash_of_path(subject);
+        opening = cell_of_file(subject);
     } else {
         databases[database_slot(subject)].connection = subject;
-        databases[database_slot(subject)].hash = opening;
+        databases[database_slot(subject)].cell = opening;
+        databases[database_slot(subject)].file = opening_file;
     }
     return 0;
 }
@@ -110,11 +112,13 @@ PyObject *uns_watch_databases(PyObject *module, PyObject *unused) {
     Py_RETURN_NONE;
 }
 
-static uint64_t database_cell(const PyObject *connection) {
+/* The file that a connection is to; NULL for one in memory, whose object is its database. */
+static PyObject *file_of(const PyObject *connection, uint64_t *cell) {
     unsigned slot = database_slot(connection);
-    if (databases[slot].connection != connection || !databases[slot].hash)
-        return uns_object_cell(connection);
-    return uns_cell_key(databases[slot].hash ^ DATABASE_SALT, databases[slot].hash >> 24);
+    if (databases[slot].connection != connection || !databases[slot].cell)
+        return NULL;
+    *cell = databases[slot].cell;
+    return databases[slot].file;
 }
 
 static int first_connection(PyObject *referent, void *found) {
@@ -149,6 +153,23 @@ static int only_reads(PyObject *statement) {
     return 0;
 }
 
+/* Closing a connection ends its own use, and is nothing to what is in the database. */
+static void touch_connection(Site *site, PyObject *connection, uint32_t op, uint32_t to_database,
+                             int follows) {
+    uint64_t cell;
+    PyObject *file = file_of(connection, &cell);
+    int closes = uns_is_called(site->name, "close");
+    if (!file) {
+        uns_deliver(site, connection, Py_None, uns_object_cell(connection), to_database, follows);
+        return;
+    }
+    if (!follows)
+        uns_deliver(site, connection, Py_None, uns_object_cell(connection), closes ? op : UNS_READ,
+                    0);
+    if (!closes)
+        uns_deliver(site, file, Py_None, cell, to_database == UNS_READ ? UNS_READ : UNS_WRITE, 1);
+}
+
 static void touch_database(Site *site, PyObject *object, PyObject *argument, uint32_t op,
                            int is_cursor) {
     PyObject *connection = is_cursor ? connection_of(object) : object;
@@ -156,8 +177,7 @@ static void touch_database(Site *site, PyObject *object, PyObject *argument, uin
     if (is_cursor)
         uns_deliver(site, object, Py_None, uns_object_cell(object), op, 0);
     if (connection)
-        uns_deliver(site, connection, Py_None, database_cell(connection), reads ? UNS_READ : op,
-                    is_cursor);
+        touch_connection(site, connection, op, reads ? UNS_READ : op, is_cursor);
 }
 
 /* `argument`: the first one of the call, if it is known. */
@@ -165,8 +185,10 @@ void uns_touch_object(Site *site, PyObject *object, int write, uint32_t op, PyOb
     int is_cursor = uns_named(Py_TYPE(object), "sqlite3.Cursor");
     if (is_cursor || uns_named(Py_TYPE(object), "sqlite3.Connection"))
         touch_database(site, object, argument, write ? op : UNS_READ, is_cursor);
-    else
+    else {
         uns_deliver(site, object, Py_None, uns_object_cell(object), write ? op : UNS_READ, 0);
+        uns_touch_open_file(site, object, write);
+    }
 }
 
 /* ---- what belongs to a module, and its functions read or change */

@@ -677,6 +677,8 @@ PyObject *uns_variables(PyObject *module, PyObject *unused) {
         Py_XDECREF(id);
         Py_XDECREF(name);
     }
+    if (found && uns_add_file_names(found) < 0)
+        Py_CLEAR(found);
     return found;
 }
 

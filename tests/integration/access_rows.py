@@ -410,6 +410,21 @@ STATE = [
         "WW",
     ),
     Row(
+        "sqlite3: two connections to a file",
+        "made_database()",
+        "sqlite3.connect(self.it).execute('delete from t')",
+        "sqlite3.connect(self.it).execute('select * from t').fetchone()",
+        "WR",
+        "file data.db",
+    ),
+    Row(
+        "sqlite3: close",
+        "sqlite3.connect(made_database(), check_same_thread=False)",
+        "self.it.execute('select * from t')",
+        "self.it.close()",
+        "RW",
+    ),
+    Row(
         "contextvars",
         "contextvars.Context()",
         "self.it.run(variable.set, 1)",
@@ -475,12 +490,70 @@ STATE = [
     Row("queue: Queue", "queue.Queue()", "self.it.put(1)", "self.it.qsize()", "WW"),
     Row("queue: SimpleQueue", "queue.SimpleQueue()", "self.it.put(1)", "self.it.empty()", "WW"),
 ]
-ROWS = [*ITERTOOLS, *BUILTINS, *ITERATORS, *ATTRIBUTES, *COLLECTIONS, *METHODS, *STATE]
+FOLDER = "made_folder()"
+ENTRY = "os.path.join(self.it, 'a')"
+FILES = [
+    *(
+        Row(f"files: {read}", FOLDER, f"open({ENTRY}, 'w').close()", read, "WR", "file a")
+        for read in [
+            f"open({ENTRY}).close()",
+            f"open({ENTRY}).read()",
+            f"os.path.exists({ENTRY})",
+            f"os.path.isfile({ENTRY})",
+            f"os.path.getsize({ENTRY})",
+            f"os.stat({ENTRY})",
+            f"os.access({ENTRY}, 4)",
+            f"os.close(os.open({ENTRY}, 0))",
+            "pathlib.Path(self.it, 'a').exists()",
+            "pathlib.Path(self.it, 'a').stat()",
+            "pathlib.Path(self.it, 'a').read_text()",
+            f"shutil.copyfile({ENTRY}, {ENTRY} + 'b')",
+            f"os.link({ENTRY}, {ENTRY} + 'l')",
+            "os.stat(os.path.join(self.it, '..', os.path.basename(self.it), 'a'))",
+        ]
+    ),
+    *(
+        Row(f"files: {write}", FOLDER, write, f"os.path.exists({ENTRY})", "WR", "file a")
+        for write in [
+            "pathlib.Path(self.it, 'a').write_text('x')",
+            "pathlib.Path(self.it, 'a').touch()",
+            f"open({ENTRY}, 'a').close()",
+            f"os.mkdir({ENTRY})",
+            f"os.close(os.open({ENTRY}, os.O_CREAT | os.O_WRONLY))",
+            f"open({ENTRY} + '0', 'w').close(); os.replace({ENTRY} + '0', {ENTRY})",
+            f"open({ENTRY}, 'w').close(); os.remove({ENTRY})",
+            f"open({ENTRY}, 'w').close(); os.truncate({ENTRY}, 0)",
+            f"os.mkdir({ENTRY}); os.rmdir({ENTRY})",
+            f"os.mkdir({ENTRY}); shutil.rmtree({ENTRY})",
+            f"os.symlink({ENTRY} + '0', {ENTRY})",
+        ]
+    ),
+    Row(
+        "files: what is written later",
+        FOLDER,
+        f"f = open({ENTRY}, 'w'); f.write('x'); f.close()",
+        f"open({ENTRY}).read()",
+        "WR",
+        "file a",
+    ),
+    *(
+        Row(f"folders: {read}", FOLDER, f"open({ENTRY}, 'w').close()", read, "WR", "folder rows")
+        for read in [
+            "os.listdir(self.it)",
+            "list(os.scandir(self.it))",
+            "list(os.walk(self.it))",
+            "glob.glob(self.it + '/*')",
+            "list(pathlib.Path(self.it).iterdir())",
+            "list(pathlib.Path(self.it).glob('*'))",
+        ]
+    ),
+]
+ROWS = [*ITERTOOLS, *BUILTINS, *ITERATORS, *ATTRIBUTES, *COLLECTIONS, *METHODS, *STATE, *FILES]
 
 HEAD = """
-import array, bisect, collections, contextvars, copy, functools, heapq, io, itertools, json
-import logging, operator, os, pickle, pprint, queue, random, sqlite3, threading, types, warnings
-import weakref
+import array, bisect, collections, contextvars, copy, functools, glob, heapq, io, itertools, json
+import logging, operator, os, pathlib, pickle, pprint, queue, random, shutil, sqlite3, tempfile
+import threading, types, warnings, weakref
 from heapq import heappush
 from itertools import chain
 
@@ -508,6 +581,18 @@ def called(function, *arguments):
 def generator():
     yield 1
     yield 2
+
+
+def made_folder():
+    folder = os.path.join(tempfile.mkdtemp(), "rows")
+    os.mkdir(folder)
+    return folder
+
+
+def made_database():
+    path = os.path.join(made_folder(), "data.db")
+    sqlite3.connect(path, isolation_level=None).execute("create table t (x)")
+    return path
 
 
 def connect():

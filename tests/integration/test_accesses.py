@@ -64,6 +64,31 @@ def test_row(edges, number):
     assert (row.edge, wanted, wanted) in found
 
 
+DATABASE = """
+    import os
+    import sqlite3
+    import threading
+
+    def write():
+        connection = sqlite3.connect("data.db")
+        connection.execute("create table t (x)")
+
+    def ask():
+        os.path.exists(os.path.abspath("data.db"))
+
+    for function in (write, ask):
+        thread = threading.Thread(target=function)
+        thread.start()
+        thread.join()
+    os.remove("data.db")
+"""
+
+
+def test_a_database_is_its_file(tmp_path):
+    between = _edges(tmp_path, textwrap.dedent(DATABASE))
+    assert "WR" in {edge for edge, *_ in between.get(("0.1", "0.2"), ())}
+
+
 def test_every_line_of_the_page_has_rows():
     page = (Path(__file__).parents[2] / "docs" / "accesses.md").read_text()
     lines = [line.split("|")[1].strip() for line in page.splitlines() if line.startswith("| ")]
@@ -120,7 +145,7 @@ TWO_CONNECTIONS = """
 
 def test_connections_to_one_file_share_a_cell(tmp_path):
     found = _edges(tmp_path, textwrap.dedent(TWO_CONNECTIONS))[("0.1", "0.2")]
-    assert ("WR", "connection") in {(letters, first) for letters, first, _ in found}
+    assert ("WR", "file shop.db") in {(letters, first) for letters, first, _ in found}
 
 
 FRESH_OBJECTS = """

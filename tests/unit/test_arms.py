@@ -18,9 +18,9 @@ from unsnarl.experiments.arms import (
     has_failed,
     never,
 )
-from unsnarl.experiments.confirm import concluded, judge
 from unsnarl.experiments.halving import suspects
 from unsnarl.experiments.rules import apart
+from unsnarl.experiments.verdict import concluded, judge
 from unsnarl.model.plan import Match, Rule
 
 OUTCOMES = st.lists(st.booleans(), min_size=1, max_size=RUNS)

@@ -6,10 +6,10 @@ from __future__ import annotations
 import pytest
 from tests.unit.traces import run_of
 
-from unsnarl.experiments.confirm import judge
 from unsnarl.experiments.prove import ORDER
 from unsnarl.experiments.rules import controlling, forbidding, holding, is_intrusion
 from unsnarl.experiments.statistics import fisher
+from unsnarl.experiments.verdict import judge
 from unsnarl.model.event import Op
 from unsnarl.model.report import Arm
 from unsnarl.placement.line_points import LinePoints, outermost_acquires

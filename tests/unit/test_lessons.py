@@ -7,6 +7,7 @@ import pytest
 
 from unsnarl.campaigns.campaign import Campaign
 from unsnarl.campaigns.lessons import LEAST_AHEAD, MOST_AHEAD, InOrder, Lesson, Lessons, last_taught
+from unsnarl.campaigns.neighbours import Neighbours
 from unsnarl.campaigns.rotation import Rotation
 from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.tally import HUNT, Tally
@@ -67,7 +68,7 @@ def test_dropped_runs_do_not_come_back():
 
 
 def test_a_run_counts_when_a_plan_may_depend_on_it_and_not_before():
-    lessons = Lessons(Tally(5, 5, 0), Rotation(0))
+    lessons = Lessons(Tally(5, 5, 0), Rotation(0), Neighbours(0))
     for number in (1, 2, 3):
         lessons.add(Lesson(result(number, "fail").record(number), HUNT))
     lessons.teach(2 + LEAST_AHEAD)

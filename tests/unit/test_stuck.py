@@ -3,12 +3,12 @@
 
 from tests.unit.test_reports_build import Table, at, graph
 
-from unsnarl.analyses.stuck import Stuck, stuck_answer, stuck_steps
+from unsnarl.analyses.stuck import Stuck, common_edges, stuck_answer, stuck_steps
 from unsnarl.model.event import Op
 from unsnarl.model.run import Wait
 from unsnarl.model.site import UNKNOWN_SITE, Point
 
-READ, WRITE, WAIT, TAKEN, OTHER = range(5)
+READ, WRITE, WAIT, TAKEN, OTHER, OTHER_WRITE = range(6)
 TABLE = Table(
     at(1, Op.READ, "done"),
     at(2, Op.WRITE, "done"),
@@ -63,6 +63,20 @@ def test_a_lost_wake_up_is_told_from_the_stale_read_on():
     edges = graph(((READ, 1, 10), (WRITE, 2, 20)), ((READ, 2, 5), (WRITE, 1, 6)))
     steps = stuck_steps(Stuck(edges, (Wait(1, WAIT, -1, 0xC),)), TABLE.point)
     assert places(steps) == [(1, READ), (2, WRITE), (1, WAIT)]
+
+
+def test_what_most_passing_runs_have_says_nothing_about_a_wait():
+    old, new = ((READ, 1, 10), (WRITE, 2, 20)), ((READ, 1, 5), (OTHER_WRITE, 2, 6))
+    table = Table(*(TABLE.point(at) for at in range(5)), at(6, Op.WRITE, "done"))
+    end = Stuck(graph(new, old), (Wait(1, WAIT, -1, 0xC),))
+    common = common_edges([graph(old), graph(old, new), graph(old), graph()])
+    assert common == {(READ, WRITE)}
+    steps = stuck_steps(end, table.point, common)
+    assert places(steps) == [(1, READ), (2, OTHER_WRITE), (1, WAIT)]
+    both = {(READ, WRITE), (READ, OTHER_WRITE)}
+    bare = stuck_answer([end], table.point, "joined", 4, common=both)
+    assert bare.is_bare
+    assert not stuck_answer([end], table.point, "joined", 4, common=common).is_bare
 
 
 def test_a_run_that_waits_for_nothing_is_not_stuck():

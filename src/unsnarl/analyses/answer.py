@@ -78,6 +78,11 @@ class Answer:
         return tuple(sorted((*self.lines, *self.closing), key=lambda line: line.time))
 
     @property
+    def is_bare(self) -> bool:
+        """Whether it is about one thread alone."""
+        return len({line.role for line in self.lines}) < 2
+
+    @property
     def is_wide(self) -> bool:
         """Whether it is about more than one cell, as a conflict cycle is."""
         return not all(line.same_cell for line in self.lines)

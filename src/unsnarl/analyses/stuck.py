@@ -8,7 +8,7 @@ other, so that it is shown, tested and replayed like any other.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +21,8 @@ from unsnarl.model.run import Wait, in_cycle
 from unsnarl.model.site import UNKNOWN_SITE, Point
 
 PointOf = Callable[[int], Point]
+# Two points that communicate in more than this share of the passing runs say nothing about a wait.
+COMMON = 0.5
 ENDS = ("source", "sink")
 
 
@@ -39,10 +41,21 @@ class StuckStep(NamedTuple):
     object: int = 0
 
 
-def stuck_steps(end: Stuck, point_of: PointOf) -> list[StuckStep]:
+def common_edges(passing: Sequence[Graph]) -> frozenset[tuple[int, int]]:
+    """The points that communicate in most passing runs."""
+    counts: Counter[tuple[int, int]] = Counter()
+    for graph in passing:
+        ends = (graph.edges[f"{end}_point"].tolist() for end in ENDS)
+        counts.update(set(zip(*ends, strict=True)))
+    return frozenset(pair for pair, n in counts.items() if n > COMMON * len(passing))
+
+
+def stuck_steps(
+    end: Stuck, point_of: PointOf, common: Collection[tuple[int, int]] = ()
+) -> list[StuckStep]:
     """A cycle of locks and joins, a lock held by who waits, or waits that nobody will end.
 
-    [] if the run has none of these.
+    [] if the run has none of these. What came before a wait is in it, if it is not `common`.
     """
     cycle = in_cycle(end.waits)
     if cycle:
@@ -51,8 +64,11 @@ def stuck_steps(end: Stuck, point_of: PointOf) -> list[StuckStep]:
     if held:
         return held
     lost = [wait for wait in end.waits if wait.owner < 0]
-    steps = [step for wait in lost for step in _lost(end.graph, wait, point_of)]
-    return steps if len(steps) > len(lost) else _behind(end.graph, lost, point_of) + steps
+    pairs = zip(*(end.graph.edges[f"{at}_point"].tolist() for at in ENDS), strict=True)
+    rare = np.array([pair not in common for pair in pairs], dtype=bool)
+    graph = Graph(end.graph.edges[rare])
+    steps = [step for wait in lost for step in _lost(graph, wait, point_of)]
+    return steps if len(steps) > len(lost) else _behind(graph, lost, point_of) + steps
 
 
 def _cycle(waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:
@@ -138,14 +154,20 @@ def _behind(graph: Graph, waits: Sequence[Wait], point_of: PointOf) -> list[Stuc
 
 
 def stuck_answer(
-    ends: Sequence[Stuck], point_of: PointOf, method: str, passing: int, stood_still: int = 0
+    ends: Sequence[Stuck],
+    point_of: PointOf,
+    method: str,
+    passing: int,
+    stood_still: int = 0,
+    *,
+    common: Collection[tuple[int, int]] = (),
 ) -> Answer | None:
     """How most of the failing runs got stuck; None if most did not.
 
     Scored as an edge of all failing and no passing runs; of `passing` ones some may have stood
     still there, too, and gone on by luck when a time limit ran out.
     """
-    ways = [stuck_steps(end, point_of) for end in ends]
+    ways = [stuck_steps(end, point_of, common) for end in ends]
     counted = Counter(tuple(step.point for step in steps) for steps in ways)
     first = max(counted, key=lambda points: counted[points], default=())
     if not first:

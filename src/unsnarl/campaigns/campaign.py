@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from unsnarl.campaigns.lessons import MOST_AHEAD, InOrder, Lesson, Lessons
+from unsnarl.campaigns.neighbours import Neighbours
 from unsnarl.campaigns.profile import profile_of
 from unsnarl.campaigns.rotation import Rotation
 from unsnarl.campaigns.store import Store
@@ -23,6 +24,7 @@ from unsnarl.execution.signatures import of_caught
 from unsnarl.execution.target import Target
 from unsnarl.model.plan import Plan
 from unsnarl.model.run import RunRecord, Switch
+from unsnarl.model.schedule import Schedule
 from unsnarl.runfile import RunFile
 
 Stop = Literal["enough", "max-runs", "time", "always-fails", "always-hangs", "interrupted"]
@@ -40,6 +42,7 @@ RUNS_WITHOUT_A_FILE = 5
 # Where experiments follow, which decide anew: after so many runs, so many of each kind will do
 # (docs/adr/0037).
 RUNS_FOR_FEWER, FEWER = 100, 15
+_NOTHING: Schedule = ()
 
 
 def mode_without_failure(runs: int) -> Switch:
@@ -67,7 +70,7 @@ class Campaign:
         self.serial_failures = 0
         self._serial: set[int] = set()
         self._progress = progress
-        self._lessons = Lessons(taught, Rotation(settings.seed))
+        self._lessons = Lessons(taught, Rotation(settings.seed), Neighbours(settings.seed))
         self._order = InOrder()
         self._most_runs = settings.max_runs or sys.maxsize
         self._last, self._next = 0, 1
@@ -87,15 +90,15 @@ class Campaign:
             self._last = record.number
             self._next = self._last + 1
             self._planned += stored.phase == HUNT
-            profile = None
+            profile, schedule = None, _NOTHING
             if stored.kept:
                 run, damage = read_safely(self.store.run_file(record.number))
                 self.damaged += [damage] if damage else []
                 if run is not None:
-                    profile = profile_of(run)
+                    profile, schedule = profile_of(run), _schedule(record, run)
                     if stored.phase == HUNT:
                         self._note_caught(record, run)
-            self._lessons.add(Lesson(record, stored.phase, profile=profile))
+            self._lessons.add(Lesson(record, stored.phase, profile=profile, schedule=schedule))
 
     def run(self, runner: Runner, *, proves: bool = False) -> Stop:
         """The whole hunt: collect; if only free switching fails, try under the lock once more.
@@ -217,6 +220,8 @@ class Campaign:
             self._serial.add(number)
             return rotation.serial_plan(number, **fields)
         want_passing = tally.best(fields["switch"])[1] >= tally.want_fail
+        if hunts and not want_passing and (near := self._lessons.neighbours.plan(number, **fields)):
+            return near
         return rotation.plan(number, want_passing=want_passing, **fields)
 
     def _wants_serial(self) -> bool:
@@ -246,15 +251,15 @@ class Campaign:
             self._failed_at = time.monotonic()
         serial = record.number in self._serial
         self.serial_failures += serial and record.label != "pass"
-        kept, gone, profile = False, None, None
+        kept, gone, profile, schedule = False, None, None, _NOTHING
         if run is not None and phase == HUNT:
             self._instrumented = self._instrumented or bool(run.codes)
             self.tally.count_losses(run)
             self._note_caught(record, run)
             kept, gone = self.tally.keep(record)
-            profile = profile_of(run)
+            profile, schedule = profile_of(run), _schedule(record, run)
         wide = result.plan.sites is None
-        self._lessons.add(Lesson(record, phase, not serial, profile, wide))
+        self._lessons.add(Lesson(record, phase, not serial, profile, wide, schedule))
         # The new run is stored before the old one goes: a kill in between leaves one too many.
         self.store.add(record, phase, kept)
         if gone is not None:
@@ -354,6 +359,11 @@ class Campaign:
         except OSError:
             return ""
         return data[-4000:].decode("utf-8", "replace").strip()
+
+
+def _schedule(record: RunRecord, run: RunFile) -> Schedule:
+    """What a run near one that failed follows."""
+    return run.schedule if record.label == "fail" else _NOTHING
 
 
 def nothing_instrumented(root: Path) -> ToolError:

@@ -13,11 +13,13 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from unsnarl.campaigns.neighbours import NEAR, Neighbours
 from unsnarl.campaigns.profile import Profile
 from unsnarl.campaigns.rotation import Rotation
-from unsnarl.campaigns.tally import Tally
+from unsnarl.campaigns.tally import HUNT, Tally
 from unsnarl.execution.result import Result
 from unsnarl.model.run import RunRecord
+from unsnarl.model.schedule import Schedule
 
 # How far ahead of what they learn from plans are made, which is also how many runs can be under way
 # at once. The first runs teach most, so the distance is small there, and the second run waits for
@@ -39,6 +41,7 @@ class Lesson(msgspec.Struct, frozen=True):
         counts: Whether it says something about its strategy.
         profile: What it showed, if it is to be learned from.
         wide: Whether it could switch anywhere.
+        schedule: What repeats it, if it failed.
     """
 
     record: RunRecord
@@ -46,6 +49,7 @@ class Lesson(msgspec.Struct, frozen=True):
     counts: bool = True
     profile: Profile | None = None
     wide: bool = True
+    schedule: Schedule = ()
 
 
 class Lessons:
@@ -54,11 +58,13 @@ class Lessons:
     Attributes:
         tally: The runs that the next plan may depend on.
         rotation: What has learned from them.
+        neighbours: What knows those of them that failed.
     """
 
-    def __init__(self, tally: Tally, rotation: Rotation) -> None:
+    def __init__(self, tally: Tally, rotation: Rotation, neighbours: Neighbours) -> None:
         self.tally = tally
         self.rotation = rotation
+        self.neighbours = neighbours
         self._waiting: deque[Lesson] = deque()
 
     def add(self, lesson: Lesson) -> None:
@@ -74,7 +80,9 @@ class Lessons:
     def _teach(self, lesson: Lesson) -> None:
         record, passed = lesson.record, lesson.record.label == "pass"
         self.tally.count(record, lesson.phase)
-        if lesson.counts:
+        if lesson.phase == HUNT:
+            self.neighbours.learn(record, lesson.schedule)
+        if lesson.counts and record.strategy != NEAR:
             self.rotation.count(record.strategy, not passed)
         if lesson.profile is not None:
             self.rotation.learn(lesson.profile, passed=passed, wide=lesson.wide)

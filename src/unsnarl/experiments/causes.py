@@ -21,8 +21,9 @@ from dataclasses import dataclass, field
 from unsnarl.analyses.answer import Answer, AnswerKey
 from unsnarl.campaigns.comparisons import compare
 from unsnarl.execution.trials import Trial, fresh_plans
-from unsnarl.experiments.confirm import Experimenter, Verdict
+from unsnarl.experiments.confirm import Experimenter
 from unsnarl.experiments.rules import apart
+from unsnarl.experiments.verdict import Verdict
 from unsnarl.model.evidence import Comparison
 from unsnarl.model.plan import Rule
 from unsnarl.model.run import RunRecord

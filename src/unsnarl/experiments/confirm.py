@@ -4,7 +4,9 @@
 Forced trials are fresh runs in which the events come in the order that they had in one failing run;
 control trials are the same with holds elsewhere, which must not help. Forbidden trials replay the
 recorded failing schedules: without the rules every one of them fails. Where few were recorded,
-those of failing forced trials are added. An arm has as many trials as the verdict needs (arms.py).
+those of failing forced trials are added. Where the order alone does not bring the failure, it is
+forced and forbidden in runs near a failing one. An arm has as many trials as the verdict needs
+(arms.py).
 
     excluded(answers)  the verdict on all of them at once, if runs fail without any of their orders
     test(answer)       the three arms. If forcing the answer's own order is not enough, all that
@@ -19,8 +21,9 @@ only once, whoever asks: results are kept by what an answer says (`Answer.key`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import random
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -28,6 +31,7 @@ import numpy as np
 
 from unsnarl.analyses.answer import Answer, AnswerKey
 from unsnarl.campaigns.comparisons import Compared
+from unsnarl.campaigns.neighbours import changed
 from unsnarl.execution.trials import Trial, Trials, fresh_plans, replaying
 from unsnarl.experiments.arms import (
     BRINGS,
@@ -35,11 +39,8 @@ from unsnarl.experiments.arms import (
     FEW,
     NO_ARM,
     RUNS,
-    STILL_FAILS,
-    SURE,
     Series,
     brings,
-    forcing_decides,
     half_decides,
     has_failed,
     never,
@@ -58,11 +59,11 @@ from unsnarl.experiments.rules import (
     is_intrusion,
     is_order,
 )
-from unsnarl.experiments.statistics import fisher
+from unsnarl.experiments.verdict import Verdict, concluded, forcing_result
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.event import Event, Op, site_of
 from unsnarl.model.plan import Plan, Rule
-from unsnarl.model.report import Arm, Status
+from unsnarl.model.report import Arm
 from unsnarl.placement.line_points import GateLines, LinePoints, unrelated
 from unsnarl.placement.occurrence import (
     early_thread,
@@ -90,22 +91,6 @@ FORBIDDING = 0.6
 EXPLAINS = 0.9
 # An answer that more than this share of the passing runs has cannot be what makes runs fail.
 COMMON = 0.8
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What the experiment says of a finding.
-
-    Attributes:
-        why: For a status other than confirmed: what kept it from being that, in words.
-    """
-
-    status: Status
-    forced: Arm
-    forbidden: Arm
-    control: Arm
-    p_value: float
-    why: str = ""
 
 
 class Experimenter:
@@ -271,7 +256,9 @@ class Experimenter:
 
     def schedule(self, at: int, **fields: Any) -> Plan:
         """The plan that repeats a failing run, with more fields."""
-        return replaying(self.compared.runs[at], self.compared.records[at].seed, **fields)
+        run = self.compared.runs[at]
+        fields = {"schedule": run.schedule, **fields}
+        return Plan(strategy="replay", seed=self.compared.records[at].seed, **fields)
 
     # The three arms.
 
@@ -296,6 +283,8 @@ class Experimenter:
         is_alone = not forbidding.arm.fail and minimal is None
         if is_alone and not brings(forcing_result(forcing, forbidding)):
             order, forcing = self._forced_by_roles(answer, order, run, forcing, forbidding)
+        if is_alone and order and not brings(forcing_result(forcing, forbidding)):
+            forcing, forbidding = self._near(run, order, forcing, forbidding)
         if not forbidding.arm.fail and not brings(forcing_result(forcing, forbidding)):
             # More may have to happen than the answer says: all that matters is in the minimised
             # constraints. They count only if they imply the answer.
@@ -351,6 +340,35 @@ class Experimenter:
             return order, forcing
         self._by_roles[answer.key] = cast
         return cast, series
+
+    def _near(
+        self, run: RunFile, order: Sequence[Constraint], forcing: Series, forbidding: Series
+    ) -> tuple[Series, Series]:
+        """Both arms in runs near a failing one, if the order brings the failure there.
+
+        More may have to happen than the order says. Near a failing run most of it does, and the
+        same runs must pass with the order forbidden (docs/adr/0053).
+        """
+        at = next(at for at, traced in self._traces.items() if traced is run)
+        rules = forbidding.rules
+        if rules is None:
+            return forcing, forbidding
+        self.trials.budget.doing("forcing near a failing run")
+        forced = self._series(self._nearby(at, [one.rule for one in order]))
+        if not brings(forcing_result(forced, forbidding)):
+            return forcing, forbidding
+        kept = forbidding.longer(self._nearby(at, rules)[:ENOUGH])
+        kept.until(has_failed, least=ENOUGH)
+        return forced, kept
+
+    def _nearby(self, at: int, rules: Sequence[Rule]) -> list[Plan]:
+        """Runs near a failing one, the same ones each time, under some rules."""
+        draw = random.Random(f"{self.compared.signature}/{at}/near")
+        schedule = self.compared.runs[at].schedule
+        return [
+            self.schedule(at, schedule=changed(schedule, draw), rules=tuple(rules))
+            for _ in range(RUNS)
+        ]
 
     def _forbidden_stop(self, answer: Answer) -> Series | None:
         """What becomes of the failing runs if who took the lock first is the last to take it.
@@ -617,57 +635,3 @@ def _repeaters(
     # Where threads do both, they would wait for each other's end.
     ours = {occurrence[0].path} if ours & last else ours
     return sorted((one, other) for one in ours for other in last)
-
-
-def concluded(forcing: Series, forbidding: Series, controlling: Callable[[], Arm]) -> Verdict:
-    """The verdict of three arms, none of them longer than it takes.
-
-    If a run fails without the order, it is not confirmed; whether that refutes it depends on
-    whether forcing brings the failure at all.
-    """
-    if not forbidding.until(has_failed).fail:
-        forced = forcing_result(forcing, forbidding)
-        control = controlling() if brings(forced) else NO_ARM
-        return judge(forced, forbidding.arm, control)
-    if not forcing.until(has_failed).fail:
-        forbidding.until(half_decides(forbidding.size))
-    return judge(forcing.arm, forbidding.arm, NO_ARM)
-
-
-def forcing_result(forcing: Series, forbidding: Series) -> Arm:
-    """The forced arm, where no forbidden run fails."""
-    return forcing.until(forcing_decides(forcing.size, forbidding.arm.runs))
-
-
-def judge(forced: Arm, forbidden: Arm, control: Arm) -> Verdict:
-    """Confirmed: forbidding removes the failure, holding elsewhere does not, forcing brings it."""
-    p_value = fisher(forced.fail, forced.runs, forbidden.fail, forbidden.runs)
-    status: Status = "inconclusive"
-    why = _missing(forced, forbidden, control, p_value)
-    if not why:
-        status = "confirmed"
-    elif forced.runs and not forced.realised and not forced.fail:
-        status = "infeasible"
-        why = f"this order could not be brought about in any of {forced.runs} runs"
-    # Only if both arms agree: an experiment that did not succeed says more about itself
-    # (docs/adr/0012).
-    elif forbidden.fail >= STILL_FAILS * forbidden.runs and not forced.fail:
-        status = "refuted"
-        why = "runs fail without this order, and none fails because of it"
-    return Verdict(status, forced, forbidden, control, p_value, why)
-
-
-def _missing(forced: Arm, forbidden: Arm, control: Arm, p_value: float) -> str:
-    """The first condition of a confirmed finding that does not hold, in words; "" if all do."""
-    if not forced.runs or not forbidden.runs:
-        return "this order was in no run that could be repeated"
-    if forbidden.fail:
-        return f"without this order {forbidden.fail} of {forbidden.runs} runs fail all the same"
-    if not brings(forced):
-        return f"this order alone makes only {forced.fail} of {forced.runs} runs fail"
-    if not stays(control):
-        held = f"{control.runs - control.fail} of {control.runs}"
-        return f"holding threads elsewhere removes the failure as well, in {held} runs"
-    if p_value >= SURE:
-        return "there are too few failing runs to exclude chance"
-    return ""

@@ -23,12 +23,13 @@ from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.trials import Trials
 from unsnarl.experiments.causes import Cause, CauseSearch, Remainder, are_apart
-from unsnarl.experiments.confirm import Experimenter, Verdict
+from unsnarl.experiments.confirm import Experimenter
 from unsnarl.experiments.fix import CERTAIN, Fixer, FixSearch
 from unsnarl.experiments.halving import suspects
 from unsnarl.experiments.minimise import Minimal, explanation
 from unsnarl.experiments.named_fix import named
 from unsnarl.experiments.nearest import Nearest, nearest
+from unsnarl.experiments.verdict import Verdict
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.event import Event
 from unsnarl.model.evidence import Comparison
@@ -45,6 +46,7 @@ KINDS: tuple[Kind, ...] = ("confirm", "minimise", "fix")
 # Of the time that is left, what testing a finding may take, testing all others, refining the first,
 # minimising and fixing it; the last capture needs the rest.
 TEST, OTHERS, REFINE, MINIMISE, FIX = 0.6, 0.4, 0.3, 0.6, 0.95
+FURTHER = 3  # so many times as many findings are tested, if none is confirmed and time is left
 SEVERAL = 0.6  # ... and looking for several causes, if none is confirmed or one that may be several
 # What is confirmed comes first. The others keep their order: that an experiment did not succeed
 # says more about the experiment.
@@ -294,14 +296,21 @@ class Prover:
         *,
         share: float = OTHERS,
     ) -> list[Proven]:
-        """All answers, of which so many were tested, until one was confirmed."""
+        """All answers, of which so many were tested, until one was confirmed.
+
+        If none was, and time is left for others, so are the rest: what is frequent in passing runs,
+        too, because it does harm only now and then, is ranked low and may be the cause.
+        """
         doing = f"testing finding 1 of {most}"
         verdict = self._verdict(experimenter, answers[0], interner, doing)
         verdicts: dict[int, Verdict | None] = {0: verdict}
         if verdict is None or verdict.status != "confirmed":
             # Whatever comes of them: the first finding is to be explained and repaired, too.
             with self.budget.share(share):
-                verdicts |= self._of_others(experimenter, answers[:most], interner)
+                last = min(len(answers), FURTHER * most) if most > 1 else most
+                for some in (range(1, most), range(most, last)):
+                    if not _has_confirmed(verdicts):
+                        verdicts |= self._of_others(experimenter, answers, interner, some)
         return [Proven(answer, verdicts.get(at)) for at, answer in enumerate(answers)]
 
     def _explained(
@@ -319,31 +328,35 @@ class Prover:
         return proven
 
     def _of_others(
-        self, experimenter: Experimenter, answers: Sequence[Answer], interner: Interner
+        self,
+        experimenter: Experimenter,
+        answers: Sequence[Answer],
+        interner: Interner,
+        which: Sequence[int],
     ) -> dict[int, Verdict | None]:
-        """The verdicts on those after the first, by index, until one is confirmed.
+        """The verdicts on some of them, by index, until one is confirmed.
 
         As long as runs fail without all of a group, none of it is tested alone (docs/adr/0036).
         """
         verdicts: dict[int, Verdict | None] = {}
+        last = which[-1] + 1 if which else 0
 
         def test(at: int) -> Verdict | None:
-            doing = f"testing finding {at + 1} of {len(answers)}"
+            doing = f"testing finding {at + 1} of {last}"
             return self._verdict(experimenter, answers[at], interner, doing)
 
         def are_excluded(group: Sequence[int]) -> bool:
             if self.budget.left <= 0:
                 return True  # nothing more will be tested
             some = [answers[at] for at in group]
-            doing = f"testing findings {', '.join(str(at + 1) for at in group)} of {len(answers)}"
+            doing = f"testing findings {', '.join(str(at + 1) for at in group)} of {last}"
             verdict = self._part("confirm", doing, lambda: experimenter.excluded(some), None, TEST)
             if verdict is not None:
                 verdicts.update(dict.fromkeys(group, verdict))
             return verdict is not None
 
-        rest = range(1, len(answers))
-        placeable = [at for at in rest if is_placeable(answers[at], interner)]
-        for at in chain(suspects(placeable, are_excluded), set(rest).difference(placeable)):
+        placeable = [at for at in which if is_placeable(answers[at], interner)]
+        for at in chain(suspects(placeable, are_excluded), set(which).difference(placeable)):
             if self.budget.left <= 0:
                 break
             verdicts[at] = test(at)
@@ -416,6 +429,10 @@ class Prover:
         quick: bool = False,
     ) -> T:
         return self.budget.part(kind, doing, work, otherwise, share=share, quick=quick)
+
+
+def _has_confirmed(verdicts: Mapping[int, Verdict | None]) -> bool:
+    return any(one is not None and one.status == "confirmed" for one in verdicts.values())
 
 
 def _explained(experimenter: Experimenter, first: Proven) -> Proven:

@@ -13,6 +13,7 @@ from collections import Counter
 
 import msgspec
 
+from unsnarl.campaigns.neighbours import NEAR
 from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.tally import HUNT
 from unsnarl.model.run import Switch
@@ -55,7 +56,9 @@ class OldRate(msgspec.Struct, frozen=True):
 
 def old_rates(store: Store) -> dict[str, OldRate]:
     """By signature, in the mode in which it failed most often."""
-    records = [one.record for one in store.runs() if one.phase == HUNT]
+    # Runs near those that failed say nothing about how often it comes.
+    hunted = (one.record for one in store.runs() if one.phase == HUNT)
+    records = [record for record in hunted if record.strategy != NEAR]
     runs = Counter(one.switch for one in records)
     failed = Counter((one.signature, one.switch) for one in records if one.label != "pass")
     rates: dict[str, OldRate] = {}

@@ -177,7 +177,7 @@ def _finding(
         for line, point in zip(answer.shown, described, strict=True)
     ]
     if answer.is_stuck:
-        described = _with_locks(described, lock_names(run, points, sources))
+        described = _with_locks(described, lock_names(answer.shown, run, points, sources))
         names = run_names(run, points, sources)
         described = with_reasons(described, run, names, points, sources)
     ranked = [

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from unsnarl.analyses.answer import Line
 from unsnarl.analyses.stuck import Stuck, stuck_steps
 from unsnarl.model.event import Op
 from unsnarl.model.run import Wait, in_cycle
@@ -22,18 +23,25 @@ class LockNames(NamedTuple):
     locks: tuple[str, ...] = ()
 
 
-def lock_names(run: FailingRun, points: Points, sources: Sources) -> list[LockNames]:
+def lock_names(
+    lines: Sequence[Line], run: FailingRun, points: Points, sources: Sources
+) -> list[LockNames]:
     """For the lines of a run that got stuck; no variable where a line is about data."""
     steps = stuck_steps(Stuck(run.graph, run.waits), points.point)
     names = run_names(run, points, sources)
     waiting = {(wait.thread, wait.point) for wait in run.waits}
-    return [
-        LockNames(
-            names.get(step.object, ""),
-            _held(step.thread, run.waits, names) if (step.thread, step.point) in waiting else (),
-        )
-        for step in steps
-    ]
+    found = []
+    for line in lines:
+        # An answer may leave out steps of this run: what came before a wait in passing runs, too.
+        step = next((one for one in steps if one.point == line.point), None)
+        if step is None:
+            found.append(LockNames(""))
+            continue
+        steps.remove(step)
+        is_waiting = (step.thread, step.point) in waiting
+        held = _held(step.thread, run.waits, names) if is_waiting else ()
+        found.append(LockNames(names.get(step.object, ""), held))
+    return found
 
 
 def run_names(run: FailingRun, points: Points, sources: Sources) -> dict[int, str]:

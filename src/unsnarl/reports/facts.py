@@ -12,7 +12,7 @@ import numpy as np
 
 from unsnarl.analyses.answer import Answer
 from unsnarl.campaigns.swallowed import Swallowed, chain
-from unsnarl.experiments.confirm import Verdict
+from unsnarl.experiments.verdict import Verdict
 from unsnarl.model.evidence import Due
 from unsnarl.model.graph import Graph
 from unsnarl.model.report import Fix, Instrumented, Notice, RunCounts

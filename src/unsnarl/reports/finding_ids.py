@@ -18,6 +18,7 @@ from unsnarl.analyses.answer import Answer, Line
 from unsnarl.model.report import NumberedFinding
 from unsnarl.model.sources import Sources
 from unsnarl.reports.facts import Points
+from unsnarl.reports.names import PATHS
 
 FEWEST_DIGITS = 4
 LONGEST_WORD = 16
@@ -68,7 +69,8 @@ def _digits(one: str, hashes: Sequence[str]) -> str:
 def word(variables: Sequence[str], kind: str) -> str:
     """A short word for people: `length` for `Queue.length`, else the kind of the finding."""
     for variable in variables:
-        last = re.split(r"[.:>]", SUFFIX.sub("", variable))[-1]
+        is_path = variable.startswith(PATHS)
+        last = variable if is_path else re.split(r"[.:>]", SUFFIX.sub("", variable))[-1]
         plain = re.sub(r"[^a-z0-9]+", "-", last.lower()).strip("-")[:LONGEST_WORD].strip("-")
         if plain:
             return plain

@@ -19,6 +19,8 @@ from unsnarl.model.sources import Sources
 from unsnarl.reports.facts import CapturedAccess
 
 LONGEST_NAME = 40
+# How the names of what is under a path begin: the dots in them are no attributes.
+PATHS = ("file ", "folder ")
 # From this share on, a line is about the cell of its finding.
 SAME_CELL = 0.5
 # Kinds whose segment is the variable itself; all others enclose a larger expression.

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from unsnarl.model.report import Finding, FindingPoint
+from unsnarl.reports.names import PATHS
 from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import (
     CALL,
@@ -206,7 +207,9 @@ def _short_names(points: Sequence[FindingPoint]) -> dict[str, str]:
 
 
 def _last_name(variable: str) -> str:
-    """`_created` of `Binding._created`; a name in brackets or quotes stays whole."""
+    """`_created` of `Binding._created`; a name in brackets or quotes stays whole; so do files."""
+    if variable.startswith(PATHS):
+        return variable
     head, bracket, rest = variable.partition("[")
     return head.rpartition(".")[2] + bracket + rest if head.isascii() else variable
 

@@ -12,7 +12,7 @@ import msgspec
 from unsnarl import config
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.methods import DEFAULT, UNLABELLED, Choices, rank_with
-from unsnarl.analyses.stuck import Stuck, stuck_answer
+from unsnarl.analyses.stuck import Stuck, common_edges, stuck_answer
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.captures import Captures
 from unsnarl.campaigns.comparisons import Compared, Comparisons
@@ -212,7 +212,11 @@ class _Ranker:
             FailingRun.of(run, self._interner, one.due, compared.swallowed)
             for run, one in zip(compared.runs, evidence, strict=True)
         ]
-        answers = [*self._stuck(compared, failing, method), *self._ranked(compared, method)]
+        stuck = self._stuck(compared, failing, method)
+        ranked = self._ranked(compared, method)
+        # That a thread waits for good is the symptom; with nothing before it, it is no cause.
+        is_bare = all(one.is_bare for one in stuck)
+        answers = [*ranked, *stuck] if is_bare else [*stuck, *ranked]
         made = self._experiments(compared, self._requested(compared.signature, answers))
         proven = made.answers
         findings = [one.answer for one in proven]
@@ -274,10 +278,13 @@ class _Ranker:
             for run, stored in zip(failing, compared.runs, strict=True)
             if compared.signature
         ]
-        passing = len(compared.comparison.passing), compared.stood_still
+        graphs = [one.graph for one in compared.comparison.passing]
+        passing = len(graphs), compared.stood_still
         found = self._request.budget.part(
             "rank", "looking at waits",
-            lambda: stuck_answer(ends, self._interner.point, method, *passing), None, quick=True,
+            lambda: stuck_answer(
+                ends, self._interner.point, method, *passing, common=common_edges(graphs)
+            ), None, quick=True,
         )  # fmt: skip
         return [found] if found else []
 

@@ -11,6 +11,9 @@ from __future__ import annotations
 import collections
 import contextlib
 import json
+import posix
+import posixpath
+import stat
 import sys
 import types
 from typing import Any, NamedTuple
@@ -91,13 +94,17 @@ def _hook(  # noqa: PLR0917  called from C
             return
         frames = list(instrumented_frames(sys._getframe(1)))
         is_call = op_of(point) is Op.CALL
-        cell = _called(obj, frames) if is_call else _cell(obj, key, frames)
+        if type(obj) is str:
+            kind = "folder" if key is True else "file"
+            cell = _Cell(obj, Name(f"{kind} {_short_name(posixpath.basename(obj))}"))
+        else:
+            cell = _called(obj, frames) if is_call else _cell(obj, key, frames)
         held = [[_lock_number(lock, frames), section] for lock, section in locks]
         owner = 0 if cell.name.owner is None else _number(cell.name.owner)
         identity = [_number(cell.whole), cell.element, owner]
         value: Value = [index, point, path, "", [], cell.name.text, held, identity, _stack(frames)]
         _values.append(value)
-        if (is_call or key is None) and not is_a(obj, dict, set, *SEQUENCES):
+        if (is_call or key is None) and not is_a(obj, str, dict, set, *SEQUENCES):
             return  # what an object of C code or of a library holds is its own affair
         if is_write:
             _written.append((value, obj, None if is_call else key))
@@ -122,6 +129,8 @@ def _settle() -> None:
 
 def value_text(obj: object, key: object) -> str:
     """What is now in the cell (`obj`, `key`), as a short text."""
+    if type(obj) is str:
+        return _file(obj)
     found = _contents(obj, key)
     return "<unset>" if found is MISSING else short(found)
 
@@ -153,6 +162,22 @@ def _is_plain(value: object, depth: int) -> bool:
     # The items of a dictionary are tuples, which take the level themselves.
     items: Any = dict.items(value) if kind is dict else value  # type: ignore[arg-type]
     return all(_is_plain(item, depth - (kind is not dict)) for item in list(items))
+
+
+def _short_name(name: str) -> str:
+    """The name of a file: a digest says as much by its ends."""
+    return name if len(name) <= VALUE_LIMIT else f"{name[:12]}…{name[-16:]}"
+
+
+def _file(path: str) -> str:
+    """What is under a path now."""
+    try:
+        state = posix.stat(path)
+        if stat.S_ISDIR(state.st_mode):
+            return f"<folder of {len(posix.listdir(path))}>"
+    except OSError:
+        return "<no file>"
+    return f"<file of {state.st_size} bytes>"
 
 
 def _contents(obj: object, key: object) -> object:
