@@ -37,6 +37,7 @@ PyMODINIT_FUNC PyInit__core(void) {
         PyModule_AddFunctions(module, uns_control_methods) < 0 ||
         PyModule_AddFunctions(module, uns_thread_methods) < 0 ||
         PyModule_AddFunctions(module, uns_clock_methods) < 0 ||
+        PyModule_AddFunctions(module, uns_file_methods) < 0 ||
         PyModule_AddObjectRef(module, "Site", (PyObject *)&SiteType) < 0 ||
         uns_locks_init(module) < 0) {
         Py_XDECREF(module);

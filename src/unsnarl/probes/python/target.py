@@ -9,7 +9,16 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 from unsnarl.probes.protocol import CodesDump, Setup
-from unsnarl.probes.python import child, failures, importer, launcher, overlay, registry, sync
+from unsnarl.probes.python import (
+    child,
+    failures,
+    files,
+    importer,
+    launcher,
+    overlay,
+    registry,
+    sync,
+)
 from unsnarl.probes.python.extensions import Extensions
 from unsnarl.probes.python.late_codes import SUFFIX, LateCodes
 from unsnarl.probes.python.late_modules import LateModules
@@ -23,6 +32,7 @@ class PythonTarget:
         # In this order: modules of the target must find replaced primitives when they are imported,
         # and their code goes through the importer from the first one on.
         sync.install()
+        files.install()
         child.install(setup["root"])
         wanted = {name: setup.get(name, False) for name in ("branches", "loops")}
         overlay.install(setup.get("overlay", {}))
