@@ -5,9 +5,12 @@
  * of the run is controlled like a lock, and who goes on does not depend on how fast the machine is
  * (docs/adr/0055). probe_c/io/blocking.c does the same for C programs.
  */
+#define _GNU_SOURCE
 #include "binding/binding.h"
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 struct files {
     struct pollfd *polled;
@@ -27,6 +30,61 @@ static struct uns_thread *controlled(void) {
     return t && uns_waits_gated(t) && uns_rt.thread_count > 1 ? t : NULL;
 }
 
+/* Which waits only a thread of this process can end. A wrong guess lets virtual time pass where real
+ * time should, nothing more. */
+
+static int is_local(const struct sockaddr_storage *address) {
+    if (address->ss_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+    return address->ss_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+static int has_name(int fd, const struct sockaddr_storage *name, socklen_t size) {
+    struct sockaddr_storage own;
+    socklen_t length = sizeof own;
+    return getsockname(fd, (struct sockaddr *)&own, &length) == 0 && length == size &&
+           memcmp(&own, name, size) == 0;
+}
+
+#define MOST_FILES 256
+static int is_ours(const struct sockaddr_storage *peer, socklen_t size) {
+    for (int fd = 0; fd < MOST_FILES; fd++)
+        if (has_name(fd, peer, size))
+            return 1;
+    return 0;
+}
+
+/* A pair of sockets says who made it; where a socket listens, or takes what comes, nobody else is
+ * expected at an address of this machine alone. */
+static int is_own(int fd) {
+    struct sockaddr_storage name, peer;
+    struct ucred maker = {0};
+    socklen_t size = sizeof name, peer_size = sizeof peer, maker_size = sizeof maker;
+    memset(&name, 0, sizeof name);
+    memset(&peer, 0, sizeof peer);
+    if (getsockname(fd, (struct sockaddr *)&name, &size) < 0)
+        return 0;
+    if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) < 0)
+        return is_local(&name);
+    if (name.ss_family == AF_UNIX)
+        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &maker, &maker_size) == 0 &&
+               maker.pid == getpid();
+    return is_local(&peer) && is_ours(&peer, peer_size);
+}
+
+static int has_children(void) {
+    siginfo_t found;
+    return waitid(P_ALL, 0, &found, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+static int all_own(const struct files *files) {
+    for (nfds_t i = 0; i < files->count; i++)
+        if (!is_own(files->polled[i].fd))
+            return 0;
+    return !has_children();
+}
+
 /* What need not wait is no switch point: the call itself was one, if it is the target's. */
 static enum outcome await(struct files *files, int64_t timeout_ns) {
     struct uns_thread *t = controlled();
@@ -38,7 +96,8 @@ static enum outcome await(struct files *files, int64_t timeout_ns) {
     while (!any_open(files)) {
         if (timeout_ns <= 0)
             return RAN_OUT;
-        enum uns_grant outcome = uns_gate_await(t, site, any_open, files, timeout_ns);
+        enum uns_grant outcome =
+            (all_own(files) ? uns_gate_await_own : uns_gate_await)(t, site, any_open, files, timeout_ns);
         if (outcome == UNS_DEADLOCKED)
             uns_report_deadlock();
         if (outcome == UNS_INTERRUPTED && PyErr_CheckSignals() < 0)

@@ -90,7 +90,7 @@ static int64_t first_kept_back(void) {
  * way first. Only a sleep of whom the rule waits for passes, as it would in front of a lock. */
 static struct uns_thread *next_deadline(void) {
     struct uns_thread *first = NULL, *wanted = uns_gate.replaying ? uns_replay_wanted() : NULL;
-    int64_t latest = uns_gate_anyone_outside() ? uns_gate_now() : UNS_FOREVER - 1;
+    int64_t latest = uns_gate_time_is_real() ? uns_gate_now() : UNS_FOREVER - 1;
     int64_t kept_back = first_kept_back();
     uns_gate.busy = kept_back < UNS_FOREVER;
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
@@ -120,7 +120,7 @@ static struct uns_thread *first_deadline(void) {
  * time comes as if nobody could run. */
 static struct uns_thread *first_sleeper(void) {
     struct uns_thread *first = NULL;
-    for (uint32_t i = 0; i < uns_gate.live_count && !uns_gate_anyone_outside(); i++) {
+    for (uint32_t i = 0; i < uns_gate.live_count && !uns_gate_time_is_real(); i++) {
         struct uns_thread *t = uns_gate.live[i];
         if (t->state == UNS_READY && !t->held && is_sleep(&t->pending) &&
             (!first || t->pending.deadline < first->pending.deadline))
@@ -179,7 +179,7 @@ static struct uns_thread *choose(struct uns_thread *current) {
 int uns_gate_is_stuck(void) {
     static uint64_t idle_steps;
     static int64_t idle_since;
-    if (!uns_gate_anyone_outside())
+    if (!uns_gate_time_is_real())
         return 1;
     int64_t now = uns_real_ns();
     if (idle_steps != uns_gate.arrivals) {

@@ -242,15 +242,24 @@ struct uns_thread *uns_gate_hand_over(struct uns_thread *from, struct uns_thread
     return grant(to) ? to : NULL;
 }
 
-/* ... or waits for something that may come from there. */
-int uns_gate_anyone_outside(void) {
+/* ... or waits for something that may come from there. `own`: or seems not to, but nobody can be
+ * sure: another process may connect to where a thread listens. */
+static int anyone_outside(int own) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         const struct uns_thread *t = uns_gate.live[i];
         if (t->state == UNS_OUTSIDE || __atomic_load_n(&t->signalled, __ATOMIC_RELAXED) ||
-            (t->state == UNS_READY && t->pending.ready))
+            (t->state == UNS_READY && t->pending.ready && (own || !t->pending.own)))
             return 1;
     }
     return uns_rt.expected && uns_rt.expected > uns_real_ns();
+}
+
+int uns_gate_anyone_outside(void) {
+    return anyone_outside(1);
+}
+
+int uns_gate_time_is_real(void) {
+    return anyone_outside(0);
 }
 
 /* An access waits for nothing but its turn. */
@@ -367,19 +376,26 @@ void uns_gate_go_outside(struct uns_thread *t) {
     uns_gate_wake(sleeper);
 }
 
-enum uns_grant uns_gate_await(struct uns_thread *t, uint32_t site, int (*ready)(void *),
-                              void *about, int64_t timeout_ns) {
-    struct uns_pending pending = {
-        .point = UNS_POINT(site, UNS_SLEEP),
-        .deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_gate_now() + timeout_ns,
-        .limit = timeout_ns,
-        .ready = ready,
-        .about = about,
-    };
+static enum uns_grant await(struct uns_thread *t, uint32_t site, int64_t timeout_ns,
+                            struct uns_pending pending) {
+    pending.point = UNS_POINT(site, UNS_SLEEP);
+    pending.deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_gate_now() + timeout_ns;
+    pending.limit = timeout_ns;
     enum uns_grant outcome = uns_gate_wait(t, &pending);
     if (UNS_UNLIKELY(uns_gate.rules) && outcome == UNS_GO)
         uns_rules_did(t, pending.point);
     return outcome;
+}
+
+enum uns_grant uns_gate_await(struct uns_thread *t, uint32_t site, int (*ready)(void *),
+                              void *about, int64_t timeout_ns) {
+    return await(t, site, timeout_ns, (struct uns_pending){.ready = ready, .about = about});
+}
+
+enum uns_grant uns_gate_await_own(struct uns_thread *t, uint32_t site, int (*ready)(void *),
+                                  void *about, int64_t timeout_ns) {
+    return await(t, site, timeout_ns,
+                 (struct uns_pending){.ready = ready, .about = about, .own = 1});
 }
 
 enum uns_grant uns_gate_come_back(struct uns_thread *t, uint32_t site) {

@@ -20,6 +20,7 @@ struct uns_pending {
      * the gate's mutex held. */
     int (*ready)(void *about);
     void *about;
+    int own; /* ... only threads of this run can end that: both ends are the process's */
     uint64_t stirred, ask_at; /* when it was asked last, when it will be next: see choose.c */
     int silent;               /* a stop of a sketch: schedules do not have it */
     uint32_t within;          /* > 0: the so-many-th lock of one call, where only some runs stop */

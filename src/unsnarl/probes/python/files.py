@@ -28,26 +28,22 @@ def install() -> None:
     _core.control_sockets(socket.socket)
     select.select = _select
     selectors.SelectSelector._select = staticmethod(_select)  # type: ignore[attr-defined]
-    _control(selectors.EpollSelector, _epoll_file)
-    _control(selectors._PollLikeSelector, _watched)  # type: ignore[attr-defined]
+    _control(selectors.EpollSelector)
+    _control(selectors._PollLikeSelector)  # type: ignore[attr-defined]
 
 
-def _control(selector: Any, files: Callable[[Any], Files]) -> None:
+def _control(selector: Any) -> None:
     """Each class has a `select` of its own, in front of one call that waits."""
     real: Selecting = selector.select
 
     def select(self: Any, timeout: float | None = None) -> Any:
         if timeout is not None and timeout <= 0:
             return real(self, timeout)
-        waited = _core.await_files(files(self), timeout)
+        waited = _core.await_files(_watched(self), timeout)
         return real(self, timeout if waited is None else 0)
 
     select.__doc__ = real.__doc__
     selector.select = select
-
-
-def _epoll_file(selector: Any) -> Files:
-    return [(selector.fileno(), select.POLLIN)]
 
 
 def _watched(selector: Any) -> Files:
