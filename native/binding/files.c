@@ -30,8 +30,8 @@ static struct uns_thread *controlled(void) {
     return t && uns_waits_gated(t) && uns_rt.thread_count > 1 ? t : NULL;
 }
 
-/* Which waits only a thread of this process can end. A wrong guess lets virtual time pass where real
- * time should, nothing more. */
+/* Which waits only a thread of this process can end. A wrong guess lets virtual time pass where
+ * real time should, nothing more. */
 
 static int is_local(const struct sockaddr_storage *address) {
     if (address->ss_family == AF_INET)
@@ -96,8 +96,9 @@ static enum outcome await(struct files *files, int64_t timeout_ns) {
     while (!any_open(files)) {
         if (timeout_ns <= 0)
             return RAN_OUT;
-        enum uns_grant outcome =
-            (all_own(files) ? uns_gate_await_own : uns_gate_await)(t, site, any_open, files, timeout_ns);
+        enum uns_grant outcome = all_own(files)
+                                     ? uns_gate_await_own(t, site, any_open, files, timeout_ns)
+                                     : uns_gate_await(t, site, any_open, files, timeout_ns);
         if (outcome == UNS_DEADLOCKED)
             uns_report_deadlock();
         if (outcome == UNS_INTERRUPTED && PyErr_CheckSignals() < 0)

@@ -184,8 +184,7 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
         return idle;
     }
     struct uns_thread *t = uns_current();
-    enum uns_grant outcome = uns_waits_gated(t)
-                                 ? acquire_gated(t, lock, site, timeout_ns, inside)
+    enum uns_grant outcome = uns_waits_gated(t) ? acquire_gated(t, lock, site, timeout_ns, inside)
                              : uns_rt.recording ? acquire_recorded(t, lock, site, timeout_ns)
                                                 : acquire_free(lock, timeout_ns);
     if (outcome == UNS_GO) {

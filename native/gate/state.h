@@ -40,9 +40,9 @@ struct uns_gate {
     /* Set when a run begins and constant from then on: read by anybody. */
     const struct uns_strategy *strategy;
     int replaying;
-    int follows;    /* who is next is given by a schedule, or by the times of a sketch */
-    int sketch;     /* one is followed: gate/sketch.c */
-    uint32_t rules; /* how many; 0: nobody asks gate/rules.c */
+    int follows;       /* who is next is given by a schedule, or by the times of a sketch */
+    int sketch;        /* one is followed: gate/sketch.c */
+    uint32_t rules;    /* how many; 0: nobody asks gate/rules.c */
     int64_t cpu_begin; /* of the process, in ns */
 
     /* Written with the mutex held, read by the stall watch without: atomic. */
@@ -73,7 +73,7 @@ enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pen
 void uns_gate_call_waiting(struct uns_thread *t);
 int uns_gate_anyone_outside(void); /* so that it is no deadlock if nobody can go on */
 int uns_gate_time_is_real(void);   /* what somebody waits for will come from outside, if at all */
-int uns_gate_is_stuck(void); /* nobody can be chosen, and nothing will come from outside */
+int uns_gate_is_stuck(void);       /* nobody can be chosen, and nothing will come from outside */
 void uns_waits_begin(void);
 uint32_t uns_all_wait(void); /* in a recorded run: how many threads there are if all wait, or 0 */
 

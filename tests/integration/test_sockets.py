@@ -115,6 +115,43 @@ assert one.recv(1) == b"x"
     assert done["status"] == 0 and not run.failures
 
 
+# Nobody connects, nobody writes: a run has 20 s.
+UNANSWERED = """
+import select, socket
+
+def listen():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert select.select([server], [], [], 30) == ([], [], [])
+
+def receive():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connection = socket.create_connection(server.getsockname(), timeout=30)
+        accepted, _ = server.accept()
+        try:
+            connection.recv(1)
+        except TimeoutError:
+            connection.close()
+            accepted.close()
+
+def pair():
+    one, other = socket.socketpair()
+    one.settimeout(30)
+    try:
+        one.recv(1)
+    except TimeoutError:
+        one.close()
+        other.close()
+
+go(listen, receive, pair)
+"""
+
+
+def test_no_time_passes_for_what_only_the_run_itself_could_send(program):
+    done, run = program(UNANSWERED).run()
+    assert (done["status"], done["timed_out"]) == (0, False)
+    assert run.counters["stalls"] == 0
+
+
 def test_what_a_thread_waits_for_after_it_failed_takes_no_time(program):
     made = program(FAILS.replace("LIMIT", "20"))
     for seed in range(1, 5):

@@ -2,7 +2,7 @@
 """Random small programs, hunted, ranked, proved, fixed and replayed: nothing of that may break.
 
 A few examples run with the suite; more by hand:
-    UNSNARL_FUZZ=200 python -m pytest tests/property/test_experiments.py
+    UNSNARL_FUZZ=200 python -m pytest --timeout 0 tests/property/test_experiments.py
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from unsnarl import _core
 Selecting = Callable[..., list[tuple[selectors.SelectorKey, int]]]
 Files = list[tuple[int, int]]
 
-_real_select = select.select
+_real_select: Callable[..., tuple[list[Any], list[Any], list[Any]]] = select.select
 
 
 def install() -> None:
@@ -29,7 +29,7 @@ def install() -> None:
     select.select = _select
     selectors.SelectSelector._select = staticmethod(_select)  # type: ignore[attr-defined]
     _control(selectors.EpollSelector)
-    _control(selectors._PollLikeSelector)  # type: ignore[attr-defined]
+    _control(selectors._PollLikeSelector)
 
 
 def _control(selector: Any) -> None:
@@ -71,8 +71,8 @@ def _select(
 
 
 def _pollable(given: Sequence[Sequence[Any]]) -> Files:
-    kinds = (select.POLLIN, select.POLLOUT, select.POLLPRI)
-    return [(_number(file), kind) for files, kind in zip(given, kinds, strict=True) for file in files]
+    pairs = zip(given, (select.POLLIN, select.POLLOUT, select.POLLPRI), strict=True)
+    return [(_number(file), kind) for files, kind in pairs for file in files]
 
 
 def _number(file: Any) -> int:
