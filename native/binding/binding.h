@@ -222,7 +222,8 @@ int uns_truth(PyObject *value); /* without running the target's code */
 int uns_locks_init(PyObject *module);
 void uns_report_deadlock(void);
 void uns_use_gil_hooks(void);
-extern PyMethodDef uns_control_methods[], uns_thread_methods[], uns_clock_methods[];
+extern PyMethodDef uns_control_methods[], uns_thread_methods[], uns_clock_methods[],
+    uns_socket_methods[];
 PyObject *uns_track(PyObject *module, PyObject *args);
 
 /* orders.c */

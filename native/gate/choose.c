@@ -25,7 +25,9 @@ static int is_ready(struct uns_pending *p) {
         return 0;
     p->stirred = uns_rt.stirred;
     p->ask_at = uns_gate.arrivals + ASK_EVERY;
-    return p->ready(p->about) || p->deadline <= uns_clock_ns();
+    /* Not by its deadline: how soon that comes while others run is a matter of the machine. Who has
+     * one is among those whose time may come (add_timed), and is when nobody else can run. */
+    return p->ready(p->about);
 }
 
 /* Does nothing but the passing of time, or what others do, keep it from going on? */
@@ -46,9 +48,10 @@ static int64_t early_ns(const struct uns_pending *p) {
 /* May its time come while others could run, as if they had been descheduled that long? What they
  * do between two times at which nobody can run is not stretched for ever. */
 static int may_end_early(const struct uns_thread *t) {
-    int64_t ahead = t->pending.deadline - uns_clock_ns();
+    int64_t ahead = t->pending.deadline - uns_gate_now();
     return ahead <= early_ns(&t->pending) &&
-           (ahead <= 0 || uns_gate.follows || uns_gate.stretched + ahead <= UNS_STRETCH_NS);
+           (ahead <= 0 || uns_gate.follows ||
+            uns_gate.stretched + t->pending.limit <= UNS_STRETCH_NS);
 }
 
 /* What a schedule says has happened: a long sleep ended although others could have run. */
@@ -87,7 +90,7 @@ static int64_t first_kept_back(void) {
  * way first. Only a sleep of whom the rule waits for passes, as it would in front of a lock. */
 static struct uns_thread *next_deadline(void) {
     struct uns_thread *first = NULL, *wanted = uns_gate.replaying ? uns_replay_wanted() : NULL;
-    int64_t latest = uns_gate_anyone_outside() ? uns_clock_ns() : UNS_FOREVER - 1;
+    int64_t latest = uns_gate_time_is_real() ? uns_gate_now() : UNS_FOREVER - 1;
     int64_t kept_back = first_kept_back();
     uns_gate.busy = kept_back < UNS_FOREVER;
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
@@ -117,7 +120,7 @@ static struct uns_thread *first_deadline(void) {
  * time comes as if nobody could run. */
 static struct uns_thread *first_sleeper(void) {
     struct uns_thread *first = NULL;
-    for (uint32_t i = 0; i < uns_gate.live_count && !uns_gate_anyone_outside(); i++) {
+    for (uint32_t i = 0; i < uns_gate.live_count && !uns_gate_time_is_real(); i++) {
         struct uns_thread *t = uns_gate.live[i];
         if (t->state == UNS_READY && !t->held && is_sleep(&t->pending) &&
             (!first || t->pending.deadline < first->pending.deadline))
@@ -176,7 +179,7 @@ static struct uns_thread *choose(struct uns_thread *current) {
 int uns_gate_is_stuck(void) {
     static uint64_t idle_steps;
     static int64_t idle_since;
-    if (!uns_gate_anyone_outside())
+    if (!uns_gate_time_is_real())
         return 1;
     int64_t now = uns_real_ns();
     if (idle_steps != uns_gate.arrivals) {

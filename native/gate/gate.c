@@ -11,6 +11,7 @@
 #include "runtime/futex.h"
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 /* What `granted` is while its thread sleeps; 0: it does not, and has no grant. */
@@ -42,13 +43,49 @@ uint64_t uns_gate_arrivals(void) {
     return __atomic_load_n(&uns_gate.arrivals, __ATOMIC_RELAXED);
 }
 
+/* Real time passes for waits while nobody can run: what they wait for may come from outside. What
+ * threads compute takes no time, however slow the machine is, or the same seed would give another
+ * run; but who computes for long does, in steps, so that a limit of seconds ends beside it. */
+#define LUMP_NS 1000000000ll
+
+static int64_t cpu_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int64_t in_lumps(int64_t computed) {
+    if (computed < LUMP_NS)
+        return 0;
+    int64_t used = cpu_ns() - uns_gate.cpu_begin;
+    return (used < computed ? used : computed) / LUMP_NS * LUMP_NS;
+}
+
+static int64_t load(const int64_t *word) {
+    return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+int64_t uns_gate_now(void) {
+    int64_t now = uns_real_ns(), computed = load(&uns_gate.computed);
+    if (__atomic_load_n(&uns_gate.holder, __ATOMIC_RELAXED))
+        computed += now - load(&uns_gate.computes_since);
+    return now + load(&uns_rt.clock_offset) - computed + in_lumps(computed);
+}
+
 /* With the mutex held. */
 static void set_holder(struct uns_thread *t) {
+    if (!t != !uns_gate.holder) {
+        int64_t now = uns_real_ns();
+        int64_t computed = t ? 0 : now - uns_gate.computes_since;
+        __atomic_store_n(&uns_gate.computed, uns_gate.computed + computed, __ATOMIC_RELAXED);
+        __atomic_store_n(&uns_gate.computes_since, now, __ATOMIC_RELAXED);
+    }
     __atomic_store_n(&uns_gate.holder, t, __ATOMIC_RELEASE);
 }
 
 int uns_gate_begin(const struct uns_plan *plan) {
     memset(&uns_gate, 0, sizeof uns_gate);
+    uns_gate.cpu_begin = cpu_ns();
     uns_waits_begin();
     uns_gate.random = plan->seed * 2 + 1;
     if (plan->kind == UNS_PLAN_RECORD)
@@ -99,11 +136,12 @@ void uns_gate_register(struct uns_thread *t) {
     uns_gate_unlock();
 }
 
-static void pass_time(int64_t deadline) {
-    int64_t ahead = deadline - uns_clock_ns();
+/* What ends early counts by its whole limit: what is left of it may depend on the machine. */
+static void pass_time(const struct uns_pending *p) {
+    int64_t ahead = p->deadline - uns_gate_now();
     if (ahead > 0)
         __atomic_fetch_add(&uns_rt.clock_offset, ahead, __ATOMIC_RELAXED);
-    uns_gate.stretched = uns_gate.busy ? uns_gate.stretched + (ahead > 0 ? ahead : 0) : 0;
+    uns_gate.stretched = uns_gate.busy ? uns_gate.stretched + (ahead > 0 ? p->limit : 0) : 0;
 }
 
 /* What is granted is done at once, inside the gate: nobody can slip in between. */
@@ -119,7 +157,7 @@ static enum uns_grant perform(struct uns_thread *t) {
         return UNS_GO;
     }
     if (p->deadline != UNS_FOREVER && !(p->ready && p->ready(p->about)))
-        pass_time(p->deadline);
+        pass_time(p);
     return p->lock ? UNS_TIMED_OUT : UNS_GO;
 }
 
@@ -204,15 +242,24 @@ struct uns_thread *uns_gate_hand_over(struct uns_thread *from, struct uns_thread
     return grant(to) ? to : NULL;
 }
 
-/* ... or waits for something that may come from there. */
-int uns_gate_anyone_outside(void) {
+/* ... or waits for something that may come from there. `own`: or seems not to, but nobody can be
+ * sure: another process may connect to where a thread listens. */
+static int anyone_outside(int own) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         const struct uns_thread *t = uns_gate.live[i];
         if (t->state == UNS_OUTSIDE || __atomic_load_n(&t->signalled, __ATOMIC_RELAXED) ||
-            (t->state == UNS_READY && t->pending.ready))
+            (t->state == UNS_READY && t->pending.ready && (own || !t->pending.own)))
             return 1;
     }
     return uns_rt.expected && uns_rt.expected > uns_real_ns();
+}
+
+int uns_gate_anyone_outside(void) {
+    return anyone_outside(1);
+}
+
+int uns_gate_time_is_real(void) {
+    return anyone_outside(0);
 }
 
 /* An access waits for nothing but its turn. */
@@ -329,18 +376,26 @@ void uns_gate_go_outside(struct uns_thread *t) {
     uns_gate_wake(sleeper);
 }
 
-enum uns_grant uns_gate_await(struct uns_thread *t, uint32_t site, int (*ready)(void *),
-                              void *about, int64_t timeout_ns) {
-    struct uns_pending pending = {
-        .point = UNS_POINT(site, UNS_SLEEP),
-        .deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_clock_ns() + timeout_ns,
-        .ready = ready,
-        .about = about,
-    };
+static enum uns_grant await(struct uns_thread *t, uint32_t site, int64_t timeout_ns,
+                            struct uns_pending pending) {
+    pending.point = UNS_POINT(site, UNS_SLEEP);
+    pending.deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_gate_now() + timeout_ns;
+    pending.limit = timeout_ns;
     enum uns_grant outcome = uns_gate_wait(t, &pending);
     if (UNS_UNLIKELY(uns_gate.rules) && outcome == UNS_GO)
         uns_rules_did(t, pending.point);
     return outcome;
+}
+
+enum uns_grant uns_gate_await(struct uns_thread *t, uint32_t site, int (*ready)(void *),
+                              void *about, int64_t timeout_ns) {
+    return await(t, site, timeout_ns, (struct uns_pending){.ready = ready, .about = about});
+}
+
+enum uns_grant uns_gate_await_own(struct uns_thread *t, uint32_t site, int (*ready)(void *),
+                                  void *about, int64_t timeout_ns) {
+    return await(t, site, timeout_ns,
+                 (struct uns_pending){.ready = ready, .about = about, .own = 1});
 }
 
 enum uns_grant uns_gate_come_back(struct uns_thread *t, uint32_t site) {

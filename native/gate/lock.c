@@ -153,7 +153,7 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         .cell = lock_cell(lock),
         .lock = timeout_ns ? lock : NULL,
         .deadline =
-            timeout_ns == UNS_FOREVER || !timeout_ns ? UNS_FOREVER : uns_clock_ns() + timeout_ns,
+            timeout_ns == UNS_FOREVER || !timeout_ns ? UNS_FOREVER : uns_gate_now() + timeout_ns,
         .limit = timeout_ns,
         .within = lock->word ? 0 : t->within,
     };
@@ -184,8 +184,7 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
         return idle;
     }
     struct uns_thread *t = uns_current();
-    enum uns_grant outcome = uns_rt.gated && !t->muted
-                                 ? acquire_gated(t, lock, site, timeout_ns, inside)
+    enum uns_grant outcome = uns_waits_gated(t) ? acquire_gated(t, lock, site, timeout_ns, inside)
                              : uns_rt.recording ? acquire_recorded(t, lock, site, timeout_ns)
                                                 : acquire_free(lock, timeout_ns);
     if (outcome == UNS_GO) {
@@ -222,10 +221,10 @@ void uns_lock_release(struct uns_lock *lock, uint32_t site) {
 
 enum uns_grant uns_sleep(uint32_t site, int64_t ns, int real) {
     struct uns_thread *t = uns_rt.active ? uns_current() : NULL;
-    int gated = t && uns_rt.gated && !t->muted;
+    int gated = t && uns_waits_gated(t);
     if (gated && !real) {
-        struct uns_pending pending = {.point = UNS_POINT(site, UNS_SLEEP),
-                                      .deadline = uns_clock_ns() + ns};
+        struct uns_pending pending = {
+            .point = UNS_POINT(site, UNS_SLEEP), .deadline = uns_gate_now() + ns, .limit = ns};
         enum uns_grant outcome = uns_gate_wait(t, &pending);
         if (UNS_UNLIKELY(uns_gate.rules) && outcome == UNS_GO)
             uns_rules_did(t, pending.point);

@@ -132,7 +132,7 @@ static struct uns_thread *next_of(struct uns_thread **enabled, uint32_t count) {
 
 /* One that only the passing of time lets go on: nobody's turn, where the schedule says nothing. */
 static int is_ahead_of_time(const struct uns_thread *t) {
-    return t->pending.deadline != UNS_FOREVER && t->pending.deadline > uns_clock_ns();
+    return t->pending.deadline != UNS_FOREVER && t->pending.deadline > uns_gate_now();
 }
 
 static struct uns_thread *replay_pick(struct uns_thread **enabled, uint32_t count,

@@ -40,9 +40,10 @@ struct uns_gate {
     /* Set when a run begins and constant from then on: read by anybody. */
     const struct uns_strategy *strategy;
     int replaying;
-    int follows;    /* who is next is given by a schedule, or by the times of a sketch */
-    int sketch;     /* one is followed: gate/sketch.c */
-    uint32_t rules; /* how many; 0: nobody asks gate/rules.c */
+    int follows;       /* who is next is given by a schedule, or by the times of a sketch */
+    int sketch;        /* one is followed: gate/sketch.c */
+    uint32_t rules;    /* how many; 0: nobody asks gate/rules.c */
+    int64_t cpu_begin; /* of the process, in ns */
 
     /* Written with the mutex held, read by the stall watch without: atomic. */
     struct uns_thread *holder; /* NULL: nobody runs, the next to arrive decides */
@@ -55,6 +56,9 @@ struct uns_gate {
     uint32_t segment_point, segment_occurrence; /* where the holder took up the token */
     int busy;          /* others than the thread that was chosen last could have run */
     int64_t stretched; /* virtual ns that passed while some could, since none could */
+    /* Real ns in which somebody held the token, without the holder's; since when it does. Written
+     * with the mutex held, read by whoever is about to wait: atomic. */
+    int64_t computed, computes_since;
 };
 
 extern struct uns_gate uns_gate;
@@ -67,10 +71,14 @@ void uns_gate_unlock(void);
 enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pending);
 /* The thread's pending operation waits for something other than its turn: call it back. */
 void uns_gate_call_waiting(struct uns_thread *t);
-int uns_gate_anyone_outside(void);
-int uns_gate_is_stuck(void); /* nobody can be chosen, and nothing will come from outside */
+int uns_gate_anyone_outside(void); /* so that it is no deadlock if nobody can go on */
+int uns_gate_time_is_real(void);   /* what somebody waits for will come from outside, if at all */
+int uns_gate_is_stuck(void);       /* nobody can be chosen, and nothing will come from outside */
 void uns_waits_begin(void);
 uint32_t uns_all_wait(void); /* in a recorded run: how many threads there are if all wait, or 0 */
+
+/* The time by which waits end: virtual, and the same however fast the machine computes. */
+int64_t uns_gate_now(void);
 
 /* The mutex is held: */
 struct uns_thread *uns_gate_choose(struct uns_thread *current);

@@ -56,7 +56,7 @@ static struct uns_thread *pct_highest(struct uns_thread **enabled, uint32_t coun
 
 static int polls(const struct uns_pending *p) {
     return UNS_POINT_OP(p->point) == UNS_SLEEP ||
-           (p->deadline != UNS_FOREVER && p->deadline - uns_clock_ns() <= UNS_SHORT_LIMIT_NS);
+           (p->deadline != UNS_FOREVER && p->deadline - uns_gate_now() <= UNS_SHORT_LIMIT_NS);
 }
 
 static struct uns_thread *pct_pick(struct uns_thread **enabled, uint32_t count,

@@ -15,11 +15,12 @@ struct uns_pending {
     uint64_t cell;         /* data cell, or the lock's */
     struct uns_lock *lock; /* an acquire: enabled while the lock is free */
     int64_t deadline;      /* virtual ns: sleeps and timed acquires; else UNS_FOREVER */
-    int64_t limit;         /* ... of a timed acquire: how long that is */
+    int64_t limit;         /* ... how long that is */
     /* A call that would block in the kernel: enabled while it would not. Asked by any thread, with
      * the gate's mutex held. */
     int (*ready)(void *about);
     void *about;
+    int own; /* ... only threads of this run can end that: both ends are the process's */
     uint64_t stirred, ask_at; /* when it was asked last, when it will be next: see choose.c */
     int silent;               /* a stop of a sketch: schedules do not have it */
     uint32_t within;          /* > 0: the so-many-th lock of one call, where only some runs stop */
@@ -148,6 +149,13 @@ UNS_API extern __thread struct uns_thread *uns_self __attribute__((tls_model("in
 static inline struct uns_thread *uns_current(void) {
     struct uns_thread *t = uns_self;
     return UNS_LIKELY(t != 0) ? t : uns_thread_adopt();
+}
+
+/* Do its waits belong to the gate? Those of our own code do not. One that has failed is muted, too,
+ * but what it waits for in its clean-up takes turns with the others as before: else how the rest of
+ * the run goes would be a matter of the machine. */
+static inline int uns_waits_gated(const struct uns_thread *t) {
+    return uns_rt.gated && t->muted == t->failed;
 }
 /* The newest thread; the others follow by `next`. */
 static inline struct uns_thread *uns_threads(void) {

@@ -2,7 +2,7 @@
 """Random small programs, hunted, ranked, proved, fixed and replayed: nothing of that may break.
 
 A few examples run with the suite; more by hand:
-    UNSNARL_FUZZ=200 python -m pytest tests/property/test_experiments.py
+    UNSNARL_FUZZ=200 python -m pytest --timeout 0 tests/property/test_experiments.py
 """
 
 from __future__ import annotations
@@ -31,7 +31,10 @@ FEW = settings(
 )
 HEAD = """
 import queue
+import socket
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 class Box:
     def __init__(self):
@@ -43,6 +46,23 @@ box = Box()
 one, two = threading.Lock(), threading.Lock()
 ready = threading.Event()
 jobs = queue.Queue()
+changed = threading.Condition()
+slots = threading.Semaphore(1)
+again = threading.RLock()
+pool = ThreadPoolExecutor(2)
+here, there = socket.socketpair()
+here.settimeout(2)
+
+def count():
+    for number in range(3):
+        box.b = number
+        yield number
+
+def add():
+    box.a += 1
+    return box.a
+
+numbers = count()
 """
 # What a thread may do, one line or a few; all of it can be repeated.
 PLAIN = (
@@ -65,6 +85,22 @@ WAITING = (
     "with one:\n    with two:\n        box.b += 1",
     "with two:\n    with one:\n        box.b += 1",
     "try:\n    box.table[7]\nexcept KeyError:\n    pass",
+    "with changed:\n    box.b += 1\n    changed.notify_all()",
+    "with changed:\n    changed.wait_for(lambda: box.b, timeout=0.01)",
+    "with changed:\n    changed.wait(3)",
+    "if one.acquire(timeout=0.01):\n    box.a += 1\n    one.release()\nelse:\n    box.b = 3",
+    "with slots:\n    box.items.append(1)",
+    "with again, again:\n    box.a += 1",
+    "box.b = next(numbers, 0)",
+    "box.b += sum(item for item in box.items)",
+    "box.b = pool.submit(add).result(timeout=5)",
+    "box.items.extend(pool.map(str, [1]))",
+    "there.send(b'x')",
+    "try:\n    here.recv(1)\nexcept TimeoutError:\n    box.a = 0",
+    "time.sleep(0.005)\nbox.a += 1",
+    "threading.Timer(0.01, add).start()",
+    "try:\n    1 / box.b\nexcept ZeroDivisionError:\n    box.items.append(0)",
+    "raise KeyError(box.a)",
 )
 CHECKS = ("assert box.a == box.b", "assert box.a <= 2", "assert len(box.items) < 2", "pass")
 JOINS = ("thread.join()", "thread.join(30)", "thread.join(0.01)")
@@ -120,11 +156,14 @@ def test_nothing_breaks_whatever_the_program_does(bodies, check, join):
 
 
 def replay_fails(folder: Path, failure: dict) -> None:
-    """What was confirmed comes back, in a new process."""
+    """What was confirmed comes back, in a new process, and an unchanged program is not accepted."""
     if failure["findings"][0]["status"] != "confirmed":
         return
     done = called(folder, "replay", failure["run"])
     assert done.returncode == 1, (failure["signature"], done.stdout, done.stderr)
+    if "UNSNARL_FUZZ" in os.environ:
+        done = called(folder, "verify", "--time", "20", "--max-runs", "40")
+        assert done.returncode == 1, (failure["signature"], done.stdout, done.stderr)
 
 
 @FEW

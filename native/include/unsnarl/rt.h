@@ -154,6 +154,9 @@ UNS_API enum uns_grant uns_gate_come_back(struct uns_thread *t, uint32_t site);
 /* Waits until `ready` says so, or for so long; UNS_GO in either case. */
 UNS_API enum uns_grant uns_gate_await(struct uns_thread *t, uint32_t site, int (*ready)(void *),
                                       void *about, int64_t timeout_ns);
+/* ... for what only threads of this run can bring about: time need not be real meanwhile. */
+UNS_API enum uns_grant uns_gate_await_own(struct uns_thread *t, uint32_t site, int (*ready)(void *),
+                                          void *about, int64_t timeout_ns);
 /* The process is about to end: threads that nobody has joined may run before. */
 UNS_API void uns_gate_linger(void);
 /* Calls a thread back from whatever it waits for; one that does not wait, from its next wait. */

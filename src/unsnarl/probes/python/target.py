@@ -17,6 +17,7 @@ from unsnarl.probes.python import (
     launcher,
     overlay,
     registry,
+    sockets,
     sync,
 )
 from unsnarl.probes.python.extensions import Extensions
@@ -32,6 +33,7 @@ class PythonTarget:
         # In this order: modules of the target must find replaced primitives when they are imported,
         # and their code goes through the importer from the first one on.
         sync.install()
+        sockets.install()
         files.install()
         child.install(setup["root"])
         wanted = {name: setup.get(name, False) for name in ("branches", "loops")}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Waits for files: sockets, and what selectors watch. A thread that would block in the kernel waits
+ * at the gate instead, until it would not, and does its call then: so a socket between two threads
+ * of the run is controlled like a lock, and who goes on does not depend on how fast the machine is
+ * (docs/adr/0055). probe_c/io/blocking.c does the same for C programs.
+ */
+#define _GNU_SOURCE
+#include "binding/binding.h"
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+struct files {
+    struct pollfd *polled;
+    nfds_t count;
+};
+
+enum outcome { FAILED = -1, RAN_OUT, OPEN, NOT_CONTROLLED };
+
+static int any_open(void *about) {
+    struct files *files = about;
+    return poll(files->polled, files->count, 0) != 0;
+}
+
+/* Alone, a thread may as well block: nobody is to be controlled, and the kernel wakes it sooner. */
+static struct uns_thread *controlled(void) {
+    struct uns_thread *t = uns_rt.active ? uns_current() : NULL;
+    return t && uns_waits_gated(t) && uns_rt.thread_count > 1 ? t : NULL;
+}
+
+/* Which waits only a thread of this process can end. A wrong guess lets virtual time pass where
+ * real time should, nothing more. */
+
+static int is_local(const struct sockaddr_storage *address) {
+    if (address->ss_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+    return address->ss_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+static int has_name(int fd, const struct sockaddr_storage *name, socklen_t size) {
+    struct sockaddr_storage own;
+    socklen_t length = sizeof own;
+    return getsockname(fd, (struct sockaddr *)&own, &length) == 0 && length == size &&
+           memcmp(&own, name, size) == 0;
+}
+
+#define MOST_FILES 256
+static int is_ours(const struct sockaddr_storage *peer, socklen_t size) {
+    for (int fd = 0; fd < MOST_FILES; fd++)
+        if (has_name(fd, peer, size))
+            return 1;
+    return 0;
+}
+
+/* A pair of sockets says who made it; where a socket listens, or takes what comes, nobody else is
+ * expected at an address of this machine alone. */
+static int is_own(int fd) {
+    struct sockaddr_storage name, peer;
+    struct ucred maker = {0};
+    socklen_t size = sizeof name, peer_size = sizeof peer, maker_size = sizeof maker;
+    memset(&name, 0, sizeof name);
+    memset(&peer, 0, sizeof peer);
+    if (getsockname(fd, (struct sockaddr *)&name, &size) < 0)
+        return 0;
+    if (getpeername(fd, (struct sockaddr *)&peer, &peer_size) < 0)
+        return is_local(&name);
+    if (name.ss_family == AF_UNIX)
+        return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &maker, &maker_size) == 0 &&
+               maker.pid == getpid();
+    return is_local(&peer) && is_ours(&peer, peer_size);
+}
+
+static int has_children(void) {
+    siginfo_t found;
+    return waitid(P_ALL, 0, &found, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+static int all_own(const struct files *files) {
+    for (nfds_t i = 0; i < files->count; i++)
+        if (!is_own(files->polled[i].fd))
+            return 0;
+    return !has_children();
+}
+
+/* What need not wait is no switch point: the call itself was one, if it is the target's. */
+static enum outcome await(struct files *files, int64_t timeout_ns) {
+    struct uns_thread *t = controlled();
+    if (!t)
+        return NOT_CONTROLLED;
+    int64_t deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_clock_ns() + timeout_ns;
+    int inside;
+    uint32_t site = uns_python_site(&inside);
+    while (!any_open(files)) {
+        if (timeout_ns <= 0)
+            return RAN_OUT;
+        enum uns_grant outcome = all_own(files)
+                                     ? uns_gate_await_own(t, site, any_open, files, timeout_ns)
+                                     : uns_gate_await(t, site, any_open, files, timeout_ns);
+        if (outcome == UNS_DEADLOCKED)
+            uns_report_deadlock();
+        if (outcome == UNS_INTERRUPTED && PyErr_CheckSignals() < 0)
+            return FAILED;
+        if (deadline != UNS_FOREVER)
+            timeout_ns = deadline - uns_clock_ns();
+    }
+    return OPEN;
+}
+
+/* None is for ever, as in select.select; -1 with an exception. */
+static int64_t nanoseconds(PyObject *seconds) {
+    double value = seconds == Py_None ? 0 : PyFloat_AsDouble(seconds);
+    if (value == -1 && PyErr_Occurred())
+        return -1;
+    return seconds == Py_None || value > 4e9 ? UNS_FOREVER : value > 0 ? (int64_t)(value * 1e9) : 0;
+}
+
+static int take_file(PyObject *pair, struct pollfd *file) {
+    return PyArg_ParseTuple(pair, "ih:await_files", &file->fd, &file->events) ? 0 : -1;
+}
+
+static PyObject *await_files(PyObject *module, PyObject *args) {
+    PyObject *pairs, *timeout;
+    if (!PyArg_ParseTuple(args, "O!O:await_files", &PyList_Type, &pairs, &timeout))
+        return NULL;
+    int64_t timeout_ns = nanoseconds(timeout);
+    nfds_t count = (nfds_t)PyList_GET_SIZE(pairs);
+    struct files files = {PyMem_Calloc(count + 1, sizeof *files.polled), count};
+    enum outcome outcome = files.polled && timeout_ns != -1 ? OPEN : FAILED;
+    for (nfds_t i = 0; i < count && outcome == OPEN; i++)
+        if (take_file(PyList_GET_ITEM(pairs, (Py_ssize_t)i), &files.polled[i]) < 0)
+            outcome = FAILED;
+    outcome = outcome == OPEN ? await(&files, timeout_ns) : FAILED;
+    PyMem_Free(files.polled);
+    if (outcome == FAILED)
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    return outcome == NOT_CONTROLLED ? Py_NewRef(Py_None) : PyBool_FromLong(outcome == OPEN);
+}
+
+/* The methods of sockets: called when they would not block, or such that after them another one may
+ * not. By name, what to wait for, and which argument has the flags. */
+#define METHODS(X)                                                                                 \
+    X(recv, POLLIN, 1)                                                                             \
+    X(recv_into, POLLIN, 2)                                                                        \
+    X(recvfrom, POLLIN, 1)                                                                         \
+    X(recvfrom_into, POLLIN, 2)                                                                    \
+    X(recvmsg, POLLIN, 2)                                                                          \
+    X(recvmsg_into, POLLIN, 2)                                                                     \
+    X(_accept, POLLIN, NO_FLAGS)                                                                   \
+    X(send, 0, NO_FLAGS)                                                                           \
+    X(sendall, 0, NO_FLAGS)                                                                        \
+    X(sendto, 0, NO_FLAGS)                                                                         \
+    X(sendmsg, 0, NO_FLAGS)                                                                        \
+    X(connect, 0, NO_FLAGS)                                                                        \
+    X(connect_ex, 0, NO_FLAGS)                                                                     \
+    X(shutdown, 0, NO_FLAGS)                                                                       \
+    X(_real_close, 0, NO_FLAGS)
+#define NO_FLAGS -1
+
+enum method {
+#define INDEX(name, events, flags) METHOD_##name,
+    METHODS(INDEX) METHOD_COUNT
+};
+static PyObject *real[METHOD_COUNT], *fileno_of, *timeout_of;
+
+/* The file of a socket and how long its calls may wait; 0 with an exception. */
+static int describe(PyObject *socket, struct pollfd *file, int64_t *timeout_ns) {
+    PyObject *number = PyObject_CallOneArg(fileno_of, socket);
+    PyObject *timeout = number ? PyObject_CallOneArg(timeout_of, socket) : NULL;
+    if (timeout) {
+        file->fd = (int)PyLong_AsLong(number);
+        *timeout_ns = nanoseconds(timeout);
+    }
+    Py_XDECREF(number);
+    Py_XDECREF(timeout);
+    return timeout && !PyErr_Occurred();
+}
+
+static int await_socket(PyObject *socket, short events) {
+    struct pollfd file = {.events = events};
+    struct files files = {&file, 1};
+    int64_t timeout_ns;
+    if (!controlled())
+        return 0;
+    if (!describe(socket, &file, &timeout_ns))
+        return -1;
+    if (file.fd < 0 || !timeout_ns) /* closed, or not blocking: the call says what is wrong */
+        return 0;
+    enum outcome outcome = await(&files, timeout_ns);
+    if (outcome == RAN_OUT)
+        PyErr_SetString(PyExc_TimeoutError, "timed out");
+    return outcome == RAN_OUT || outcome == FAILED ? -1 : 0;
+}
+
+/* Who says for one call that it must not wait is not made to. */
+static int never_waits(PyObject *args, PyObject *kwargs, Py_ssize_t at) {
+    PyObject *flags = kwargs ? PyDict_GetItemString(kwargs, "flags") : NULL;
+    if (!flags && at >= 0 && at < PyTuple_GET_SIZE(args))
+        flags = PyTuple_GET_ITEM(args, at);
+    return flags && PyLong_Check(flags) && PyLong_AsLong(flags) & MSG_DONTWAIT;
+}
+
+static PyObject *with_first(PyObject *first, PyObject *args) {
+    Py_ssize_t count = PyTuple_GET_SIZE(args);
+    PyObject *all = PyTuple_New(count + 1);
+    if (!all)
+        return NULL;
+    PyTuple_SET_ITEM(all, 0, Py_NewRef(first));
+    for (Py_ssize_t i = 0; i < count; i++)
+        PyTuple_SET_ITEM(all, i + 1, Py_NewRef(PyTuple_GET_ITEM(args, i)));
+    return all;
+}
+
+static PyObject *call(enum method which, PyObject *socket, PyObject *args, PyObject *kwargs) {
+    PyObject *all = with_first(socket, args);
+    PyObject *result = all ? PyObject_Call(real[which], all, kwargs) : NULL;
+    Py_XDECREF(all);
+    uns_rt.stirred++; /* what another thread waits for may have come */
+    return result;
+}
+
+#define FUNCTION(name, events, flags)                                                              \
+    static PyObject *name##_when_open(PyObject *self, PyObject *args, PyObject *kwargs) {          \
+        if (events && !never_waits(args, kwargs, flags) && await_socket(self, events) < 0)         \
+            return NULL;                                                                           \
+        return call(METHOD_##name, self, args, kwargs);                                            \
+    }
+METHODS(FUNCTION)
+
+static PyMethodDef definitions[] = {
+#define DEFINITION(name, events, flags)                                                            \
+    {#name, (PyCFunction)(void (*)(void))name##_when_open, METH_VARARGS | METH_KEYWORDS, NULL},
+    METHODS(DEFINITION)};
+
+static int control_method(PyTypeObject *type, enum method which) {
+    real[which] = PyObject_GetAttrString((PyObject *)type, definitions[which].ml_name);
+    PyObject *method = real[which] ? PyDescr_NewMethod(type, &definitions[which]) : NULL;
+    int outcome =
+        method ? PyObject_SetAttrString((PyObject *)type, definitions[which].ml_name, method) : -1;
+    Py_XDECREF(method);
+    return outcome;
+}
+
+static PyObject *control_sockets(PyObject *module, PyObject *type) {
+    if (!PyType_Check(type))
+        return PyErr_Format(PyExc_TypeError, "not a class: %R", type);
+    fileno_of = PyObject_GetAttrString(type, "fileno");
+    timeout_of = fileno_of ? PyObject_GetAttrString(type, "gettimeout") : NULL;
+    for (int i = 0; timeout_of && i < METHOD_COUNT; i++)
+        if (control_method((PyTypeObject *)type, (enum method)i) < 0)
+            return NULL;
+    return timeout_of ? Py_NewRef(Py_None) : NULL;
+}
+
+PyMethodDef uns_socket_methods[] = {
+    {"await_files", await_files, METH_VARARGS,
+     "await_files([(fd, events)], seconds or None): wait at the gate until one is open for these "
+     "events: whether one is; None: the calling thread is not controlled, and has not waited"},
+    {"control_sockets", control_sockets, METH_O,
+     "control_sockets(socket.socket): methods that would block wait at the gate"},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waits of the target for sockets, put under the gate: native/binding/sockets.c, docs/adr/0055.
+
+The methods of sockets are replaced in C. A selector's wait is Python code around one call; that is
+made without waiting, once something has come.
+"""
+
+from __future__ import annotations
+
+import select
+import selectors
+import socket
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from unsnarl import _core
+
+Selecting = Callable[..., list[tuple[selectors.SelectorKey, int]]]
+Files = list[tuple[int, int]]
+
+_real_select: Callable[..., tuple[list[Any], list[Any], list[Any]]] = select.select
+
+
+def install() -> None:
+    """Replaces what waits, once."""
+    if select.select is not _real_select:
+        return
+    _core.control_sockets(socket.socket)
+    select.select = _select
+    selectors.SelectSelector._select = staticmethod(_select)  # type: ignore[attr-defined]
+    _control(selectors.EpollSelector)
+    _control(selectors._PollLikeSelector)
+
+
+def _control(selector: Any) -> None:
+    """Each class has a `select` of its own, in front of one call that waits."""
+    real: Selecting = selector.select
+
+    def select(self: Any, timeout: float | None = None) -> Any:
+        if timeout is not None and timeout <= 0:
+            return real(self, timeout)
+        waited = _core.await_files(_watched(self), timeout)
+        return real(self, timeout if waited is None else 0)
+
+    select.__doc__ = real.__doc__
+    selector.select = select
+
+
+def _watched(selector: Any) -> Files:
+    return [(key.fd, _events(key.events)) for key in selector.get_map().values()]
+
+
+def _events(events: int) -> int:
+    reads = select.POLLIN if events & selectors.EVENT_READ else 0
+    return reads | (select.POLLOUT if events & selectors.EVENT_WRITE else 0)
+
+
+def _select(
+    reads: Iterable[Any],
+    writes: Iterable[Any],
+    others: Iterable[Any],
+    timeout: float | None = None,
+    /,
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """`select.select`: the same files, asked once something has come."""
+    given = [list(reads), list(writes), list(others)]
+    if timeout is not None and timeout <= 0:
+        return _real_select(*given, timeout)
+    waited = _core.await_files(_pollable(given), timeout)
+    return _real_select(*given, timeout if waited is None else 0)
+
+
+def _pollable(given: Sequence[Sequence[Any]]) -> Files:
+    pairs = zip(given, (select.POLLIN, select.POLLOUT, select.POLLPRI), strict=True)
+    return [(_number(file), kind) for files, kind in pairs for file in files]
+
+
+def _number(file: Any) -> int:
+    return file if isinstance(file, int) else int(file.fileno())

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sockets between threads of a run are controlled: who goes on is drawn, not a matter of time."""
+
+import pytest
+from tests.integration.rule_programs import Program
+
+pytestmark = pytest.mark.core
+
+# Each thread writes down when it got its answer.
+ANSWERS = """
+import socket, select, selectors
+
+log = []
+
+def serve(server):
+    for _ in range(2):
+        connection, _ = server.accept()
+        connection.sendall(connection.recv(10))
+        connection.close()
+
+def ask(name):
+    with socket.create_connection(server.getsockname()) as connection:
+        connection.settimeout(TIMEOUT)
+        connection.sendall(name)
+        WAIT
+        log.append(connection.recv(10).decode())
+
+server = socket.create_server(("127.0.0.1", 0))
+go(lambda: serve(server), lambda: ask(b"a"), lambda: ask(b"b"))
+assert log == ["a", "b"], log
+"""
+WAITS = {
+    "recv": "pass",
+    "select": "select.select([connection], [], [], 10)",
+    "selector": "with selectors.DefaultSelector() as s: s.register(connection, 1); s.select(10)",
+    "poll": "with selectors.PollSelector() as s: s.register(connection, 1); s.select()",
+}
+# After the failure the first thread waits for the other one, as fixtures do.
+FAILS = """
+class Box:
+    done = False
+
+def work():
+    for _ in range(20):
+        Box.done = False
+    Box.done = True
+
+thread = threading.Thread(target=work)
+thread.start()
+try:
+    assert Box.done
+finally:
+    thread.join(LIMIT)
+    time.sleep(20)
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    made = []
+
+    def make(text):
+        made.append(Program(tmp_path, "import time\n" + text, "gil"))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.client.close()
+
+
+def schedule(run):
+    return [(one.path, one.point, one.occurrence) for one in run.schedule]
+
+
+@pytest.mark.parametrize("wait", WAITS)
+@pytest.mark.parametrize("timeout", ["None", "10"])
+def test_a_socket_between_threads_is_controlled_like_a_lock(program, wait, timeout):
+    made = program(ANSWERS.replace("WAIT", WAITS[wait]).replace("TIMEOUT", timeout))
+    ends = set()
+    for seed in range(1, 9):
+        plan = {"seed": seed, "strategy": ("walk", "pos")[seed % 2]}
+        (done, one), (_, other) = made.run(**plan), made.run(**plan)
+        assert done["status"] in (0, 1), made.output()
+        assert one.counters["stalls"] == other.counters["stalls"] == 0
+        assert schedule(one) == schedule(other)
+        ends.add(done["status"])
+    assert ends == {0, 1}
+
+
+def test_time_limits_of_sockets_are_kept(program):
+    text = """
+import socket
+one, other = socket.socketpair()
+
+def late():
+    one.settimeout(0.05)
+    try:
+        one.recv(1)
+    except TimeoutError as error:
+        assert str(error) == "timed out"
+        other.send(b"x")
+
+def never():
+    one.settimeout(0)
+    try:
+        one.recv(1, socket.MSG_DONTWAIT)
+    except BlockingIOError:
+        pass
+
+go(never, never)
+go(late, lambda: None)
+assert one.recv(1) == b"x"
+"""
+    done, run = program(text).run()
+    assert done["status"] == 0 and not run.failures
+
+
+# Nobody connects, nobody writes: a run has 20 s.
+UNANSWERED = """
+import select, socket
+
+def listen():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert select.select([server], [], [], 30) == ([], [], [])
+
+def receive():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connection = socket.create_connection(server.getsockname(), timeout=30)
+        accepted, _ = server.accept()
+        try:
+            connection.recv(1)
+        except TimeoutError:
+            connection.close()
+            accepted.close()
+
+def pair():
+    one, other = socket.socketpair()
+    one.settimeout(30)
+    try:
+        one.recv(1)
+    except TimeoutError:
+        one.close()
+        other.close()
+
+go(listen, receive, pair)
+"""
+
+
+def test_no_time_passes_for_what_only_the_run_itself_could_send(program):
+    done, run = program(UNANSWERED).run()
+    assert (done["status"], done["timed_out"]) == (0, False)
+    assert run.counters["stalls"] == 0
+
+
+def test_what_a_thread_waits_for_after_it_failed_takes_no_time(program):
+    made = program(FAILS.replace("LIMIT", "20"))
+    for seed in range(1, 5):
+        done, run = made.run(seed=seed, strategy="pct", depth=1)
+        assert not done["timed_out"]
+        assert run.counters["stalls"] == 0
+        assert [one.type for one in run.failures] in ([], ["AssertionError"])
