@@ -72,7 +72,7 @@ class CodeContext:
         self._libraries: set[int] = set()
         for run in traced:
             self._name(run)
-        self._timelines = [Timeline(run) for run in traced]
+        self._timelines = [Timeline.of(run) for run in traced]
         self._own = [self._own_locks(timeline) for timeline in self._timelines]
         self.timeline = self._timelines[0]
         self._threads = [_by_thread(timeline.done) for timeline in self._timelines]
