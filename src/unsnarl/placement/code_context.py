@@ -243,15 +243,18 @@ class CodeContext:
     def lines_before(self, point: int, entries: Collection[int], span: Span) -> set[int]:
         """The lines of a function on the way from an entry to the point."""
         lines: set[int] = set()
-        for threads in self._threads:
-            for mine in threads.values():
-                passed: set[int] = set()
-                for event in mine:
-                    passed = set() if event.point in entries else passed
-                    if span.is_own(self.line(event.point)):
-                        passed.add(self.line(event.point)[2])
-                    if event.point == point:
-                        lines |= passed
+        # Once for each point that was met: there are far more events.
+        own = {at: line[2] for at, line in self._lines.items() if span.is_own(line)}
+        mine = (events for threads in self._threads for events in threads.values())
+        for events in mine:
+            passed: set[int] = set()
+            for at in (event.point for event in events):
+                if at in entries:
+                    passed = set()
+                if at in own:
+                    passed.add(own[at])
+                if at == point:
+                    lines |= passed
         return lines
 
     def first_of(self, span: Span) -> int:
