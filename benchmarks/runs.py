@@ -37,6 +37,27 @@ for thread in threads:
     thread.join()
 assert count == 15
 '''
+# Two threads that talk: each waits 30 times for what the other sends, where the gate cannot see it.
+TALKING = """\
+import socket
+import threading
+
+here, there = socket.socketpair()
+
+
+def answer():
+    for _ in range(30):
+        there.recv(1)
+        there.sendall(b"x")
+
+
+thread = threading.Thread(target=answer)
+thread.start()
+for _ in range(30):
+    here.sendall(b"x")
+    here.recv(1)
+thread.join()
+"""
 FEW = 40
 
 
@@ -58,6 +79,18 @@ def figures(quick: bool) -> Iterator[Figure]:
         min(hunted) / max(bare),
         max(hunted) / min(bare),
     )
+    yield from _talking(2 if quick else 5)
+
+
+def _talking(rounds: int) -> Iterator[Figure]:
+    """Milliseconds of a run that waits for sockets: most of it is until the gate notices a wait."""
+    with tempfile.TemporaryDirectory(prefix="unsnarl-bench-") as folder:
+        script = Path(folder) / "talking.py"
+        script.write_text(TALKING)
+        each = [
+            (_seconds(script, 3 * FEW) - _seconds(script, FEW)) / (2 * FEW) for _ in range(rounds)
+        ]
+    yield median("runs: two threads that talk by sockets", [1000 * one for one in each], unit="ms")
 
 
 def _seconds(script: Path, runs: int) -> float:

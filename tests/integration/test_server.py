@@ -348,6 +348,20 @@ def test_a_run_past_its_limit_is_killed_with_its_children(start):
     wait_until_gone(int(client.output()))
 
 
+def test_a_run_that_nobody_waits_for_is_ended(start):
+    source = """
+        import signal
+        signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+        while True:
+            pass
+    """
+    client = start("script", "subject.py", subject=source)
+    client.ask(1, timeout=600.0)
+    client.send({"cancel": [1, 7]})
+    done = client.receive()["done"]
+    assert (done["number"], done["signal"], done["timed_out"]) == (1, 9, False)
+
+
 def test_runs_in_flight_do_not_wait_for_each_other(start, tmp_path):
     source = """
         import os, pathlib, time

@@ -106,7 +106,11 @@ class FakeServer:
         Path(self.codes).write_text(json.dumps(codes))
         self.send({"ready": {"modules": 1, "probes": 2, "python": "3.11.7", "seconds": 0.1}})
         for line in self.lines:
-            self.run(json.loads(line)["run"])
+            message = json.loads(line)
+            if "cancel" in message:
+                Path(self.codes + ".cancelled").write_text(json.dumps(message["cancel"]))
+            else:
+                self.run(message["run"])
 
     def run(self, plan):
         if self.mode == "dead":

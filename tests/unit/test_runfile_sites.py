@@ -243,3 +243,20 @@ def test_two_variables_on_one_line_are_two_lines_of_an_answer():
     raw = [point(site, Op.WRITE) for site in (40, 41, 42)]
     interner.indexes(np.array(raw, dtype=np.uint32), run)
     assert interner.point_table().line.tolist() == [0, 1, 0]
+
+
+def counted_run(*sites: int) -> RunFile:
+    threads = records(Section.THREADS, [thread(0, "0")])
+    counts = records(Section.COUNTS, [(0, site, 3, site, 0, 0) for site in sites])
+    return parse_run(run_file([threads, counts]))
+
+
+def test_a_site_that_is_known_only_later_is_not_taken_for_an_unknown_one():
+    table = SiteTable([SIZE], "/project", watermark=100)
+    table.shared = 200
+    interner = Interner(table)
+    before = interner.evidence(counted_run(4, 101)).counts["site"].tolist()
+    table.learn([Code(100, 5, "/project/late.py", "g", 3, (SiteEntry(1, "global_read", "x", 4),))])
+    after = interner.evidence(counted_run(4, 101)).counts["site"].tolist()
+    assert before[0] == after[0]
+    assert before[1] != after[1]

@@ -99,7 +99,28 @@ def test_results_that_are_dropped_do_not_come(tmp_path, process):
         runner.drop()
         assert runner.awaited == 0
         (result,) = runner.run([plan(tmp_path, 3)])
+        cancelled = Path(f"{runner.engine.codes}.cancelled").read_text()
     assert result.plan.number == 3
+    assert cancelled == "[1, 2]"
+
+
+def test_a_run_that_was_dropped_is_not_repeated_by_the_next_server(tmp_path, process):
+    with process("dies-once") as runner:
+        runner.submit(plan(tmp_path, 1))
+        runner.submit(plan(tmp_path, 2))
+        runner.drop()
+        (result,) = runner.run([plan(tmp_path, 3)])
+    assert result.plan.number == 3
+    assert not (tmp_path / "1.run").exists()
+    assert not (tmp_path / "2.run").exists()
+
+
+def test_the_end_of_a_dropped_trial_is_not_that_of_another(tmp_path, process):
+    with process("mixed") as runner:
+        first, second = (Trials(runner, tmp_path, "gil", 5.0) for _ in range(2))
+        made = [*first.run(fresh_plans("x", 1)), *second.run(fresh_plans("x", 1))]
+        numbers = [trial.plan.number for trial in made]
+    assert len(set(numbers)) == 2
 
 
 def test_a_repeated_run_starts_without_the_files_of_the_first_attempt(tmp_path, process):

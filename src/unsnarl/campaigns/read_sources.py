@@ -44,16 +44,23 @@ class ReadSources:
         self._paths: dict[int, set[str]] = defaultdict(set)
         self._heads: dict[int, set[int]] = defaultdict(set)
         self._cells: set[tuple[int, ...]] = set()
+        self._met: dict[str, set[int]] = defaultdict(set)
+        self._met_heads: set[tuple[int, int]] = set()
 
     def __bool__(self) -> bool:
         return bool(self._tries)
 
     def learn(self, profile: Profile) -> None:
         """Take in what one run shows."""
+        # Runs of one program are mostly alike: only what is new in this one is looked at.
         for path, sites in profile.counts.items():
-            for site in sites:
+            new = sites.keys() - self._met[path]
+            self._met[path] |= new
+            for site in new:
                 self._paths[site].add(path)
-        for site, head in profile.heads.items():
+        heads = profile.heads.items() - self._met_heads
+        self._met_heads |= heads
+        for site, head in heads:
             self._heads[site].add(head)
         for cell in sorted(profile.cells - self._cells):
             self._cells.add(cell)

@@ -14,6 +14,7 @@ import selectors
 import signal
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import IO
 
@@ -73,6 +74,7 @@ class Engine:
         self._server: Server | None = None
         self._selector = selectors.DefaultSelector()
         self._flying: dict[int, tuple[Plan, float]] = {}
+        self._cancelled: set[int] = set()
         self._deaths_in_a_row = 0
         # Not in the campaign's folder: the path of a Unix socket has room for 107 bytes.
         self._temporary = tempfile.TemporaryDirectory(prefix="unsnarl-", ignore_cleanup_errors=True)
@@ -102,6 +104,16 @@ class Engine:
             raise RuntimeError("the engine is not started")
         self._flying[plan.number] = (plan, time.monotonic() + (plan.timeout or 0) + GRACE_SECONDS)
         server.send({"run": plan})
+
+    def cancel(self, numbers: Iterable[int]) -> None:
+        """End those of these runs that are in flight: nobody wants to know how they end.
+
+        They make room for others at once, while one that hangs would take it for its time limit.
+        """
+        ended = [number for number in numbers if number in self._flying]
+        if ended and self._server is not None:
+            self._cancelled.update(ended)
+            self._server.send({"cancel": ended})
 
     def wait(self, seconds: float) -> list[Done]:
         """The runs that ended, waiting at most `seconds` for the first."""
@@ -165,7 +177,8 @@ class Engine:
                 f"the fork server died {self._deaths_in_a_row} times in a row\n{self._tail()}",
                 f"its whole output is in {self._folder / LOG}",
             )
-        repeat = [plan for plan, _ in self._flying.values()]
+        wanted = self._flying.keys() - self._cancelled
+        repeat = [plan for number, (plan, _) in self._flying.items() if number in wanted]
         self._flying.clear()
         self._start()
         for plan in repeat:

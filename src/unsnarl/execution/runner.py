@@ -94,7 +94,11 @@ class Runner:
 
     def drop(self) -> None:
         """Do without the results of all runs in flight."""
-        self._plans.clear()
+        self._forget(list(self._plans))
+
+    def _forget(self, numbers: Iterable[int]) -> None:
+        dropped = [number for number in numbers if self._plans.pop(number, None) is not None]
+        self.engine.cancel(dropped)
 
     def run(
         self, plans: Iterable[Plan], check: Callable[[], None] = lambda: None
@@ -108,8 +112,7 @@ class Runner:
         try:
             yield from self._run(deque(plans), limits, check)
         finally:
-            for number in limits:
-                self._plans.pop(number, None)
+            self._forget(limits)
 
     def _run(
         self, waiting: deque[Plan], limits: dict[int, float], check: Callable[[], None]

@@ -28,6 +28,9 @@ STRATEGIES: tuple[Strategy, ...] = ("walk", "pos", "pct")
 # What PCT assumes of a run if nothing better is known.
 USUAL_LENGTH = 400
 
+# No number is used twice in a process: the end of a trial that was dropped is not that of another.
+_numbers = itertools.count(FIRST_NUMBER)
+
 # What came of a trial.
 Trial = Result
 Until = Callable[[Sequence[Trial]], bool]
@@ -59,7 +62,6 @@ class Trials:
         self._folder.mkdir(exist_ok=True)
         self._switch = switch
         self._timeout = timeout
-        self._numbers = itertools.count(FIRST_NUMBER)
         self.count = 0
 
     def under(self, given: Sequence[Rule]) -> Trials:
@@ -139,7 +141,7 @@ class Trials:
 
     def _whole(self, plan: Plan) -> Plan:
         """The plan with all that it leaves open."""
-        number = next(self._numbers)
+        number = next(_numbers)
         return replace(
             plan,
             number=number,

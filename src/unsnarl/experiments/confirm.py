@@ -116,6 +116,7 @@ class Experimenter:
         self._most_minimised = most_minimised
         # A trace costs a run, and every experiment about these answers asks for the same few.
         self._traces: dict[int, RunFile | None] = {}
+        self._gate_lines: dict[RunFile, GateLines] = {}
         self._confirmed: set[AnswerKey] = set()
         self._easiest: dict[AnswerKey, list[int]] = {}
         self._probed: dict[AnswerKey, Sequence[Trial]] = {}
@@ -154,7 +155,7 @@ class Experimenter:
             run = self.trace(at)
             if run is None:
                 continue
-            timeline = Timeline(run)
+            timeline = Timeline.of(run)
             occurrence = next(iter(occurrences(timeline, self._lines(run, answer))), ())
             events = tightest(timeline, occurrence, partial(self._source_line, run))
             if {event.key for event in events} <= {event.key for event in occurrence}:
@@ -247,7 +248,7 @@ class Experimenter:
         threads: dict[int, dict[int, int]] = {}
         for at in range(min(RUNS, len(self.compared.runs))):
             run = self.trace(at)
-            events = latest_occurrence(Timeline(run), self._lines(run, answer)) if run else []
+            events = latest_occurrence(Timeline.of(run), self._lines(run, answer)) if run else []
             if run is not None and len(events) == len(answer.lines):
                 index = {thread.path: thread.index for thread in run.threads}
                 pairs = zip(answer.lines, events, strict=True)
@@ -311,7 +312,7 @@ class Experimenter:
         if minimal is not None:
             order: Sequence[Constraint] = minimal.constraints
             return order, self._series(self._fresh("force", order), minimal.certifying)
-        order = order_constraints(Timeline(run), self._lines(run, answer))
+        order = order_constraints(Timeline.of(run), self._lines(run, answer))
         return order, self._series(self._fresh("force", order), begun)
 
     def _brought(self, forcing: Series, forbidding: Series) -> Sequence[Trial]:
@@ -380,7 +381,7 @@ class Experimenter:
             run = self.trace(at)
             if run is None:
                 continue
-            timeline, lines = Timeline(run), self._lines(run, answer)
+            timeline, lines = Timeline.of(run), self._lines(run, answer)
             events = latest_occurrence(timeline, lines)
             if len(events) == len(lines) and events[0].op in (Op.ACQUIRE, Op.CALL):
                 # The last one before all wait: a call may take effect after others made later.
@@ -409,7 +410,7 @@ class Experimenter:
         need not be the one that came too late: then its threads must have ended (docs/adr/0045).
         Where holding whoever comes by had to be given up, the one that came too early is held.
         """
-        timeline = Timeline(run)
+        timeline = Timeline.of(run)
         early = _repeaters(timeline, lines)
         equals = equal_threads(run, timeline, lines)
         forbidden = self._series(self._replays(forbidding(lines, early, equals)))
@@ -444,7 +445,7 @@ class Experimenter:
         run = next(self._traced(self._simplest(answer)[:1]), None)
         if run is None or answer.is_stuck:
             return []
-        timeline, lines = Timeline(run), self._lines(run, answer)
+        timeline, lines = Timeline.of(run), self._lines(run, answer)
         equals = equal_threads(run, timeline, lines)
         return forbidding(lines, _repeaters(timeline, lines), equals)
 
@@ -474,7 +475,9 @@ class Experimenter:
         return f"{answer.passing} of {passing} passing runs have this order, too"
 
     def _lines(self, run: RunFile, answer: Answer) -> list[LinePoints]:
-        return GateLines(run, self._interner, self.compared.runs).of(answer)
+        if run not in self._gate_lines:
+            self._gate_lines[run] = GateLines(run, self._interner, self.compared.runs)
+        return self._gate_lines[run].of(answer)
 
     def _source_line(self, run: RunFile, event: Event) -> tuple[str, int]:
         (index,) = self._interner.indexes(np.array([event.point], dtype=np.uint32), run)
@@ -544,7 +547,7 @@ class Experimenter:
         run = self.trace(at)
         if run is None:
             return ()
-        order = order_constraints(Timeline(run), self._lines(run, answer))
+        order = order_constraints(Timeline.of(run), self._lines(run, answer))
         series = self._series(self._fresh("probe", order)[:PROBES])
         series.until(lambda arm: arm.runs - arm.fail > (1 - BRINGS) * PROBES)
         return series.made

@@ -53,6 +53,7 @@ class Op(enum.IntEnum):
 
 # By number: making an enumeration's member from a number takes ten times as long.
 _OPS = tuple(Op)
+_IS_ACCESS = tuple(not op.is_sync for op in _OPS)
 
 
 def site_of(point: int) -> int:
@@ -114,7 +115,7 @@ class Event(NamedTuple):
     @property
     def op(self) -> Op:
         """What was done."""
-        return op_of(self.point)
+        return _OPS[self.point & _OP_MASK]  # not op_of(): traces are long
 
     @property
     def writes(self) -> bool:
@@ -124,4 +125,4 @@ class Event(NamedTuple):
     @property
     def is_access(self) -> bool:
         """Whether it is about data rather than about a lock or a thread."""
-        return not self.op.is_sync
+        return _IS_ACCESS[self.point & _OP_MASK]

@@ -73,7 +73,7 @@ def same_but_for(
         except (SyntaxError, ValueError) as error:
             raise UnpatchableError(f"the patched {source.name} does not compile: {error}") from None
         tree = _Inline(names or {}).visit(tree)
-        if _plain(tree, added) != _plain(ast.parse(old), added):
+        if _plain(tree, added) != _plain_text(old, frozenset(added)):
             raise UnpatchableError(f"the patched {source.name} differs in more than was wanted")
 
 
@@ -133,6 +133,12 @@ class _Inline(ast.NodeTransformer):
         if node.id not in self._names or not isinstance(node.ctx, ast.Load):
             return node
         return ast.parse(self._names[node.id], mode="eval").body
+
+
+# Drafts that differ in the lines alone change the same class.
+@lru_cache(maxsize=64)
+def _plain_text(text: str, added: frozenset[str]) -> str:
+    return _plain(ast.parse(text), added)
 
 
 def _plain(tree: ast.Module, added: Collection[str]) -> str:

@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -308,7 +309,8 @@ def function_named(source: SourceFile, qualified: str) -> Function | None:
     return _functions(source).get(shown_function(UNNAMED.sub("", qualified)))
 
 
-def _functions(source: SourceFile) -> dict[str, Function]:
+@lru_cache(maxsize=64)
+def _functions(source: SourceFile) -> Mapping[str, Function]:
     found: dict[str, Function] = {}
 
     def walk(body: Sequence[ast.AST], prefix: str) -> None:

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeGuard
 
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 
-def plain_names(source: SourceFile) -> set[str]:
+# Every draft asks for the same few files.
+@lru_cache(maxsize=64)
+def plain_names(source: SourceFile) -> frozenset[str]:
     """All names that are not those of attributes."""
-    found = {one.id for one in ast.walk(source.tree) if isinstance(one, ast.Name)}
-    return found | {one.arg for one in ast.walk(source.tree) if isinstance(one, ast.arg)}
+    nodes = list(ast.walk(source.tree))
+    found = {one.id for one in nodes if isinstance(one, ast.Name)}
+    return frozenset(found | {one.arg for one in nodes if isinstance(one, ast.arg)})
 
 
 def is_read(node: ast.AST, text: str) -> TypeGuard[ast.expr]:

@@ -72,7 +72,7 @@ class CodeContext:
         self._libraries: set[int] = set()
         for run in traced:
             self._name(run)
-        self._timelines = [Timeline(run) for run in traced]
+        self._timelines = [Timeline.of(run) for run in traced]
         self._own = [self._own_locks(timeline) for timeline in self._timelines]
         self.timeline = self._timelines[0]
         self._threads = [_by_thread(timeline.done) for timeline in self._timelines]
@@ -243,15 +243,18 @@ class CodeContext:
     def lines_before(self, point: int, entries: Collection[int], span: Span) -> set[int]:
         """The lines of a function on the way from an entry to the point."""
         lines: set[int] = set()
-        for threads in self._threads:
-            for mine in threads.values():
-                passed: set[int] = set()
-                for event in mine:
-                    passed = set() if event.point in entries else passed
-                    if span.is_own(self.line(event.point)):
-                        passed.add(self.line(event.point)[2])
-                    if event.point == point:
-                        lines |= passed
+        # Once for each point that was met: there are far more events.
+        own = {at: line[2] for at, line in self._lines.items() if span.is_own(line)}
+        mine = (events for threads in self._threads for events in threads.values())
+        for events in mine:
+            passed: set[int] = set()
+            for at in (event.point for event in events):
+                if at in entries:
+                    passed = set()
+                if at in own:
+                    passed.add(own[at])
+                if at == point:
+                    lines |= passed
         return lines
 
     def first_of(self, span: Span) -> int:

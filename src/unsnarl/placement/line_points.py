@@ -9,7 +9,7 @@ the thread is held at the last point before the access at which the gate can swi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -113,7 +113,7 @@ class GateLines:
 
     def __init__(self, run: RunFile, interner: Interner, others: Sequence[RunFile] = ()) -> None:
         self._interner = interner
-        timeline = Timeline(run)
+        timeline = Timeline.of(run)
         self._around = outermost_acquires(timeline)
         self._switches = SwitchPoints([run], (run, *others), (run, *others))
         self._releases = _releases(timeline)
@@ -177,7 +177,7 @@ class SwitchPoints:
             points.setdefault(site_of(point), set()).add(point)
         heads: dict[int, set[int]] = {}
         for run in counted:
-            for site, head in np.unique(run.counts[["site", "head"]]).tolist():
+            for site, head in _site_heads(run):
                 heads.setdefault(site, set()).update(points.get(head, ()))
         self.met = frozenset(met)
         self._heads = heads
@@ -186,6 +186,12 @@ class SwitchPoints:
         """The last points before this one; itself if no run met it, or none is known."""
         found = self._heads.get(site_of(point)) if point in self.met else None
         return found or {point}
+
+
+def _site_heads(run: RunFile) -> Iterator[tuple[int, int]]:
+    """Which site follows which head; as one number each, since numpy sorts pairs slowly."""
+    pairs = run.counts["site"].astype(np.uint64) << 32 | run.counts["head"]
+    return ((pair >> 32, pair & 0xFFFFFFFF) for pair in np.unique(pairs).tolist())
 
 
 def outermost_acquires(timeline: Timeline) -> Mapping[int, set[int]]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -59,6 +60,18 @@ class Timeline:
         heads = {site for _, site, _, head, *_ in run.counts.tolist() if site == head}
         self._walk = LockWalk(self.events, heads)
         self._at = {event.key: event.at for event in self.done}
+
+    @classmethod
+    def of(cls, run: RunFile) -> Timeline:
+        """That of a traced run, made once: every experiment asks for those of the same few runs.
+
+        It is made anew if the run has been marked with what a comparison says of it.
+        """
+        marks = run.due, run.failing_point, run.standstill
+        kept = _kept.get(run)
+        if kept is None or kept[0] != marks:
+            kept = _kept[run] = marks, cls(run)
+        return kept[1]
 
     def _add(self, path: str, point: int, cell: int) -> Event:
         occurrence = self.counts[path, point] + 1
@@ -135,6 +148,9 @@ class Timeline:
         if self.pending:
             return self.pending
         return [event for event in self.events if event.path == path and event.is_access][-1:]
+
+
+_kept: WeakKeyDictionary[RunFile, tuple[tuple[object, ...], Timeline]] = WeakKeyDictionary()
 
 
 def _until_standstill(run: RunFile) -> npt.NDArray[Any]:

@@ -20,6 +20,7 @@ from __future__ import annotations
 import difflib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Literal
 
@@ -215,12 +216,15 @@ class Anchorer:
         self._python = python
         self._codes = Codes.load(codes, root)
         self._with_late: dict[tuple[int, ...], Codes] = {}
+        # Most runs stop at the same points, which mean the same in all that share a list of codes.
+        self._known: dict[Codes, dict[int, Anchor]] = {}
 
     def schedule(
         self, record: RunRecord, run: RunFile, constraints: Sequence[Constraint] = ()
     ) -> AnchoredSchedule:
         """The anchored schedule of a run whose code is as it was then."""
-        found = _Anchors(self._table.for_run(run), self._codes_of(run))
+        codes = self._codes_of(run)
+        found = _Anchors(self._table.for_run(run), codes, self._known.setdefault(codes, {}))
         segments = [found.segment(segment, stop) for segment, stop in with_stops(run.schedule)]
         kept = [found.constraint(one) for one in constraints]
         return AnchoredSchedule(
@@ -261,10 +265,11 @@ def _actors(constraints: Sequence[Constraint]) -> Actors:
 class _Anchors:
     """Gives indexes to the anchors of one schedule, as they are met."""
 
-    def __init__(self, table: SiteTable, codes: Codes) -> None:
+    def __init__(self, table: SiteTable, codes: Codes, known: dict[int, Anchor]) -> None:
+        """`known` are the anchors of points that were met before."""
         self._table = table
         self._codes = codes
-        self._by_point: dict[int, Anchor] = {}
+        self._by_point = known
         self.indexes: dict[Anchor, int] = {}
 
     def _anchor(self, point: int) -> Anchor:
@@ -388,6 +393,7 @@ def _is_free(anchor: Anchor, looseness: int) -> bool:
     return not anchor.file or (looseness > 1 and not own)
 
 
+@lru_cache(maxsize=4096)
 def _relative(file: str, root: Path) -> str:
     path = PurePath(file)
     return str(path.relative_to(root)) if path.is_relative_to(root) else file

@@ -136,7 +136,8 @@ class RunFile:
         """Rows of a recorded run: thread by thread."""
         rows = self._checked(payloads, kind, "thread")
         threads = rows["thread"]
-        _require(bool(np.all(threads[1:] >= threads[:-1])), f"{_word(kind)}: threads are mixed up")
+        if len(rows) and not np.all(threads[1:] >= threads[:-1]):
+            raise _DamagedError(f"{_word(kind)}: threads are mixed up")
         return rows
 
     def _checked(
@@ -146,13 +147,11 @@ class RunFile:
         if not len(records):
             return records
         for field in threads:
-            _require(
-                int(records[field].max()) < len(self.threads), f"{_word(kind)}: no such thread"
-            )
+            if records[field].max() >= len(self.threads):
+                raise _DamagedError(f"{_word(kind)}: no such thread")
         for field in records.dtype.names or ():
-            if field.endswith("point"):
-                ops = ops_of(records[field])
-                _require(int(ops.max()) <= _MAX_OP, f"{_word(kind)}: no such operation")
+            if field.endswith("point") and ops_of(records[field]).max() > _MAX_OP:
+                raise _DamagedError(f"{_word(kind)}: no such operation")
         return records
 
     @property
@@ -261,8 +260,10 @@ def _of_thread(rows: Records, index: int) -> Records:
 
 
 def _are_kinds(kinds: Records) -> bool:
+    if not len(kinds):
+        return True
     plain = kinds % FINE
-    return not len(kinds) or bool(
+    return bool(
         plain.min() >= min(PatternKind)
         and plain.max() <= max(PatternKind)
         and kinds.max() < 2 * FINE
@@ -309,11 +310,12 @@ def _check_record_size(kind: int, record_size: int, size: int) -> None:
     if record is None:
         return
     expected = record.itemsize
-    _require(
-        record_size == expected,
-        f"{_word(kind)}: records of {record_size} bytes, expected {expected}",
-    )
-    _require(size % expected == 0, f"{_word(kind)}: {size} bytes are no whole number of records")
+    # Texts are made where they are needed: every run is read, and hardly one is damaged.
+    if record_size != expected:
+        text = f"{_word(kind)}: records of {record_size} bytes, expected {expected}"
+        raise _DamagedError(text)
+    if size % expected:
+        raise _DamagedError(f"{_word(kind)}: {size} bytes are no whole number of records")
 
 
 def _records(payloads: dict[int, bytes | memoryview], kind: Section) -> Records:
@@ -362,7 +364,9 @@ def _waits(records: Records, threads: int) -> tuple[Wait, ...]:
 
 
 def _standstills(records: Records, threads: int) -> tuple[Standstill, ...]:
-    found = []
+    found: list[Standstill] = []
+    if not len(records):
+        return ()
     for number in np.unique(records["number"]).tolist():
         rows = records[records["number"] == number]
         waits = _waits(rows[list(layout.WAIT.names or ())], threads)

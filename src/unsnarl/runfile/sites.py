@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any
 
@@ -206,8 +207,14 @@ class SiteTable:
         return Site(file, code.function, line, line, 0, 0, "unlisted", "")
 
     def _relative(self, file: str) -> str:
-        path = PurePath(file)
-        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else file
+        return _relative_to(self.root, file)
+
+
+@lru_cache(maxsize=4096)
+def _relative_to(root: PurePath, file: str) -> str:
+    """Kept: a program has thousands of sites in a few files, and paths are slow."""
+    path = PurePath(file)
+    return str(path.relative_to(root)) if path.is_relative_to(root) else file
 
 
 def _offset(entry: SiteEntry) -> int:
@@ -225,6 +232,7 @@ class Interner:
         self._sites: dict[_SiteKey, int] = {}
         self._site_by_point: list[int] = []
         self._by_raw: dict[int, int] = {}  # of ids that mean the same everywhere
+        self._site_by_raw: dict[int, int] = {}  # likewise
 
     def __len__(self) -> int:
         return len(self._points)
@@ -331,8 +339,18 @@ class Interner:
         """The campaign-wide site of every row of a run's counts."""
         table = self._table.for_run(run)
         unique, inverse = np.unique(run.counts["site"], return_inverse=True)
-        indexes = [self._site_index(_key(table.site(site))) for site in unique.tolist()]
+        indexes = [self._raw_site_index(site, table) for site in unique.tolist()]
         return np.array(indexes, dtype=np.intp)[inverse]
+
+    def _raw_site_index(self, raw: int, table: SiteTable) -> int:
+        index = self._site_by_raw.get(raw)
+        if index is None:
+            site = table.site(raw)
+            index = self._site_index(_key(site))
+            # What is not known now may be learned from a later run.
+            if raw < self._table.shared and site is not UNKNOWN_SITE:
+                self._site_by_raw[raw] = index
+        return index
 
     def _site_index(self, key: _SiteKey) -> int:
         return self._sites.setdefault(key, len(self._sites))

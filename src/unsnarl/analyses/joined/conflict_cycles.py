@@ -90,6 +90,8 @@ def _in_run(
     rounds = _Rounds(evidence, counting)
     found = [*_closing(rows, points), *_rings(rows, points)]
     begins, ends = (rows[f"{end}_time"].tolist() for end in _ENDS)
+    accesses = [_accesses(rows, end, points[which]) for which, end in enumerate(_ENDS)]
+    of_cell = rows["cell"].tolist()
 
     def completed(cycle: tuple[int, ...]) -> tuple[int, int]:
         # Of those that end together, the one whose threads went on soonest.
@@ -97,22 +99,19 @@ def _in_run(
         return max(ends[row] for row in cycle), sum(waits)
 
     for cycle in sorted(found, key=completed):
-        occurrence = tuple(
-            Access(
-                int(rows[f"{end}_thread"][row]),
-                int(rows[f"{end}_time"][row]),
-                int(points[which][row]),
-                int(rows[f"{end}_point"][row]),
-            )
-            for row in cycle
-            for which, end in enumerate(_ENDS)
-        )
-        cells = [int(rows["cell"][row]) for row in cycle]
+        occurrence = tuple(each[row] for row in cycle for each in accesses)
+        cells = [of_cell[row] for row in cycle]
         named = _rotated(occurrence)
         key = tuple(access.point for access in named)
         for of_one_round in (False, True)[: 1 if rounds.differ(cells, occurrence) else 2]:
             for turn in (EITHER, _turn(occurrence)):
                 yield _Kind(key, of_one_round, turn), named
+
+
+def _accesses(rows: Patterns, end: str, points: npt.NDArray[np.uint32]) -> list[Access]:
+    """One end of every conflict. Made once: a conflict may be in thousands of cycles."""
+    columns = (rows[f"{end}_thread"], rows[f"{end}_time"], points, rows[f"{end}_point"])
+    return [Access(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
 
 
 def _rotated(cycle: Occurrence) -> Occurrence:
@@ -121,8 +120,9 @@ def _rotated(cycle: Occurrence) -> Occurrence:
     Which access comes first of all differs from run to run: counted from there, one cycle would be
     two, each with a part of the runs.
     """
-    turns = (cycle[at:] + cycle[:at] for at in range(0, len(cycle), 2))
-    return min(turns, key=lambda turn: [access.point for access in turn])
+    points = [access.point for access in cycle]
+    first = min(range(0, len(cycle), 2), key=lambda at: points[at:] + points[:at])
+    return cycle[first:] + cycle[:first]
 
 
 def _turn(cycle: Occurrence) -> int:

@@ -8,7 +8,7 @@ import os
 import select
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NoReturn
 
 from unsnarl.probes import statuses
@@ -84,8 +84,9 @@ class Forks:
                     self._answer(fd)
                     continue
                 for message in self._requests():
-                    plan: dict[str, Any] = message["run"]
-                    if self._fork(plan):
+                    self._cancel(message.get("cancel", ()))
+                    plan: dict[str, Any] | None = message.get("run")
+                    if plan is not None and self._fork(plan):
                         signal.signal(signal.SIGINT, handler)
                         return plan
             self._kill_overrun()
@@ -95,6 +96,12 @@ class Forks:
         if messages is None:
             self._leave()
         return messages
+
+    def _cancel(self, numbers: Collection[int]) -> None:
+        """End runs that nobody waits for any more; they are answered like others."""
+        for child in self._children.values():
+            if child.number in numbers:
+                child.kill()
 
     def _fork(self, plan: dict[str, Any]) -> bool:
         """Whether this is the child."""

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Timelines that are kept as long as their runs."""
+
+import gc
+import weakref
+
+from tests.unit.runfile_writer import records, run_file, thread
+
+from unsnarl.model.event import Op, point_of
+from unsnarl.model.evidence import Due
+from unsnarl.placement.timeline import Timeline
+from unsnarl.runfile.layout import Section
+from unsnarl.runfile.reader import parse_run
+
+A, B = point_of(10, Op.READ), point_of(20, Op.WRITE)
+
+
+def traced_run():
+    threads = records(Section.THREADS, [thread(0, "0"), thread(1, "0.1")])
+    trace = records(Section.TRACE, [(1, 7, A, 0, 0), (2, 7, B, 1, 0)])
+    return parse_run(run_file([threads, trace]))
+
+
+def test_the_timeline_of_a_run_is_made_once():
+    run = traced_run()
+    assert Timeline.of(run) is Timeline.of(run)
+    assert Timeline.of(run).events == Timeline(run).events
+
+
+def test_a_run_that_was_marked_has_another_timeline():
+    run = traced_run()
+    before = Timeline.of(run)
+    run.due = (Due("0.1", 1, 0, A, 7),)
+    assert len(Timeline.of(run).due) == 1
+    assert not before.due
+
+
+def test_a_timeline_goes_with_its_run():
+    run = traced_run()
+    kept = weakref.ref(Timeline.of(run))
+    del run
+    gc.collect()
+    assert kept() is None
