@@ -4,8 +4,11 @@
  */
 #define _GNU_SOURCE
 #include "probe_c/probe.h"
+#include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <unistd.h>
 #pragma GCC visibility push(hidden)
 
@@ -92,4 +95,20 @@ int uns_own_sigaction(int number, const struct sigaction *new, struct sigaction 
 }
 void (*uns_own_signal(int number, void (*handler)(int)))(int) {
     return UNS_C_REAL(signal)(number, handler);
+}
+int uns_own_open(const char *path, int flags, ...) {
+    va_list rest;
+    va_start(rest, flags);
+    mode_t mode = flags & O_CREAT ? va_arg(rest, mode_t) : 0;
+    va_end(rest);
+    return UNS_C_REAL(open)(path, flags, mode);
+}
+DIR *uns_own_opendir(const char *path) {
+    return UNS_C_REAL(opendir)(path);
+}
+int uns_own_rename(const char *from, const char *to) {
+    return UNS_C_REAL(rename)(from, to);
+}
+int uns_own_unlink(const char *path) {
+    return UNS_C_REAL(unlink)(path);
 }

@@ -21,6 +21,10 @@ UNS_C_OWN(clock_gettime);
 UNS_C_OWN(nanosleep);
 UNS_C_OWN(read);
 UNS_C_OWN(write);
+UNS_C_OWN(open);
+UNS_C_OWN(opendir);
+UNS_C_OWN(rename);
+UNS_C_OWN(unlink);
 UNS_C_OWN(sigaction);
 UNS_C_OWN(signal);
 #endif

@@ -168,6 +168,9 @@ static inline int64_t uns_c_ns(const struct timespec *span) {
 /* Before a call on a file: waits until it would not block. -1 with errno if it must not be done. */
 int uns_c_await_file(int fd, short events, int flags, uint32_t site);
 
+/* From a call that was done outside of the gate, by its site (outside.c). */
+void uns_c_come_back(uint32_t *site);
+
 /* What C11 calls an outcome. */
 int uns_c_thrd(int error);
 
@@ -183,11 +186,22 @@ static inline void uns_c_recorded(const void *object, const void *pc, enum uns_o
         uns_c_sync(object, uns_c_caller(pc), op);
 }
 
+/* A call that returned an error is evidence (refusals.c): an error's number or -1 with errno; NULL
+ * or -1 with errno; nothing in the time that it was given. The first one returns the outcome. */
+int uns_c_returned_error(int outcome, const char *call, const void *pc);
+void uns_c_note_refusal(const char *call, const void *pc);
+void uns_c_note_timeout(const char *call, const void *pc);
+#define UNS_C_RETURNED(name, outcome)                                                              \
+    ({                                                                                             \
+        int returned = (outcome);                                                                  \
+        UNS_LIKELY(!returned) ? 0 : uns_c_returned_error(returned, #name, UNS_C_HERE);             \
+    })
+
 /* Functions that take, or give, a `lock`: under the gate as given, else libc's. */
 #define UNS_C_LOCKS(name, gated, arguments, ...)                                                   \
     UNS_C_INTERCEPTOR int name arguments {                                                         \
         if (uns_c_gated())                                                                         \
-            return gated;                                                                          \
+            return UNS_C_RETURNED(name, gated);                                                    \
         int outcome = UNS_C_REAL(name)(__VA_ARGS__);                                               \
         return uns_c_on() ? uns_c_after_lock(outcome, (const void *)lock, UNS_C_CALLER())          \
                           : outcome;                                                               \

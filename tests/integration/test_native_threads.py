@@ -306,6 +306,34 @@ def test_more_threads_than_ids_or_places_are_told(tmp_path):
     assert "1024 threads at once" in done.stderr
 
 
+# Calls that return errors.
+
+
+def test_a_call_that_returned_an_error_is_noted_with_its_site(tmp_path):
+    """Time-outs among them: in virtual time, so the run takes none."""
+    made = build(tmp_path, "refused.c", "-O0")
+    done = run(made, "walk", 1)
+    assert done[:2] == (0, "ok\n")
+    found = {(one.call, one.type, one.thread) for one in done.file.caught}
+    ran_out, missing = "0 (its time ran out)", "ENOENT"
+    refused = {
+        "pthread_mutex_trylock": "EBUSY", "pthread_mutex_timedlock": "ETIMEDOUT",
+        "sem_timedwait": "ETIMEDOUT", "mtx_trylock": "thrd_busy", "poll": ran_out,
+        "ppoll": ran_out, "select": ran_out, "epoll_wait": ran_out, "open": missing,
+        "fopen": missing, "unlink": missing, "write": "EBADF",
+    }  # fmt: skip
+    expected = {(call, error, "0.1") for call, error in refused.items()}
+    expected |= {("pthread_cond_timedwait", "ETIMEDOUT", "0")}
+    assert found - {("pthread_timedjoin_np", "ETIMEDOUT", "0")} == expected
+    listed = {
+        code["base"] + entry[0]
+        for code in sites.Program(made).codes()["codes"]
+        for entry in code["sites"]
+    }
+    assert {one.site for one in done.file.caught} <= listed
+    assert not plainly(made).status
+
+
 # Threads that are interchangeable.
 
 

@@ -7,13 +7,13 @@ import json
 from types import SimpleNamespace
 
 import msgspec
+import numpy as np
 import pytest
 from tests.unit.runfile_writer import notes, records, run_file, thread
 
 from unsnarl.model.event import Op
 from unsnarl.model.python_names import plain_function
 from unsnarl.model.run import RunRecord
-from unsnarl.model.schedule import Segment
 from unsnarl.probes.python.line_sites import LineSites
 from unsnarl.probes.python.registry import Registry
 from unsnarl.replay.anchors import (
@@ -30,7 +30,7 @@ from unsnarl.replay.anchors import (
 )
 from unsnarl.runfile import SiteTable
 from unsnarl.runfile.codes import Code, SiteEntry
-from unsnarl.runfile.layout import Section
+from unsnarl.runfile.layout import SEGMENT, Section
 from unsnarl.runfile.reader import parse_run
 
 SOURCE = """\
@@ -95,20 +95,22 @@ def schedule_of(places, steps) -> AnchoredSchedule:
     return AnchoredSchedule(1, 7, "boom", "gil", 3, "3.11.7", tuple(places), steps)
 
 
+def stops_of(*rows):
+    """By (thread, until): (segment, its thread's next one)."""
+    segments = np.array([(thread, 0, until, 0) for thread, until in rows], dtype=SEGMENT)
+    return list(zip(*(column.tolist() for column in with_stops(segments)), strict=True))
+
+
 def test_a_segment_ends_where_its_thread_takes_up_again():
-    first, child, again = Segment("0", 5, 0), Segment("0.1", 3, 6), Segment("0", 9, 32, 2)
-    assert with_stops([first, child, again]) == [(first, again), (child, None), (again, None)]
+    assert stops_of((0, 5), (1, 3), (0, 9)) == [(0, 2), (1, -1), (2, -1)]
 
 
 def test_where_a_thread_waits_at_the_end_of_the_run_ends_its_last_segment():
-    ran, waits = Segment("0.1", 3, 6), Segment("0.1", 3, 32, 1)
-    never_ran = Segment("0.2", 0, 6)
-    assert with_stops([ran, waits, never_ran]) == [(ran, waits)]
+    assert stops_of((1, 3), (1, 3), (2, 0)) == [(0, 1)]
 
 
 def test_the_first_thread_may_do_nothing_before_it_is_switched_away():
-    first, child, again = Segment("0", 0, 0), Segment("0.1", 3, 6), Segment("0", 2, 32, 1)
-    assert [segment for segment, _ in with_stops([first, child, again])] == [first, child, again]
+    assert [one for one, _ in stops_of((0, 0), (1, 3), (0, 2))] == [0, 1, 2]
 
 
 def test_a_schedule_is_anchored_by_function_text_operation_name_and_occurrence(tmp_path):

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from unsnarl.campaigns.swallowed import Swallowed
 from unsnarl.model.graph import EDGE, Graph
@@ -46,6 +47,16 @@ def test_the_sentence_ends_at_the_symptom():
         "KeyError: 'x' at session.py:1144, caught at helpers.py:18; the run fails at session.py:33"
     )
     assert chain_note(failure()) == ""
+
+
+def test_a_call_returned_its_error_and_nobody_caught_it():
+    one = replace(exception(caught=("session.py", 1144)), type="ENOENT", call="open")
+    assert chain_note(failure(one)) == (
+        "open returned ENOENT at session.py:1144; the run fails at :33"
+    )
+    refused = replace(CAUGHT, type="ENOENT", call="open", by=CAUGHT.frames[0])
+    line = with_failing_lines((), run(refused), SOURCES)[0]
+    assert (line.value, line.caught) == ("open returned ENOENT", "")
 
 
 def test_a_file_is_named_once_in_a_row():

@@ -142,6 +142,7 @@ def rounds(*times):
 
 
 ROUND = ((10, 1), (12, 2), (13, 3), (14, 4))
+ENDS = ("first", "other")
 
 
 def test_conflicts_of_different_rounds_close_no_cycle():
@@ -159,8 +160,8 @@ def test_cycles_of_a_loop_are_as_many_as_its_rounds():
     def number(count):
         turns = [(40 * i + at, point) for i in range(count) for at, point in ROUND]
         where = by_line(point_table(9))
-        tried = np.array([1 << 32 | 2, 2 << 32 | 1, 3 << 32 | 4, 4 << 32 | 3], dtype=np.uint64)
-        return len(list(cycles._in_run(rounds(*turns), where, tried)))
+        rows = rounds(*turns).pairs
+        return len(cycles._closing(rows, [where.points(rows, f"{end}_point") for end in ENDS]))
 
     assert 0 < number(80) < 2.5 * number(40)
 

@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import numpy as np
+from msgspec.structs import replace
 
 from unsnarl.campaigns.signature_split import groups
 from unsnarl.campaigns.swallowed import chain, cut_off, discriminating, failing_point
@@ -30,6 +31,14 @@ def test_what_all_failing_runs_have_and_no_passing_run_is_the_failing_point():
     found = discriminating(failing, [[caught("OSError")]] * 5)
     assert kinds(found) == [("KeyError", 5, 0)]
     assert failing_point(found) == caught().kind
+
+
+def test_a_call_that_returned_an_error_sets_runs_apart_but_cuts_nothing():
+    refused = replace(caught("ENOENT"), call="open")
+    found = discriminating([[refused]] * 5, [[]] * 5)
+    assert kinds(found) == [("ENOENT", 5, 0)]
+    assert failing_point(found) is None
+    assert failing_point([*found, *discriminating([[caught()]] * 5, [[]] * 5)]) == caught().kind
 
 
 def test_nearly_all_is_enough_and_half_is_not():

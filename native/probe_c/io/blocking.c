@@ -84,9 +84,12 @@ int uns_c_await_file(int fd, short events, int flags, uint32_t site) {
 
 #define ON_FILE(type, name, events, flags, arguments, ...)                                         \
     UNS_C_INTERCEPTOR type name arguments {                                                        \
-        if (uns_c_waits() && uns_c_await_file(fd, events, flags, UNS_C_CALLER()) < 0)              \
-            return -1;                                                                             \
-        return UNS_C_REAL(name)(__VA_ARGS__);                                                      \
+        type outcome = -1;                                                                         \
+        if (!uns_c_waits() || !uns_c_await_file(fd, events, flags, UNS_C_CALLER()))                \
+            outcome = UNS_C_REAL(name)(__VA_ARGS__);                                               \
+        if (UNS_UNLIKELY(outcome < 0))                                                             \
+            uns_c_note_refusal(#name, UNS_C_HERE);                                                 \
+        return outcome;                                                                            \
     }
 ON_FILE(ssize_t, read, POLLIN, 0, (int fd, void *to, size_t size), fd, to, size)
 ON_FILE(ssize_t, readv, POLLIN, 0, (int fd, const struct iovec *to, int count), fd, to, count)
@@ -139,6 +142,8 @@ static size_t next_part(int fd, size_t size) {
             if (n == 0)                                                                            \
                 n = UNS_C_REAL(name)(fd, (const char *)from + done, part, ##__VA_ARGS__);          \
             if (n < 0)                                                                             \
+                uns_c_note_refusal(#name, UNS_C_HERE);                                             \
+            if (n < 0)                                                                             \
                 return done ? (ssize_t)done : -1;                                                  \
             done += (size_t)n;                                                                     \
             if ((size_t)n < part)                                                                  \
@@ -169,7 +174,7 @@ static int connect_later(int fd, const struct sockaddr *to, socklen_t length, ui
 UNS_C_INTERCEPTOR int connect(int fd, const struct sockaddr *to, socklen_t length) {
     if (!uns_c_waits() || never_blocks(fd, 0))
         return UNS_C_REAL(connect)(fd, to, length);
-    return connect_later(fd, to, length, UNS_C_CALLER());
+    return UNS_C_RETURNED(connect, connect_later(fd, to, length, UNS_C_CALLER()));
 }
 
 /* Calls on many files: asked without time, as often as it takes. */
@@ -183,13 +188,48 @@ static int any_polled(void *about) {
     return UNS_C_REAL(poll)(all->files, all->count, 0) != 0;
 }
 
-UNS_C_INTERCEPTOR int poll(struct pollfd *files, nfds_t count, int timeout) {
+/* A mask of signals holds only during the call itself, so it is done while others run. */
+#define OUTSIDE(call)                                                                              \
+    ({                                                                                             \
+        __attribute__((cleanup(uns_c_come_back))) uint32_t site = UNS_C_CALLER();                  \
+        uns_gate_go_outside(uns_self);                                                             \
+        call;                                                                                      \
+    })
+
+/* What a call on many files returns: 0 if its time ran out, which is noted like an error. */
+static int returned(int outcome, const char *call, const void *pc) {
+    if (outcome < 0)
+        uns_c_note_refusal(call, pc);
+    else if (!outcome)
+        uns_c_note_timeout(call, pc);
+    return outcome;
+}
+
+static int64_t in_ms(int timeout) {
+    return timeout < 0 ? UNS_FOREVER : timeout * MILLISECOND;
+}
+static int64_t of_span(const struct timespec *timeout) {
+    return timeout ? uns_c_ns(timeout) : UNS_FOREVER;
+}
+
+static int poll_for(struct pollfd *files, nfds_t count, int64_t ns, uint32_t site) {
     struct polled all = {files, count};
+    return await(site, any_polled, &all, ns) ? -1 : UNS_C_REAL(poll)(files, count, 0);
+}
+
+UNS_C_INTERCEPTOR int poll(struct pollfd *files, nfds_t count, int timeout) {
     if (!uns_c_waits() || !timeout)
         return UNS_C_REAL(poll)(files, count, timeout);
-    if (await(UNS_C_CALLER(), any_polled, &all, timeout < 0 ? UNS_FOREVER : timeout * MILLISECOND))
-        return -1;
-    return UNS_C_REAL(poll)(files, count, 0);
+    return returned(poll_for(files, count, in_ms(timeout), UNS_C_CALLER()), "poll", UNS_C_HERE);
+}
+UNS_C_INTERCEPTOR int ppoll(struct pollfd *files, nfds_t count, const struct timespec *timeout,
+                            const sigset_t *mask) {
+    int64_t ns = of_span(timeout);
+    if (!uns_c_waits() || !ns)
+        return UNS_C_REAL(ppoll)(files, count, timeout, mask);
+    if (mask)
+        return OUTSIDE(UNS_C_REAL(ppoll)(files, count, timeout, mask));
+    return returned(poll_for(files, count, ns, UNS_C_CALLER()), "ppoll", UNS_C_HERE);
 }
 
 struct selected {
@@ -208,6 +248,13 @@ static int any_selected(void *about) {
     return UNS_C_REAL(select)(all->count, given[0], given[1], given[2], &none) != 0;
 }
 
+static int select_for(struct selected all, int64_t ns, uint32_t site) {
+    struct timeval none = {0};
+    if (await(site, any_selected, &all, ns) < 0)
+        return -1;
+    return UNS_C_REAL(select)(all.count, all.sets[0], all.sets[1], all.sets[2], &none);
+}
+
 UNS_C_INTERCEPTOR int select(int count, fd_set *restrict reads, fd_set *restrict writes,
                              fd_set *restrict others, struct timeval *restrict timeout) {
     struct selected all = {count, {reads, writes, others}};
@@ -215,19 +262,39 @@ UNS_C_INTERCEPTOR int select(int count, fd_set *restrict reads, fd_set *restrict
         timeout ? timeout->tv_sec * 1000 * MILLISECOND + timeout->tv_usec * 1000 : UNS_FOREVER;
     if (!uns_c_waits() || !ns)
         return UNS_C_REAL(select)(count, reads, writes, others, timeout);
-    if (await(UNS_C_CALLER(), any_selected, &all, ns) < 0)
-        return -1;
-    struct timeval none = {0};
-    return UNS_C_REAL(select)(count, reads, writes, others, &none);
+    return returned(select_for(all, ns, UNS_C_CALLER()), "select", UNS_C_HERE);
+}
+UNS_C_INTERCEPTOR int pselect(int count, fd_set *restrict reads, fd_set *restrict writes,
+                              fd_set *restrict others, const struct timespec *restrict timeout,
+                              const sigset_t *restrict mask) {
+    struct selected all = {count, {reads, writes, others}};
+    int64_t ns = of_span(timeout);
+    if (!uns_c_waits() || !ns)
+        return UNS_C_REAL(pselect)(count, reads, writes, others, timeout, mask);
+    if (mask)
+        return OUTSIDE(UNS_C_REAL(pselect)(count, reads, writes, others, timeout, mask));
+    return returned(select_for(all, ns, UNS_C_CALLER()), "pselect", UNS_C_HERE);
+}
+
+static int epoll_for(int fd, struct epoll_event *events, int most, int64_t ns, uint32_t site) {
+    struct pollfd one = {.fd = fd, .events = POLLIN};
+    return await(site, is_open_for, &one, ns) ? -1 : UNS_C_REAL(epoll_wait)(fd, events, most, 0);
 }
 
 UNS_C_INTERCEPTOR int epoll_wait(int fd, struct epoll_event *events, int most, int timeout) {
-    struct pollfd one = {.fd = fd, .events = POLLIN};
     if (!uns_c_waits() || !timeout)
         return UNS_C_REAL(epoll_wait)(fd, events, most, timeout);
-    if (await(UNS_C_CALLER(), is_open_for, &one, timeout < 0 ? UNS_FOREVER : timeout * MILLISECOND))
-        return -1;
-    return UNS_C_REAL(epoll_wait)(fd, events, most, 0);
+    return returned(epoll_for(fd, events, most, in_ms(timeout), UNS_C_CALLER()), "epoll_wait",
+                    UNS_C_HERE);
+}
+UNS_C_INTERCEPTOR int epoll_pwait(int fd, struct epoll_event *events, int most, int timeout,
+                                  const sigset_t *mask) {
+    if (!uns_c_waits() || !timeout)
+        return UNS_C_REAL(epoll_pwait)(fd, events, most, timeout, mask);
+    if (mask)
+        return OUTSIDE(UNS_C_REAL(epoll_pwait)(fd, events, most, timeout, mask));
+    return returned(epoll_for(fd, events, most, in_ms(timeout), UNS_C_CALLER()), "epoll_pwait",
+                    UNS_C_HERE);
 }
 
 /* Children. */

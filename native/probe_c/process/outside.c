@@ -7,19 +7,16 @@
 #include "probe_c/probe.h"
 #include <errno.h>
 #include <netdb.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/msg.h>
-#include <sys/select.h>
 #include <sys/sem.h>
 #include <unistd.h>
 
 /* Also if the thread is cancelled out there: what it cleans up is the program's. */
-static void come_back(uint32_t *site) {
+void uns_c_come_back(uint32_t *site) {
     int reason = errno;
     if (uns_c_waits() && uns_gate_come_back(uns_self, *site) == UNS_DEADLOCKED)
         uns_c_report_deadlock();
@@ -30,7 +27,7 @@ static void come_back(uint32_t *site) {
     UNS_C_INTERCEPTOR type name arguments {                                                        \
         if (!uns_c_waits())                                                                        \
             return UNS_C_REAL(name)(__VA_ARGS__);                                                  \
-        __attribute__((cleanup(come_back))) uint32_t site = UNS_C_CALLER();                        \
+        __attribute__((cleanup(uns_c_come_back))) uint32_t site = UNS_C_CALLER();                        \
         uns_gate_go_outside(uns_self);                                                             \
         return UNS_C_REAL(name)(__VA_ARGS__);                                                      \
     }
@@ -42,16 +39,6 @@ OUTSIDE(int, sigtimedwait,
          const struct timespec *restrict timeout),
         set, info, timeout)
 OUTSIDE(int, sigsuspend, (const sigset_t *set), set)
-OUTSIDE(int, ppoll,
-        (struct pollfd * files, nfds_t count, const struct timespec *timeout, const sigset_t *mask),
-        files, count, timeout, mask)
-OUTSIDE(int, pselect,
-        (int count, fd_set *restrict reads, fd_set *restrict writes, fd_set *restrict others,
-         const struct timespec *restrict timeout, const sigset_t *restrict mask),
-        count, reads, writes, others, timeout, mask)
-OUTSIDE(int, epoll_pwait,
-        (int fd, struct epoll_event *events, int most, int timeout, const sigset_t *mask), fd,
-        events, most, timeout, mask)
 OUTSIDE(ssize_t, msgrcv, (int queue, void *to, size_t size, long type, int flags), queue, to, size,
         type, flags)
 OUTSIDE(int, msgsnd, (int queue, const void *from, size_t size, int flags), queue, from, size,

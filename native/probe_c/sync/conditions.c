@@ -48,7 +48,7 @@ static int notify(const void *condition, uint32_t site, int all) {
 #define WAITS(name, gated, arguments, ...)                                                         \
     UNS_C_INTERCEPTOR int name arguments {                                                         \
         if (uns_c_gated())                                                                         \
-            return gated;                                                                          \
+            return UNS_C_RETURNED(name, gated);                                                    \
         if (uns_c_on())                                                                            \
             uns_c_sync(mutex, UNS_C_CALLER(), UNS_RELEASE);                                        \
         int outcome = UNS_C_REAL(name)(__VA_ARGS__);                                               \

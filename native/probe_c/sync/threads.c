@@ -261,7 +261,7 @@ static void joined(struct started *one) {
         struct started *one = joinable(handle);                                                    \
         int gated = one && uns_rt.gated, error = 0;                                                \
         if (gated && (error = await(one, UNS_C_CALLER(), timeout)))                                \
-            return error;                                                                          \
+            return UNS_C_RETURNED(name, error);                                                    \
         __attribute__((cleanup(come_back))) uint32_t outside =                                     \
             is_foreign(handle) ? UNS_C_CALLER() : 0;                                               \
         if (outside)                                                                               \

@@ -267,7 +267,8 @@ class Campaign:
         self._progress(self.tally)
 
     def _note_caught(self, record: RunRecord, run: RunFile) -> None:
-        exceptions = dict.fromkeys(of_caught(one, self.target.root) for one in run.caught)
+        root = self.target.root
+        exceptions = dict.fromkeys(of_caught(one, root) for one in run.caught if not one.call)
         self.tally.note_caught(record, tuple(exceptions))
 
     def _check_room(self, result: Result) -> None:

@@ -114,7 +114,10 @@ class Comparisons:
         return self._passing[switch]
 
     def _read(self, stored: Stored) -> RunFile | None:
-        return read_safely(self._store.run_file(stored.record.number))[0]
+        run = read_safely(self._store.run_file(stored.record.number))[0]
+        if run is not None:
+            run.locate(self.interner.frame)
+        return run
 
 
 def compare(

@@ -63,8 +63,13 @@ def discriminating(failing: Runs, passing: Runs) -> tuple[Swallowed, ...]:
 
 
 def failing_point(swallowed: Sequence[Swallowed]) -> CaughtKind | None:
-    """The first of them that no passing run has."""
-    return next((one.kind for one in swallowed if not one.passing), None)
+    """The first exception that no passing run has.
+
+    Not a call that returned an error: the program goes on as it is written, and what it does then
+    may be the bug (docs/adr/0056).
+    """
+    found = (one.kind for one in swallowed if not one.passing and not one.kind.call)
+    return next(found, None)
 
 
 def chain(

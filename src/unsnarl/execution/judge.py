@@ -52,7 +52,7 @@ class Judge:
         judged = self._labeller.label(done, failures, waiting, output)
         if run is None or judged.signature not in self._split:
             return judged
-        swallowed = [of_caught(one, self._root) for one in run.caught]
+        swallowed = [of_caught(one, self._root) for one in run.caught if not one.call]
         signature = distinguished(judged.signature, swallowed, self._split[judged.signature])
         return msgspec.structs.replace(judged, signature=signature)
 

@@ -525,7 +525,7 @@ class Experimenter:
 
     def _simplest(self, answer: Answer) -> list[int]:
         runs = self.compared.runs
-        return sorted(answer.runs, key=lambda at: (len(runs[at].schedule), at))
+        return sorted(answer.runs, key=lambda at: (len(runs[at].segments), at))
 
     def _by_ease(self, answer: Answer) -> list[int]:
         simplest = self._simplest(answer)

@@ -92,7 +92,7 @@ class _Measure:
 
     def distance(self, run: RunFile) -> tuple[bool, int, int]:
         """The smaller the nearer; of equal ones the run with the fewest switches."""
-        return len(self.broken(run)) != 1, self.differences(run), len(run.schedule)
+        return len(self.broken(run)) != 1, self.differences(run), len(run.segments)
 
     def differences(self, run: RunFile) -> int:
         """How many orders it does not keep."""

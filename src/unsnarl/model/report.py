@@ -274,7 +274,11 @@ class Finding(msgspec.Struct, frozen=True, rename={"locks_checked": "locks_known
 class SwallowedException(msgspec.Struct, frozen=True):
     """An exception that the program caught, and that sets the failing runs apart.
 
+    Or, in C, the error that a call returned: `type` is its name then, `raised` and `caught` the
+    line of the call.
+
     Attributes:
+        call: The function that returned an error, "" for an exception.
         thread: The path of the thread that raised it.
         failing: How many of the failing runs that were compared have it.
         passing: How many of the passing ones; if none has it, this is where the runs fail.
@@ -287,6 +291,7 @@ class SwallowedException(msgspec.Struct, frozen=True):
     caught: SourceLine
     failing: int
     passing: int
+    call: str = ""
 
 
 class FailureReport(msgspec.Struct, frozen=True):

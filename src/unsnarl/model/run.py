@@ -38,11 +38,12 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class CaughtKind(NamedTuple):
-    """Exceptions of one type, from one line to one handler."""
+    """Exceptions of one type, from one line to one handler; or errors that a call returned."""
 
     type: str
     raised: Frame | None
     by: Frame
+    call: str = ""
 
 
 class Caught(msgspec.Struct, frozen=True):
@@ -52,6 +53,8 @@ class Caught(msgspec.Struct, frozen=True):
         time: When its thread entered the first handler of it.
         frames: Of the user's code, innermost last: there it was raised.
         by: The handler.
+        call: In C: the function that returned an error, whose name is the type.
+        site: Where it was called; the frames are those of that line (`RunFile.locate`).
     """
 
     type: str
@@ -60,11 +63,14 @@ class Caught(msgspec.Struct, frozen=True):
     time: int
     frames: tuple[Frame, ...]
     by: Frame
+    call: str = ""
+    site: int = 0
 
     @property
     def kind(self) -> CaughtKind:
         """What sets it apart from others."""
-        return CaughtKind(self.type, self.frames[-1] if self.frames else None, self.by)
+        raised = self.frames[-1] if self.frames else None
+        return CaughtKind(self.type, raised, self.by, self.call)
 
 
 class Thread(msgspec.Struct, frozen=True):

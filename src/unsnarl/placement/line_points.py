@@ -171,7 +171,7 @@ class SwitchPoints:
         counted: Iterable[RunFile],
     ) -> None:
         met = {point for run in traced for point in np.unique(run.trace["point"]).tolist()}
-        met |= {segment.point for run in scheduled for segment in run.schedule}
+        met |= {point for run in scheduled for point in np.unique(run.segments["point"]).tolist()}
         points: dict[int, set[int]] = {}
         for point in met:
             points.setdefault(site_of(point), set()).add(point)

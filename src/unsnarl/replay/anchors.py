@@ -22,16 +22,17 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
 from unsnarl.model.constraint import Actor, Constraint
 from unsnarl.model.event import Event, Op, op_of, point_of, site_of
 from unsnarl.model.plan import AnchoredSegment
 from unsnarl.model.python_names import plain_function, plain_name
 from unsnarl.model.run import RunRecord, Switch
-from unsnarl.model.schedule import Segment
 from unsnarl.model.sources import Sources
 from unsnarl.runfile import RunFile, RunFileError, SiteTable
 from unsnarl.runfile.codes import Code, CodesFile
@@ -225,7 +226,7 @@ class Anchorer:
         """The anchored schedule of a run whose code is as it was then."""
         codes = self._codes_of(run)
         found = _Anchors(self._table.for_run(run), codes, self._known.setdefault(codes, {}))
-        segments = [found.segment(segment, stop) for segment, stop in with_stops(run.schedule)]
+        segments = found.segments(run)
         kept = [found.constraint(one) for one in constraints]
         return AnchoredSchedule(
             version=VERSION,
@@ -235,7 +236,7 @@ class Anchorer:
             seed=record.seed,
             python=self._python,
             anchors=tuple(found.indexes),
-            segments=tuple(segments),
+            segments=segments,
             constraints=tuple(kept),
             actors=_actors(constraints) or msgspec.UNSET,
         )
@@ -279,12 +280,22 @@ class _Anchors:
         self.indexes.setdefault(anchor, len(self.indexes))
         return anchor
 
-    def segment(self, segment: Segment, stop: Segment | None) -> StoredSegment:
-        """A segment of the run, anchored."""
-        if stop is None:
-            return StoredSegment(segment.path, TO_THE_END, 0)
-        index = self.indexes[self._anchor(stop.point)]
-        return StoredSegment(segment.path, index, stop.occurrence)
+    def segments(self, run: RunFile) -> tuple[StoredSegment, ...]:
+        """The segments of a run, anchored; in columns, since there may be a million."""
+        kept, stops = with_stops(run.segments)
+        ends = stops < 0
+        points, first, which = np.unique(
+            run.segments["point"][stops[~ends]], return_index=True, return_inverse=True
+        )
+        anchors = np.zeros(len(points), dtype=np.int64)
+        for at in np.argsort(first).tolist():
+            anchors[at] = self.indexes[self._anchor(int(points[at]))]
+        stored, occurrences = np.full(len(kept), TO_THE_END), np.zeros(len(kept), dtype=np.int64)
+        stored[~ends] = anchors[which]
+        occurrences[~ends] = run.segments["occurrence"][stops[~ends]]
+        paths = [thread.path for thread in run.threads]
+        who = (paths[thread] for thread in run.segments["thread"][kept].tolist())
+        return tuple(map(StoredSegment, who, stored.tolist(), occurrences.tolist()))
 
     def constraint(self, constraint: Constraint) -> AnchoredConstraint:
         """A constraint, anchored."""
@@ -299,20 +310,20 @@ class _Anchors:
         return AnchoredEvent(event.path, self.indexes[anchor], event.occurrence, site, len(sites))
 
 
-def with_stops(schedule: Sequence[Segment]) -> list[tuple[Segment, Segment | None]]:
-    """Every segment in which something is done, with its thread's next one."""
-    following: dict[str, Segment] = {}
-    stops: list[Segment | None] = []
-    for segment in reversed(schedule):
-        stops.append(following.get(segment.path))
-        following[segment.path] = segment
-    reached = {"0": -1}  # the first thread does not begin at the gate
-    found = []
-    for segment, stop in zip(schedule, reversed(stops), strict=True):
-        if segment.until > reached.get(segment.path, 0):
-            found.append((segment, stop))
-        reached[segment.path] = segment.until
-    return found
+def with_stops(segments: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Indexes of the segments in which something is done, and of their threads' next ones.
+
+    -1 stands for none.
+    """
+    order = np.argsort(segments["thread"], kind="stable")
+    threads, until = segments["thread"][order], segments["until"][order].astype(np.int64)
+    goes_on = np.flatnonzero(threads[1:] == threads[:-1])
+    following = np.full(len(order), -1, dtype=np.intp)
+    following[order[goes_on]] = order[goes_on + 1]
+    reached = np.where(threads == 0, -1, 0)  # the first thread does not begin at the gate
+    reached[goes_on + 1] = until[goes_on]
+    kept = np.sort(order[until > reached])
+    return kept, following[kept]
 
 
 def _anchor(point: int, table: SiteTable, codes: Codes) -> Anchor:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -278,15 +280,20 @@ def schedule_file(store: Store, number: int) -> Path:
 
 
 def keep_schedules(
-    store: Store, orders: Mapping[int, Sequence[Constraint]] = MappingProxyType({})
+    store: Store,
+    orders: Mapping[int, Sequence[Constraint]] = MappingProxyType({}),
+    *,
+    seconds: float = math.inf,
 ) -> None:
     """Write the anchored schedules of all failing runs that have none yet.
 
     To be called while the code is still what the runs were made of: the anchors hold its text.
 
     Args:
-        orders: The constraints to which runs were minimised, by run; these are written anew.
+        orders: The constraints to which runs were minimised, by run; these are written anew, first.
+        seconds: What is not begun by then is left to `load_schedule`.
     """
+    end = time.monotonic() + seconds
     kept = [one for one in store.runs() if one.kept and one.phase != RECORDED]
     failing = [one.record for one in kept if one.record.label != "pass"]
     wanted = [
@@ -300,8 +307,9 @@ def keep_schedules(
     anchorer = Anchorer(store.codes, Path(description.root), description.python)
     with storing(store.folder):
         (store.folder / FOLDER).mkdir(exist_ok=True)
-        for record in wanted:
-            _keep(store, record, anchorer, orders.get(record.number, ()))
+        for record in sorted(wanted, key=lambda one: one.number not in orders):
+            if time.monotonic() < end:
+                _keep(store, record, anchorer, orders.get(record.number, ()))
 
 
 def _keep(

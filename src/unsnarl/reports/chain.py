@@ -28,6 +28,7 @@ def chain_of(
 def _exception(one: Caught, counts: Swallowed, sources: Sources) -> SwallowedException:
     return SwallowedException(
         type=one.type,
+        call=one.call,
         message=one.message,
         thread=one.thread,
         raised=_source_line(one.frames[-1] if one.frames else one.by, sources),
@@ -49,6 +50,9 @@ def chain_note(failure: FailureReport) -> str:
     links, file = [], ""
     for one in failure.chain:
         raised, file = _position(one.raised.file, one.raised.line, file)
+        if one.call:
+            links.append(f"{_named(one)} at {raised}{_seen_in(one, failure)}")
+            continue
         caught, file = _position(one.caught.file, one.caught.line, file)
         links.append(f"{_named(one)} at {raised}, caught at {caught}{_seen_in(one, failure)}")
     symptom = _symptom(failure, file)
@@ -61,6 +65,8 @@ def _position(file: str, line: int, before: str) -> tuple[str, str]:
 
 
 def _named(one: SwallowedException) -> str:
+    if one.call:
+        return f"{one.call} returned {one.type}"
     message = clean(one.message.split("\n")[0])
     if len(message) > LONGEST_MESSAGE:
         message = message[: LONGEST_MESSAGE - 1] + "…"

@@ -93,7 +93,7 @@ def with_failing_lines(
     Each stands behind its thread's access on it, else at the end.
     """
     raised = [
-        _Raised(one.type, one.thread, one.frames[-1], _caught_at(one, sources))
+        _Raised(_named(one), one.thread, one.frames[-1], _caught_at(one, sources))
         for one in run.chain
         if one.frames
     ]
@@ -106,7 +106,13 @@ def with_failing_lines(
     return shown
 
 
+def _named(caught: Caught) -> str:
+    return f"{caught.call} returned {caught.type}" if caught.call else caught.type
+
+
 def _caught_at(caught: Caught, sources: Sources) -> str:
+    if caught.call:  # it was returned, not raised
+        return ""
     return f"{sources.relative(caught.by.file)}:{caught.by.line}"
 
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from unsnarl.model.event import Op, op_of, ops_of
 from unsnarl.model.evidence import Due
@@ -25,6 +27,7 @@ from unsnarl.model.run import (
     Caught,
     CaughtKind,
     Failure,
+    Frame,
     RuleEffect,
     Standstill,
     Thread,
@@ -97,7 +100,7 @@ class RunFile:
         rules = _records(payloads, Section.RULES)  # in the order of the plan's
         self.rules = tuple(RuleEffect(*row) for row in rules.tolist())
         self.counters = _counters(_records(payloads, Section.COUNTERS))
-        self._segments = self._checked(payloads, Section.SCHEDULE, "thread")
+        self.segments = self._checked(payloads, Section.SCHEDULE, "thread")
         self.waits = _waits(self._checked(payloads, Section.WAITS, "thread"), len(self.threads))
         self.standstills = _standstills(
             self._checked(payloads, Section.STANDSTILLS, "thread"), len(self.threads)
@@ -167,7 +170,7 @@ class RunFile:
         paths = [thread.path for thread in self.threads]
         return tuple(
             Segment(paths[thread], until, point, occurrence)
-            for thread, point, until, occurrence in self._segments.tolist()
+            for thread, point, until, occurrence in self.segments.tolist()
         )
 
     @cached_property
@@ -210,10 +213,15 @@ class RunFile:
         """The failures that the target's process noted, first one first."""
         return self.notes.failures
 
-    @property
+    @cached_property
     def caught(self) -> tuple[Caught, ...]:
-        """Exceptions that the target caught before it failed."""
+        """Exceptions that the target caught before it failed, and errors that calls returned."""
         return self.notes.caught
+
+    def locate(self, frame_of: Callable[[int], Frame | None]) -> None:
+        """Name the lines at which calls returned errors: a C program knows only sites."""
+        if any(one.site for one in self.caught):
+            self.caught = tuple(_located(one, frame_of) for one in self.caught)
 
     @property
     def failing_thread(self) -> str:
@@ -241,6 +249,11 @@ class RunFile:
     def codes(self) -> tuple[Code, ...]:
         """Code objects that this run loaded after the fork."""
         return self.notes.codes
+
+
+def _located(one: Caught, frame_of: Callable[[int], Frame | None]) -> Caught:
+    frame = frame_of(one.site) if one.site else None
+    return one if frame is None else replace(one, frames=(frame,), by=frame)
 
 
 class _DamagedError(Exception):

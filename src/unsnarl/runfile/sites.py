@@ -259,6 +259,11 @@ class Interner:
         frame = Frame(site.file, site.line, site.function)
         return replace(failure, frames=(frame,))
 
+    def frame(self, site: int) -> Frame | None:
+        """The line of a site; None if it is not known."""
+        found = self._table.site(site)
+        return Frame(found.file, found.line, found.function) if found.line else None
+
     def sync_mask(self) -> npt.NDArray[np.bool_]:
         """Which indexes are operations on locks and threads.
 

@@ -347,7 +347,7 @@ def _failed_before(run: RunFile) -> bool:
 def _exemplar(findings: Sequence[Answer], runs: Sequence[RunFile]) -> int:
     """The run to show: one with the best finding, and of those the one with fewest switches."""
     candidates = findings[0].runs if findings else range(len(runs))
-    return min(candidates, key=lambda at: (len(runs[at].schedule), at), default=0)
+    return min(candidates, key=lambda at: (len(runs[at].segments), at), default=0)
 
 
 def save_report(store: Store, report: Report) -> None:

@@ -44,6 +44,8 @@ PROOF_RUNS = 150
 # fix` goes on where that does not suffice. The last fifth is for a simulated fix, where that is
 # still to be certified.
 PATCH_SHARE, PATCHES = 0.6, 0.8
+# For schedules that were not stored in the time of the hunt.
+STORING_SECONDS = 3.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -219,7 +221,7 @@ class _Hunter:
         """The result must not be lost if it cannot be stored."""
         try:
             campaign_report.save_report(self.store, result.report)
-            keep_schedules(self.store, self._constraints)
+            keep_schedules(self.store, self._constraints, seconds=STORING_SECONDS)
         except UnsnarlError as error:
             return dataclasses.replace(result, ends_with=error)
         except KeyboardInterrupt as signal:

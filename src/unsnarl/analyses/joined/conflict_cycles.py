@@ -9,16 +9,22 @@ over a third cell.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import islice, pairwise
-from typing import NamedTuple
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from unsnarl.analyses.falcon.table import Counting, Indexes
-from unsnarl.analyses.joined.hypotheses import Access, Hypothesis, Occurrence
+from unsnarl.analyses.joined.cycle_kinds import (
+    Conflicts,
+    Key,
+    Kind,
+    Rounds,
+    first_of_each_kind,
+)
+from unsnarl.analyses.joined.hypotheses import Hypothesis, Occurrence
 from unsnarl.analyses.recon.keys import Keys
 from unsnarl.analyses.recon.timelines import find_keys
 from unsnarl.model.evidence import Comparison, Evidence
@@ -36,10 +42,6 @@ LEAST_SHARE = 0.4
 # A ring of three threads is looked for among so many conflicts that follow each other.
 MOST_FOLLOWING = 5000
 
-EITHER, STRAIGHT, CROSSED = range(3)
-
-Key = tuple[int, ...]
-
 
 def cycles(
     comparison: Comparison, counting: Counting, pairs: Sequence[Hypothesis]
@@ -53,14 +55,13 @@ def cycles(
     failing = len(comparison.failing)
     frequent = [pair for pair in pairs if len(pair.occurrences) >= LEAST_SHARE * failing]
     tried = _packed(np.array([pair.points for pair in frequent[:MOST_PAIRS]]).reshape(-1, 2).T)
-    found: dict[_Kind, dict[int, Occurrence]] = {}
+    found: dict[Kind, dict[int, Occurrence]] = {}
     for run, evidence in enumerate(comparison.failing):
-        for kind, occurrence in _in_run(evidence, counting, tried):
-            # Cycles come in the order of their completion: the first one of a run stays.
-            found.setdefault(kind, {}).setdefault(run, occurrence)
-    passing: dict[_Kind, int] = dict.fromkeys(found, 0)
+        for kind, occurrence in _in_run(evidence, counting, tried).items():
+            found.setdefault(kind, {})[run] = occurrence
+    passing: dict[Kind, int] = dict.fromkeys(found, 0)
     for evidence in comparison.passing:
-        for kind in {kind for kind, _ in _in_run(evidence, counting, tried)} & passing.keys():
+        for kind in _in_run(evidence, counting, tried, shown=False).keys() & passing.keys():
             passing[kind] += 1
     best: dict[Key, Hypothesis] = {}
     # The least specific count comes first; only one that separates strictly better replaces it.
@@ -71,92 +72,30 @@ def cycles(
     return best
 
 
-class _Kind(NamedTuple):
-    key: Key
-    of_one_round: bool
-    turn: int  # of the accesses between the first and the last: in either order, or in this one
-
-
 def _in_run(
-    evidence: Evidence, counting: Counting, tried: Keys
-) -> Iterator[tuple[_Kind, Occurrence]]:
-    """The cycles of one run, the one that was complete first before others of the same points."""
+    evidence: Evidence, counting: Counting, tried: Keys, *, shown: bool = True
+) -> dict[Kind, Occurrence]:
+    """The cycles of one run: of each kind the one that was complete first.
+
+    Args:
+        shown: Whether the accesses are wanted, too.
+    """
     # Patterns keep their latest occurrence, which in a loop is one after the failure
     # (docs/adr/0018).
     if len(evidence.pairs):
         evidence = replace(evidence, patterns=evidence.pairs)
     rows = _with_detours(evidence.patterns[_tried_rows(evidence, counting, tried)], counting)
-    points = [counting.points(rows, f"{end}_point") for end in _ENDS]
-    rounds = _Rounds(evidence, counting)
-    found = [*_closing(rows, points), *_rings(rows, points)]
-    begins, ends = (rows[f"{end}_time"].tolist() for end in _ENDS)
-    accesses = [_accesses(rows, end, points[which]) for which, end in enumerate(_ENDS)]
-    of_cell = rows["cell"].tolist()
-
-    def completed(cycle: tuple[int, ...]) -> tuple[int, int]:
-        # Of those that end together, the one whose threads went on soonest.
-        waits = (abs(begins[then] - ends[one]) for one, then in pairwise(cycle))
-        return max(ends[row] for row in cycle), sum(waits)
-
-    for cycle in sorted(found, key=completed):
-        occurrence = tuple(each[row] for row in cycle for each in accesses)
-        cells = [of_cell[row] for row in cycle]
-        named = _rotated(occurrence)
-        key = tuple(access.point for access in named)
-        for of_one_round in (False, True)[: 1 if rounds.differ(cells, occurrence) else 2]:
-            for turn in (EITHER, _turn(occurrence)):
-                yield _Kind(key, of_one_round, turn), named
-
-
-def _accesses(rows: Patterns, end: str, points: npt.NDArray[np.uint32]) -> list[Access]:
-    """One end of every conflict. Made once: a conflict may be in thousands of cycles."""
-    columns = (rows[f"{end}_thread"], rows[f"{end}_time"], points, rows[f"{end}_point"])
-    return [Access(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
-
-
-def _rotated(cycle: Occurrence) -> Occurrence:
-    """The cycle from the conflict on that has the lowest points.
-
-    Which access comes first of all differs from run to run: counted from there, one cycle would be
-    two, each with a part of the runs.
-    """
-    points = [access.point for access in cycle]
-    first = min(range(0, len(cycle), 2), key=lambda at: points[at:] + points[:at])
-    return cycle[first:] + cycle[:first]
-
-
-def _turn(cycle: Occurrence) -> int:
-    return STRAIGHT if cycle[1].time <= cycle[-2].time else CROSSED
-
-
-class _Rounds:
-    """All conflicts: whether the threads of a cycle were in the same round of their loops."""
-
-    def __init__(self, evidence: Evidence, counting: Counting) -> None:
-        pairs = evidence.patterns[_pair_rows(evidence, counting)]
-        points = [counting.points(pairs, f"{end}_point").tolist() for end in _ENDS]
-        threads = [pairs[f"{end}_thread"].tolist() for end in _ENDS]
-        times = zip(*(pairs[f"{end}_time"].tolist() for end in _ENDS), strict=True)
-        keys = zip(pairs["cell"].tolist(), *threads, *points, strict=True)
-        self._times: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-        for key, time in zip(keys, times, strict=True):
-            self._times.setdefault(key, []).append(time)
-
-    def differ(self, cells: Sequence[int], cycle: Occurrence) -> bool:
-        """Whether the last access, or the second one, was there once more in the time between."""
-        first, other, *_, back, last = cycle
-        # In twovar 24 of 25 passing runs have both conflicts, one round apart (docs/adr/0018).
-        ended = self._between(cells[-1], last, back)
-        begun = self._between(cells[0], first, other)
-        return any(first.time < begin and end <= back.time for begin, end in ended) or any(
-            other.time < end <= back.time for _, end in begun
-        )
-
-    def _between(self, cell: int, one: Access, other: Access) -> list[tuple[int, int]]:
-        return self._times.get((cell, one.thread, other.thread, one.point, other.point), [])
+    conflicts = Conflicts.of(rows, counting)
+    rounds = Rounds(Conflicts.of(evidence.patterns[_pair_rows(evidence, counting)], counting))
+    points = [conflicts.first_point, conflicts.other_point]
+    found: dict[Kind, Occurrence] = {}
+    for cycles in (_closing(rows, points), _rings(rows, points)):
+        found |= first_of_each_kind(conflicts, cycles, rounds, shown=shown)
+    return found
 
 
 _ENDS = ("first", "other")
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
 def _tried_rows(evidence: Evidence, counting: Counting, tried: Keys) -> Indexes:
@@ -200,7 +139,7 @@ def _packed(ends: Iterable[npt.NDArray[np.integer]]) -> Keys:
     return keys
 
 
-def _closing(rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]) -> Iterator[tuple[int, ...]]:
+def _closing(rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]) -> Indexes:
     """Indexes of the conflicts that there is a way back for, and of those that are the way.
 
     The thread whose access comes first of all is the one that the cycle begins with, so that no
@@ -211,49 +150,50 @@ def _closing(rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]) -> Iterat
     closes &= ~_equal(rows, "cell", "cell") & (points[0][:, None] != points[1][None, :])
     closes &= rows["first_time"][:, None] < rows["first_time"][None, :]
     closes &= rows["first_time"][:, None] < rows["other_time"][None, :]
-    yield from _nearest(closes, rows, points)
+    return _nearest(closes, rows, points)
 
 
 def _nearest(
     fits: npt.NDArray[np.bool_], rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]
-) -> Iterator[tuple[int, int]]:
+) -> Indexes:
     """Of the conflicts of one kind that fit another one, the one that is complete first.
 
     Later ones are of later rounds; all with all would be the square of a loop's rounds.
     """
     if not len(rows):
-        return
+        return np.empty((0, 2), dtype=np.intp)
     kinds = (rows["cell"], rows["first_thread"], rows["other_thread"], points[1], points[0])
     # Signed, because the times are unsigned and would wrap around when negated.
     in_order = np.lexsort((-rows["first_time"].astype(np.int64), rows["other_time"], *kinds))
     differs = np.any([kind[in_order][1:] != kind[in_order][:-1] for kind in kinds], axis=0)
+    found = []
     for group in np.split(in_order, np.flatnonzero(differs) + 1):
         some = fits[:, group]
         ones = np.flatnonzero(some.any(axis=1))
-        yield from zip(ones.tolist(), group[some[ones].argmax(axis=1)].tolist(), strict=True)
+        found.append(np.column_stack([ones, group[some[ones].argmax(axis=1)]]))
+    return np.concatenate(found)
 
 
-def _rings(rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]) -> Iterator[tuple[int, ...]]:
+def _rings(rows: Patterns, points: Sequence[npt.NDArray[np.uint32]]) -> Indexes:
     """Indexes of three conflicts, each of which begins where the one before it ended."""
     follows = _equal(rows, "other_thread", "first_thread") & ~_equal(rows, "cell", "cell")
     follows &= ~_equal(rows, "first_thread", "other_thread")
     follows &= rows["other_time"][:, None] < rows["first_time"][None, :]
-    after: dict[int, list[int]] = {}
-    for one, two in islice(_nearest(follows, rows, points), MOST_FOLLOWING):
-        after.setdefault(one, []).append(two)
-    cells, firsts, others = (
-        rows[name].tolist() for name in ("cell", "first_thread", "other_thread")
-    )
-    found = (
-        (one, two, back)
-        for one, twos in after.items()
-        for two in twos
-        for back in after.get(two, ())
-    )
-    for one, two, back in found:
-        closes = others[back] == firsts[one] and cells[back] != cells[one]
-        if closes and points[0][one] != points[1][back]:
-            yield one, two, back
+    steps = _nearest(follows, rows, points)[:MOST_FOLLOWING]
+    # Of rings that are complete together the first stays: in the order of their first conflicts.
+    _, earliest, which = np.unique(steps[:, 0], return_index=True, return_inverse=True)
+    after = steps[np.argsort(steps[:, 0], kind="stable")]
+    steps = steps[np.argsort(earliest[which], kind="stable")]
+    low, high = (np.searchsorted(after[:, 0], steps[:, 1], side=side) for side in _SIDES)
+    many = high - low
+    begun = np.repeat(np.arange(len(steps)), many)
+    then = np.arange(many.sum()) - np.repeat(np.cumsum(many) - many, many) + low[begun]
+    rings = np.column_stack([steps[begun], after[then, 1]])
+    one, back = rings[:, 0], rings[:, 2]
+    closes = rows["other_thread"][back] == rows["first_thread"][one]
+    closes &= rows["cell"][back] != rows["cell"][one]
+    found: Indexes = rings[closes & (points[0][one] != points[1][back])]
+    return found
 
 
 def _equal(rows: Patterns, name: str, other: str) -> npt.NDArray[np.bool_]:

@@ -38,6 +38,8 @@ WAITS = re.compile(
 )
 FREES = re.compile(r"(?:free|realloc|reallocarray|_Zd[la]Pv\w*)$")
 ALLOCATES = re.compile(r"(?:[mc]alloc|memalign|aligned_alloc|posix_memalign|_Zn[wa]m\w*)$")
+# Calls that are evidence if they are refused (native/probe_c/io/files.c).
+CALLS = re.compile(r"(?:access|fopen(?:64)?|mkdir|open(?:64|at|dir)?|rename|rmdir|unlink)$")
 BYTES = re.compile(r"__tsan_(?:\w*_)?(?:read|write)(\d+)$")
 BITS = re.compile(r"__tsan_atomic(\d+)_")
 # The first pattern that matches decides.
@@ -48,11 +50,13 @@ KINDS = (
     ("free", FREES),
     ("allocate", ALLOCATES),
     ("sync", WAITS),
+    ("call", CALLS),
     # Where the program was built with probes for them.
     ("function", re.compile(r"__tsan_func_(?:entry|exit)$")),
     ("block", re.compile(r"__sanitizer_cov_trace_pc$")),
 )
 WRAP = "__wrap_"
+WRAPPED = ("sync", "call")
 SYSTEM = "/usr/"
 MANGLED = "_ZTS"  # how the name of a C++ type's own name begins
 DATA = tuple("bBdDrRgGsSuV")
@@ -277,7 +281,7 @@ def _kind(name: str) -> str:
     """Of a call; in libraries those of libc's functions are wrapped."""
     plain_name = name.removeprefix(WRAP)
     for kind, pattern in KINDS:
-        if pattern.match(name) or (kind == "sync" and pattern.match(plain_name)):
+        if pattern.match(name) or (kind in WRAPPED and pattern.match(plain_name)):
             return kind
     return ""
 
