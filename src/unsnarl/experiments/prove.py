@@ -30,7 +30,7 @@ from unsnarl.experiments.minimise import Minimal, explanation
 from unsnarl.experiments.named_fix import named
 from unsnarl.experiments.nearest import Nearest, nearest
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.event import Event
+from unsnarl.model.event import Event, Op, with_op
 from unsnarl.model.evidence import Comparison
 from unsnarl.model.plan import Plan
 from unsnarl.model.report import Fix
@@ -461,8 +461,10 @@ def _nearest(trials: Trials, minimal: Minimal) -> tuple[Seen | None, Nearest | N
 
 
 def _captured(trials: Trials, plan: Plan, events: Sequence[Event]) -> RunFile | None:
-    """The same run once more, with the values at the events."""
-    (trial,) = trials.run([with_fields(plan, capture=sorted({event.point for event in events}))])
+    """The same run once more, with the values at the events, and the calls that led to waits."""
+    waits = {with_op(event.point, Op.WAIT) for event in events if event.op.is_sync}
+    points = sorted({event.point for event in events} | waits)
+    (trial,) = trials.run([with_fields(plan, capture=points)])
     return trial.run
 
 

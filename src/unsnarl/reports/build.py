@@ -37,12 +37,14 @@ from unsnarl.reports.facts import (
     SignatureFacts,
 )
 from unsnarl.reports.fixes import with_texts
+from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import classify, contended, core
-from unsnarl.reports.proofs import with_proof
+from unsnarl.reports.proofs import captured_names, with_proof
 from unsnarl.reports.remarks import causes_note
 from unsnarl.reports.shapes import shape_and_summary
 from unsnarl.reports.steps import explanation
 from unsnarl.reports.waits import with_reasons
+from unsnarl.reports.ways import with_ways
 
 # The others rank code points and predicates: they claim no order.
 CLAIM_ORDER = ("joined", "recon", "falcon", "avio")
@@ -125,7 +127,7 @@ def _failure(facts: SignatureFacts, points: Points, sources: Sources) -> Failure
         latent=facts.latent,
         count=facts.count,
         rate=facts.rate,
-        message=_message(failure) or facts.signature,
+        message=_message(failure, sources) or facts.signature,
         where=_where(failure, sources),
         findings=_findings(facts, points, sources),
         run=exemplar.name if exemplar else "",
@@ -177,9 +179,11 @@ def _finding(
         for line, point in zip(answer.shown, described, strict=True)
     ]
     if answer.is_stuck:
-        described = _with_locks(described, lock_names(run, points, sources))
-        names = run_names(run, points, sources)
-        described = with_reasons(described, run, names, points, sources)
+        known = _captured_names(answer, seen, run)
+        known |= captured_names(proof.events, run) if proof is not None else {}
+        described = _with_locks(described, lock_names(run, points, sources, known))
+        names = run_names(run, points, sources, known)
+        described = with_ways(with_reasons(described, run, names, points, sources), sources.line)
     ranked = [
         point
         for line, point in zip(answer.shown, described, strict=False)
@@ -211,6 +215,20 @@ def _finding(
     if proof is None:
         return replace(finding, explanation=explanation(finding))
     return with_proof(finding, proof, run, points, sources)
+
+
+def _captured_names(
+    answer: Answer, seen: Sequence[CapturedAccess | None], run: FailingRun
+) -> dict[int, str]:
+    """What the program calls the locks that its threads wait for, where a replay saw it."""
+    paths = {thread.path: thread.index for thread in run.threads}
+    names = {
+        (paths.get(one.thread), line.point): one.variable
+        for line, one in zip(answer.shown, seen, strict=True)
+        if one is not None
+    }
+    found = {wait.object: names.get((wait.thread, wait.point)) for wait in run.waits}
+    return {lock: name for lock, name in found.items() if name}
 
 
 def _with_locks(
@@ -261,10 +279,14 @@ def _paths(
     }
 
 
-def _message(failure: Failure | None) -> str:
+def _message(failure: Failure | None, sources: Sources) -> str:
+    """The exception and what it says; a deadlock says where threads wait, by short paths."""
     if failure is None:
         return ""
-    parts = (failure.type, without_addresses(failure.message))
+    message = without_addresses(failure.message)
+    for frame in failure.frames if failure.kind == "deadlock" else ():
+        message = message.replace(f"{frame.file}:", f"{shown_path(sources.relative(frame.file))}:")
+    parts = (failure.type, message)
     return ": ".join(part for part in parts if part)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from unsnarl.experiments.minimise import Minimal
 from unsnarl.experiments.prove import Proof, Seen
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.event import Event, EventKey
+from unsnarl.model.event import Event, EventKey, Op, with_op
 from unsnarl.placement.timeline import Timeline
 from unsnarl.reports import captured_values
 from unsnarl.reports.facts import CapturedAccess, ExplainedEvent, PassingFacts, ProofFacts
@@ -135,7 +135,7 @@ def _explained(
     setup: Collection[EventKey] = (),
 ) -> list[ExplainedEvent]:
     raw = np.array([event.point for event in seen.events], dtype=np.uint32)
-    captured = _captured(seen.run)
+    captured = _captured(seen.run) | _waiting(seen, pending)
     return [
         ExplainedEvent(
             event.path,
@@ -148,6 +148,18 @@ def _explained(
         )
         for event, point in zip(seen.events, interner.indexes(raw, run).tolist(), strict=True)
     ]
+
+
+def _waiting(seen: Seen, pending: Collection[EventKey]) -> dict[EventKey, CapturedAccess]:
+    """What a run captured of the waits that did not end: each is the last one of its thread."""
+    captures = captured_values.captures_of(seen.run) if seen.run is not None else ()
+    last = {(one.path, one.point): one for one in captures}
+    found = {
+        event.key: last.get((event.path, with_op(event.point, Op.WAIT)))
+        for event in seen.events
+        if event.key in pending
+    }
+    return {key: captured_values.captured(one, {}) for key, one in found.items() if one}
 
 
 def _captured(run: RunFile | None) -> dict[EventKey, CapturedAccess]:

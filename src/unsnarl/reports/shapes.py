@@ -252,13 +252,19 @@ def _several(found: _Conflict) -> Shape:
     if mode(found.first) == "R" and found.checks(found.first):
         return "check-then-act"
     if mode(found.first) == "W":
-        if any(mode(point) == "R" and EMPTY.match(point.value or "") for point in found.others):
+        if any(_is_missing(point, found) for point in found.others) and not _is_empty(found.first):
             return "published before initialised"
         if found.first.op == CALL and all(map(found.looks, found.others)):
             return UNFINISHED
     elif any(map(closes, found.others)):
         return "used after close"
     return "two variables out of step"
+
+
+def _is_missing(point: FindingPoint, found: _Conflict) -> bool:
+    """Whether somebody read what was still to come, and found nothing."""
+    is_last = point.variable == found.last.variable
+    return is_last and mode(point) == "R" and bool(EMPTY.match(point.value or ""))
 
 
 def _order(failure: FailureReport, found: _Conflict) -> Shape | None:
@@ -279,7 +285,10 @@ def _sets_nothing(point: FindingPoint) -> bool:
 
 
 def _is_empty(point: FindingPoint) -> bool:
-    return bool(EMPTY.match(point.value or "") or EMPTY.search(point.text.rstrip(";")))
+    """Whether a write leaves nothing behind: by its value, else by what its line assigns."""
+    if point.value is not None:
+        return bool(EMPTY.match(point.value))
+    return bool(EMPTY.match(point.text.rstrip(";").rpartition("=")[2].strip()))
 
 
 def _overwrites(found: _Conflict) -> bool:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from unsnarl.model.report import Finding, FindingPoint
 from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import (
+    ACQUIRE,
     CALL,
     ENTER,
     FAIL,
@@ -232,7 +233,10 @@ def _step(
 
 
 def _swallowed(point: FindingPoint) -> str:
-    return f"{point.value}, caught at {shown_path(point.caught)}"
+    """`KeyError, caught at helpers.py:18`; only `:18` in the file of the step."""
+    file, _, line = point.caught.rpartition(":")
+    where = f":{line}" if file == point.file else shown_path(point.caught)
+    return f"{point.value}, caught at {where}"
 
 
 def _words(points: Sequence[FindingPoint], names: Mapping[str, str]) -> Iterator[str]:
@@ -241,6 +245,8 @@ def _words(points: Sequence[FindingPoint], names: Mapping[str, str]) -> Iterator
     for at, point in enumerate(points):
         if point.op == "read" and _is_called(points[at + 1 : at + 2], point.variable):
             continue  # whoever calls a method of something has read it
+        if point.op == ACQUIRE and not point.variable and len(points) > 1:
+            continue  # a lock of a library's own, on the way to what the line does
         is_same = is_data(point) and point.value is not None and point.variable == before
         yield _what(point, "" if is_same else names.get(point.variable, ""))
         before = point.variable
