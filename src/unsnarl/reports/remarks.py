@@ -40,7 +40,9 @@ def _shown_variables(finding: Finding) -> list[str]:
     """Those of the steps; not an element as well as the container that it is in."""
     points = [point for step in brief_steps(finding) for point in step.points]
     shown = {whole(point.variable) for point in points}
-    names = [name for name in finding.variables if whole(name) in shown] or finding.variables
+    names = [name for name in finding.variables if whole(name) in shown] or [*finding.variables]
+    # Those that the sentence below the title is about come first.
+    names.sort(key=lambda name: whole(name) not in finding.summary)
     return [name for name in names if whole(name) == name or whole(name) not in names]
 
 

@@ -72,6 +72,8 @@ ABSENT = re.compile(r"(None|<unset>)$")
 # What is stored there is new: a name or what a call returns, not computed from what was there.
 STORES_NEW = re.compile(r".*\]\s*=\s*[\w.]+(\(.*\))?$")
 LOOKS_UP = re.compile(r".*(\.get\(|\w\[[^\]]*\]$)")
+BINDS = re.compile(r"(\w+)\s*(?::[^=]+)?=(?!=)")
+FAR = 200  # lines between reading something and storing what came of it
 PLAIN = re.compile(r"[^=!<>]*[^=!<>]=[^=]|.*[-+*/|&^]=")
 
 
@@ -213,7 +215,13 @@ def _is_iteration(failure: FailureReport, found: _Conflict) -> bool:
 
 
 def _single(found: _Conflict) -> Shape:
-    """By Falcon's table of triples, and by what the first line does with what it read."""
+    """By Falcon's table of triples, and by what the first line does with what it read.
+
+    Who stores what it computed from what it had read loses an update; who stores something else
+    because of what it had read acted on a check.
+    """
+    if found.modes == "RWW" and _is_computed(found):
+        return "lost update"
     if (found.checks(found.first) and mode(found.first) == "R") or _is_asked(found):
         return "check-then-act"
     if _found_nothing(found):
@@ -225,6 +233,23 @@ def _single(found: _Conflict) -> Shape:
     if found.modes == "RWW" or _overwrites(found):
         return "lost update"
     return UNFINISHED if found.modes == "WWW" else "stale read"
+
+
+def _is_computed(found: _Conflict) -> bool:
+    """Whether a local name carries what the first line read to the line that writes.
+
+    One that is bound anew on the way, without itself, carries something else.
+    """
+    first, last = found.first, found.last
+    bound = BINDS.match(first.text)
+    is_one = (first.file, first.function) == (last.file, last.function)
+    if bound is None or not is_one or not 0 < last.line - first.line < FAR:
+        return False
+    name = re.compile(rf"\b{bound[1]}\b")
+    between = (found.text(first.file, line) for line in range(first.line + 1, last.line))
+    anew = (text for text in between if (again := BINDS.match(text)) and again[1] == bound[1])
+    _, _, stored = last.text.partition("=")
+    return bool(name.search(stored)) and all(name.search(text.partition("=")[2]) for text in anew)
 
 
 def _found_nothing(found: _Conflict) -> bool:
