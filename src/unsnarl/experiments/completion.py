@@ -7,21 +7,23 @@ tested: an answer keeps its lines, a proof its orders.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
 
 from unsnarl.analyses.answer import Answer, Line
 from unsnarl.experiments.refine import accesses
-from unsnarl.model.event import Event
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.event import Event, Op
 from unsnarl.model.run import Frame
 from unsnarl.model.site import Site
 from unsnarl.model.sources import Sources
 from unsnarl.placement.closing import TracedRun, closing
 from unsnarl.placement.occurrence import EventSearch
-from unsnarl.placement.timeline import Timeline
+from unsnarl.placement.timeline import EventTimes, Timeline
 from unsnarl.runfile import Interner, RunFile
 
 # Ends of an answer in a run that are tried, the latest first.
@@ -114,6 +116,32 @@ class Completion:
             for end in islice(ends, MOST_ENDS)
         )
         return max(found, key=_fullness, default={})
+
+
+def same_course(runs: Iterable[RunFile], events: Sequence[Event]) -> tuple[int, int]:
+    """In how many of the runs who touched a cell after whom as it is shown, and of how many.
+
+    Completed orders are not enforced: whether they belong to the failure shows in the runs in which
+    the proved ones were. Calls of libraries are left out: they happen later than they are made.
+    """
+    data = sorted(event for event in events if event.op in (Op.READ, Op.WRITE))
+    pairs = [
+        Constraint(one, other, other)
+        for one, other in _neighbours(data)
+        if one.path != other.path and (one.writes or other.writes)
+    ]
+    times = [EventTimes(run, pairs) for run in runs] if pairs else []
+    same = [all(one.has(pair) and not one.breaks(pair) for pair in pairs) for one in times]
+    return sum(same), len(same)
+
+
+def _neighbours(data: Sequence[Event]) -> Iterator[tuple[Event, Event]]:
+    """Accesses of one cell, one after the other."""
+    by_cell: dict[int, list[Event]] = defaultdict(list)
+    for event in data:
+        by_cell[event.cell].append(event)
+    for own in by_cell.values():
+        yield from pairwise(own)
 
 
 def _fullness(found: Mapping[int, Event]) -> int:

@@ -23,6 +23,7 @@ from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.trials import Trials
 from unsnarl.experiments.causes import Cause, CauseSearch, Remainder, are_apart
+from unsnarl.experiments.completion import same_course
 from unsnarl.experiments.confirm import Experimenter, Verdict
 from unsnarl.experiments.fix import CERTAIN, Fixer, FixSearch
 from unsnarl.experiments.halving import suspects
@@ -69,6 +70,8 @@ class Proof:
         failing: What to show of that run.
         passing: The same of the nearest passing run.
         nearest: That run.
+        course: In how many of the fresh runs that certify it all went as it is shown, and of how
+            many that was looked at.
     """
 
     at: int
@@ -76,6 +79,7 @@ class Proof:
     failing: Seen
     passing: Seen | None = None
     nearest: Nearest | None = None
+    course: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -403,7 +407,11 @@ class Prover:
             "minimise", "comparing with passing runs", lambda: _nearest(trials, minimal), nothing,
             TEST,
         )  # fmt: skip
-        return Proof(at, minimal, Seen(events, run), passing, near)
+        fresh = [trial.run for trial in minimal.certifying if trial.run is not None]
+        course = self._part(
+            "minimise", "comparing fresh runs", lambda: same_course(fresh, events), (0, 0), quick=True
+        )
+        return Proof(at, minimal, Seen(events, run), passing, near, course)
 
     def _part(
         self,

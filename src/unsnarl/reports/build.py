@@ -150,6 +150,8 @@ def _replay(facts: SignatureFacts, exemplar: FailingRun | None, index: int = 0) 
         tries=proof.tries,
         searched=proof.searched,
         odd=proof.odd,
+        same=proof.same,
+        watched=proof.watched,
     )
 
 

@@ -38,6 +38,8 @@ def proof_facts(proof: Proof, run: RunFile, interner: Interner) -> ProofFacts:
         searched=minimal.replays,
         passing=_passing(proof, index, run, interner),
         at=proof.at,
+        same=proof.course[0],
+        watched=proof.course[1],
     )
 
 

@@ -22,13 +22,14 @@ from unsnarl.model.report import (
     Notice,
     NumberedFinding,
     Patch,
+    Replay,
     Report,
     numbered,
 )
 from unsnarl.reports.chain import chain_note
 from unsnarl.reports.fixes import fix_note, patch_note, try_notes
 from unsnarl.reports.paths import shown_path
-from unsnarl.reports.patterns import NO_EVENTS, WAIT
+from unsnarl.reports.patterns import NO_EVENTS, WAIT, is_data
 from unsnarl.reports.remarks import (
     cycle_lines,
     cycle_note,
@@ -44,7 +45,14 @@ from unsnarl.reports.remarks import (
     title,
 )
 from unsnarl.reports.render import compare_view, lanes
-from unsnarl.reports.steps import Step, all_steps, brief_steps, clean, setup_orders
+from unsnarl.reports.steps import (
+    Step,
+    all_steps,
+    brief_steps,
+    clean,
+    core_steps,
+    setup_orders,
+)
 
 STATUS = {
     "confirmed": ("CONFIRMED", "bold red"),
@@ -263,8 +271,11 @@ def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
         does = f"fresh runs {outcome(finding)}"
         count = f"{replay.reproduced}/{replay.tries} {does}{_odd(replay.odd)}"
         brought = " and the set-up" if setup_orders(finding) else ""
+        seen = _seen(finding, replay)
         lines.append(
-            f"With {order}{brought}, {count}." if order else f"{count} in this order{brought}."
+            f"With {order}{brought}, {count}{seen}."
+            if order
+            else f"{count} in this order{brought}{seen}."
         )
     difference = compare_view.difference_note(finding)
     if difference:
@@ -280,6 +291,16 @@ def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
         debugger = "gdb" if native else "pdb"
         lines.append(f"replay: {replay_command} · debug: {replay_command} --{debugger}")
     return lines
+
+
+def _seen(finding: Finding, replay: Replay) -> str:
+    """Steps that no order of the proof is about were seen, not enforced: in how many runs."""
+    steps = brief_steps(finding)
+    proved = {step.number for step in core_steps(finding, steps)}
+    data = [step for step in steps if any(map(is_data, step.points))]
+    if not replay.watched or all(step.number in proved for step in data):
+        return ""
+    return f"; all steps came in this order in {replay.same}/{replay.watched} of them"
 
 
 def print_patch(patch: Patch, number: int, console: Console) -> None:
