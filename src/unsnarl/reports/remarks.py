@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import ceil, log10
 
@@ -41,9 +42,15 @@ def _shown_variables(finding: Finding) -> list[str]:
     points = [point for step in brief_steps(finding) for point in step.points]
     shown = {whole(point.variable) for point in points}
     names = [name for name in finding.variables if whole(name) in shown] or [*finding.variables]
-    # Those that the sentence below the title is about come first.
-    names.sort(key=lambda name: whole(name) not in finding.summary)
+    # Those that the sentence below the title is about come first, by the names that steps have.
+    said = [name for name in dict.fromkeys(point.variable for point in points) if name not in names]
+    names = [name for name in said if _is_said(name, finding.summary)] + names
+    names.sort(key=lambda name: not _is_said(whole(name), finding.summary))
     return [name for name in names if whole(name) == name or whole(name) not in names]
+
+
+def _is_said(name: str, sentence: str) -> bool:
+    return bool(name and re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.]*\w)", sentence))
 
 
 def experiment_note(finding: Finding) -> str:

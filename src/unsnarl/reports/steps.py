@@ -261,16 +261,25 @@ def _what(point: FindingPoint, name: str) -> str:
     if point.op == TIMEOUT:
         return f"time limit of {point.value} ran out"
     if point.op == ENTER:
-        return f"calls {clean(point.value or '')}"
+        return f"calls {_called(clean(point.value or ''))}"
     if point.op == WAIT and point.awaits:
         return f"waits {clean(point.awaits)}"
     value, part = _short(point.value), clean(point.part)
     if point.op in SYNC or point.op == CALL or not (value or part):
         name = name or point.variable
+    if point.op == ACQUIRE and not name:
+        return "takes a lock of a library"
     touched = f"{clean(name)}{part}"
     if touched:
         return f"{point.op} {touched}" + (f" = {value}" if value else "")
     return f"{point.op} {value}".strip()
+
+
+def _called(function: str) -> str:
+    """`Lock.release`; of a function in a function only its own name, which its line has as well."""
+    head, _, last = function.rpartition(".")
+    owner = head.rpartition(".")[2]
+    return f"{owner}.{last}" if owner.lstrip("_")[:1].isupper() else last
 
 
 def _mark(members: tuple[FindingPoint, ...], seen: dict[tuple[str, str, str], str]) -> str:
