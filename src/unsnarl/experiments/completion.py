@@ -23,6 +23,7 @@ from unsnarl.model.site import Site
 from unsnarl.model.sources import Sources
 from unsnarl.placement.closing import TracedRun, closing
 from unsnarl.placement.occurrence import EventSearch
+from unsnarl.placement.signals import missed_signal
 from unsnarl.placement.timeline import EventTimes, Timeline
 from unsnarl.runfile import Interner, RunFile
 
@@ -52,7 +53,10 @@ class Completion:
     def events(self, shown: Sequence[Event]) -> list[Event]:
         """What to add to these events of the run."""
         if self._timeline.pending:
-            return []  # a deadlock is its waits: nothing that anybody read or wrote closes it
+            # A deadlock is its waits: nothing closes it but a signal that one of them missed.
+            waits = self._timeline.pending
+            missed = (missed_signal(self._accesses, self._site, wait) for wait in waits)
+            return sorted({event for each in missed for event in each})
         have = [event for event in shown if event.point in self._indexes]
         run = TracedRun(
             self._accesses, self._site, self._text, self._timeline.around, self._failing()
@@ -79,7 +83,8 @@ class Completion:
 
     def lines(self, answer: Answer, at: int) -> tuple[Line, ...]:
         """The lines to show with an answer that failing run `at` has."""
-        occurrence = self._occurrence(answer, at)
+        search = self._stuck_occurrence if answer.is_stuck else self._occurrence
+        occurrence = search(answer, at)
         added = self.events(list(occurrence.values()))
         times = sorted((event.at, answer.lines[line].time) for line, event in occurrence.items())
         anchors = {event.path: answer.lines[line] for line, event in occurrence.items()}
@@ -98,6 +103,20 @@ class Completion:
             for event in added
             if event.path in anchors
         )
+
+    def _stuck_occurrence(self, answer: Answer, at: int) -> dict[int, Event]:
+        """By line the last event of its thread there; a wait is the one that did not end."""
+        paths = {thread.index: thread.path for thread in self._run.threads}
+        threads = {anchor: paths.get(one) for anchor, one in answer.threads.get(at, {}).items()}
+        found = {}
+        for number, line in enumerate(answer.lines):
+            is_wait = self._interner.point(line.point).op in (Op.WAIT, Op.JOIN)
+            events = self._timeline.pending if is_wait else self._timeline.done
+            for event in events:
+                is_there = is_wait or self._indexes[event.point] == line.point
+                if event.path == threads.get(line.anchor) and is_there:
+                    found[number] = event
+        return found
 
     def _occurrence(self, answer: Answer, at: int) -> dict[int, Event]:
         """The fullest occurrence of the answer's lines, by line; of equal ones the latest."""

@@ -183,7 +183,7 @@ def _finding(
     if answer.is_stuck:
         known = _captured_names(answer, seen, run)
         known |= captured_names(proof.events, run) if proof is not None else {}
-        described = _with_locks(described, lock_names(run, points, sources, known))
+        described = _with_locks(described, answer, lock_names(run, points, sources, known))
         names = run_names(run, points, sources, known)
         described = with_ways(with_reasons(described, run, names, points, sources), sources.line)
     ranked = [
@@ -234,13 +234,16 @@ def _captured_names(
 
 
 def _with_locks(
-    described: Sequence[FindingPoint], names: Sequence[LockNames]
+    described: Sequence[FindingPoint], answer: Answer, names: Sequence[LockNames]
 ) -> list[FindingPoint]:
     """The points of a run that got stuck, with names that set its locks apart."""
-    return [
-        replace(point, variable=name.variable or point.variable, locks=name.locks or point.locks)
-        for point, name in zip(described, names, strict=True)
-    ]
+    by_line = dict(zip(answer.lines, names, strict=True))
+    found = []
+    for line, point in zip(answer.shown, described, strict=True):
+        name = by_line.get(line, LockNames(""))
+        locks = name.locks or point.locks
+        found.append(replace(point, variable=name.variable or point.variable, locks=locks))
+    return found
 
 
 def _kind(answer: Answer, described: Sequence[FindingPoint]) -> FindingKind:

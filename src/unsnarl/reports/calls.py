@@ -50,7 +50,7 @@ def _at(calls: dict[int, FindingPoint], at: int) -> Iterator[FindingPoint]:
 
 def _torn(points: Sequence[FindingPoint]) -> Iterator[list[int]]:
     """The accesses of each thread that has another one's in between."""
-    data = [at for at, point in enumerate(points) if is_data(point)]
+    data = [at for at, point in enumerate(points) if is_data(point) and not point.setup]
     for thread in dict.fromkeys(points[at].thread for at in data):
         mine = [at for at in data if points[at].thread == thread]
         if len(mine) <= data.index(mine[-1]) - data.index(mine[0]):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
     minimal = proof.minimal
     timeline, events = minimal.timeline, proof.failing.events
     ordered = _only_ordered(minimal)
-    alone = _alone(proof)
+    alone = _alone(proof) | _overwritten(proof)
     conflict = [event for event in events if event.key not in ordered]
     if not timeline.pending and not _is_conflict(conflict):
         return alone  # the orders are all that there is to show
@@ -90,6 +90,22 @@ def _alone(proof: Proof) -> set[EventKey]:
         event.key
         for event in last
         if event.key not in used and sum(one.cell == event.cell for one in events) == 1
+    }
+
+
+def _overwritten(proof: Proof) -> set[EventKey]:
+    """Writes that their own thread overwrote before anybody shown touched the cell."""
+    minimal = proof.minimal
+    pairs = [(one.before, one.after) for one in minimal.constraints]
+    ordered = {minimal.timeline.meaning(event).key for pair in pairs for event in pair}
+    by_cell: dict[int, list[Event]] = {}
+    for event in proof.failing.events:
+        by_cell.setdefault(event.cell, []).append(event)
+    return {
+        one.key
+        for own in by_cell.values()
+        for one, other in pairwise(own)
+        if one.op is other.op is Op.WRITE and one.path == other.path and one.key not in ordered
     }
 
 

@@ -110,7 +110,8 @@ def stack_lines(steps: Sequence[Step]) -> list[str]:
     stacks: dict[tuple[str, ...], list[Step]] = {}
     for step in steps:
         if step.points[0].stack:
-            stacks.setdefault(step.points[0].stack, []).append(step)
+            # A comprehension has a frame of its own, on the line of its function.
+            stacks.setdefault(tuple(dict.fromkeys(step.points[0].stack)), []).append(step)
     return [
         f"{_numbers(behind).lower()}: from " + ", from ".join(map(shown_path, stack))
         for stack, behind in stacks.items()
