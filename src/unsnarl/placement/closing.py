@@ -172,7 +172,9 @@ class _Closing:
 
     def _two_locks(self) -> Iterator[Event]:
         """Both hold what one line takes, and yet two locks: who had put the other one there."""
-        for one, other in combinations(self._shown, 2):
+        failing = self._run.failing
+        failed = [failing, *self._source(failing)] if failing is not None else []
+        for one, other in combinations(sorted({*self._shown, *failed}), 2):
             if one.path == other.path or one.cell != other.cell:
                 continue
             for mine, its in product(self._run.around(one), self._run.around(other)):

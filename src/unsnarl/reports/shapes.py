@@ -72,6 +72,7 @@ ABSENT = re.compile(r"(None|<unset>)$")
 # What is stored there is new: a name or what a call returns, not computed from what was there.
 STORES_NEW = re.compile(r".*\]\s*=\s*[\w.]+(\(.*\))?$")
 LOOKS_UP = re.compile(r".*(\.get\(|\w\[[^\]]*\]$)")
+MAKES = re.compile(r"[\w.]+\s*=\s*[\w.]+\(.*\)$")
 BINDS = re.compile(r"(\w+)\s*(?::[^=]+)?=(?!=)")
 FAR = 200  # lines between reading something and storing what came of it
 PLAIN = re.compile(r"[^=!<>]*[^=!<>]=[^=]|.*[-+*/|&^]=")
@@ -84,6 +85,15 @@ class _Conflict:
     points: tuple[FindingPoint, ...]
     text: Text
     length: int
+    elements: tuple[str, ...] = ()
+
+    def ends_last(self, point: FindingPoint) -> bool:
+        """Whether it ends the use of what the last access uses: not of another element."""
+        if not _ends_use(point):
+            return False
+        elements = dict(zip(map(id, self.points), self.elements, strict=False))
+        ended, used = elements.get(id(point), ""), elements.get(id(self.last), "")
+        return not ended or ended == used
 
     @property
     def variables(self) -> set[str]:
@@ -146,7 +156,8 @@ def shape_of(
     shown = [point for point in points if is_data(point) and not point.setup]
     data = [replace(point, variable=whole(point.variable)) for point in shown]
     about = {whole(name) for name in finding.variables}
-    found = [(_shape(failure, one), one) for one in _conflicts(data, text)]
+    elements = [_element(point) for point in shown]
+    found = [(_shape(failure, one), one) for one in _conflicts(data, elements, text)]
     if found:
         shape, chosen = min(found, key=lambda one: _preference(one[0], one[1], about))
         return shape, chosen.points
@@ -173,10 +184,19 @@ def _stuck(waits: Sequence[FindingPoint]) -> Shape:
     return "starvation" if len(results) == len(waits) > 1 else "missed signal"
 
 
-def _conflicts(data: Sequence[FindingPoint], text: Text) -> Iterator[_Conflict]:
+def _conflicts(
+    data: Sequence[FindingPoint], elements: Sequence[str], text: Text
+) -> Iterator[_Conflict]:
     """Every broken atomicity; the latest first, which is nearest to the failure."""
     for pick in sorted(conflicts(data), reverse=True, key=lambda pick: pick[::-1]):
-        yield _Conflict(tuple(data[i] for i in pick), text, pick[-1] - pick[0])
+        parts = tuple(elements[i] for i in pick)
+        yield _Conflict(tuple(data[i] for i in pick), text, pick[-1] - pick[0], parts)
+
+
+def _element(point: FindingPoint) -> str:
+    """`['tea']` of an access to an element; "" for a variable or a whole container."""
+    own = point.variable[len(whole(point.variable)) :]
+    return own or (point.part if point.part.startswith("[") else "")
 
 
 def _pairs(finding: Finding, points: Sequence[FindingPoint], text: Text) -> Iterator[_Conflict]:
@@ -226,7 +246,7 @@ def _single(found: _Conflict) -> Shape:
         return "check-then-act"
     if _found_nothing(found):
         return "check-then-act"
-    if mode(found.last) == "R" and any(map(_ends_use, found.others)):
+    if mode(found.last) == "R" and any(map(found.ends_last, found.others)):
         return "used after close"
     if found.modes == "WRW":
         return "published before initialised" if _is_empty(found.first) else UNFINISHED
@@ -238,18 +258,27 @@ def _single(found: _Conflict) -> Shape:
 def _is_computed(found: _Conflict) -> bool:
     """Whether a local name carries what the first line read to the line that writes.
 
-    One that is bound anew on the way, without itself, carries something else.
+    What is computed with such a name carries it as well; one that is bound anew does not.
     """
     first, last = found.first, found.last
     bound = BINDS.match(first.text)
     is_one = (first.file, first.function) == (last.file, last.function)
     if bound is None or not is_one or not 0 < last.line - first.line < FAR:
         return False
-    name = re.compile(rf"\b{bound[1]}\b")
-    between = (found.text(first.file, line) for line in range(first.line + 1, last.line))
-    anew = (text for text in between if (again := BINDS.match(text)) and again[1] == bound[1])
-    _, _, stored = last.text.partition("=")
-    return bool(name.search(stored)) and all(name.search(text.partition("=")[2]) for text in anew)
+    carrying = {bound[1]}
+    for line in range(first.line + 1, last.line):
+        text = found.text(first.file, line)
+        again = BINDS.match(text)
+        if again and _uses(text, carrying):
+            carrying.add(again[1])
+        elif again:
+            carrying.discard(again[1])
+    return _uses(last.text, carrying)
+
+
+def _uses(assignment: str, names: set[str]) -> bool:
+    """Whether one of the names is on the right side of an assignment."""
+    return bool(names & set(re.findall(r"\w+", assignment.partition("=")[2])))
 
 
 def _found_nothing(found: _Conflict) -> bool:
@@ -258,7 +287,17 @@ def _found_nothing(found: _Conflict) -> bool:
         return False
     if found.first.value is not None:
         return bool(ABSENT.match(found.first.value))
-    return bool(LOOKS_UP.match(found.first.text) and STORES_NEW.match(found.last.text))
+    looks_up = LOOKS_UP.match(found.first.text) and STORES_NEW.match(found.last.text)
+    return bool(looks_up) or _stores_own(found)
+
+
+def _stores_own(found: _Conflict) -> bool:
+    """Whether a function that had looked at a variable puts something made there into it."""
+    first, last = found.first, found.last
+    made = MAKES.match(last.text)
+    is_one = (first.file, first.function) == (last.file, last.function)
+    name = last.variable.rpartition(".")[2]
+    return bool(made) and is_one and not _uses(last.text, {name})
 
 
 def _ends_use(point: FindingPoint) -> bool:
