@@ -1,27 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The signal that a wait has missed, on calls made by hand."""
+"""The signal that a wait has missed, on lock operations made by hand."""
 
 from unsnarl.model.event import Event, Op, point_of
 from unsnarl.model.site import Site
 from unsnarl.placement.signals import missed_signal
 
 BELL, OTHER = 1, 2
-CALLED = {10: "set", 20: "clear", 21: "wait", 30: "is_set"}
+TEXTS = {10: "bell.set()", 20: "bell.clear()", 21: "bell.wait(5)", 30: "if bell.is_set():"}
 
 
 def site(event):
     line = event.site
-    return Site("m.py", "f", line, line, 0, 0, "method", CALLED.get(line, ""))
+    return Site("m.py", "f", line, line, 0, 0, "method", "")
 
 
 def missed(*rows, wait=21):
-    """Each call: thread, line, object; the last thread waits on a line."""
+    """Each operation on the lock of an object: thread, line, object; thread 1 waits on a line."""
     events = [
-        Event(at, f"0.{thread}", point_of(line, Op.CALL), 1, cell)
+        Event(at, f"0.{thread}", point_of(line, Op.ACQUIRE), 1, cell)
         for at, (thread, line, cell) in enumerate(rows)
     ]
     end = Event(len(events), "0.1", point_of(wait, Op.ACQUIRE), 1, 99)
-    return [event.at for event in missed_signal(events, site, end)]
+    found = missed_signal(events, site, lambda one: TEXTS.get(one.line, ""), end)
+    return [event.at for event in found]
 
 
 def test_who_gave_it_and_who_took_it_back():

@@ -54,14 +54,22 @@ class Completion:
         """What to add to these events of the run."""
         if self._timeline.pending:
             # A deadlock is its waits: nothing closes it but a signal that one of them missed.
-            waits = self._timeline.pending
-            missed = (missed_signal(self._accesses, self._site, wait) for wait in waits)
-            return sorted({event for each in missed for event in each})
+            return self._missed(shown)
         have = [event for event in shown if event.point in self._indexes]
         run = TracedRun(
             self._accesses, self._site, self._text, self._timeline.around, self._failing()
         )
         return closing(run, have)
+
+    def _missed(self, shown: Sequence[Event]) -> list[Event]:
+        """Signals that came too early for the waits, on lines that are not shown yet."""
+        lines = {(event.path, self._site(event).line) for event in shown}
+        found = {
+            event
+            for wait in self._timeline.pending
+            for event in missed_signal(self._timeline.done, self._site, self._text, wait)
+        }
+        return sorted(one for one in found if (one.path, self._site(one).line) not in lines)
 
     def _failing(self) -> Event | None:
         """The access with which it failed: the last one of the thread that was on that line.

@@ -409,8 +409,9 @@ class Prover:
         )  # fmt: skip
         fresh = [trial.run for trial in minimal.certifying if trial.run is not None]
         course = self._part(
-            "minimise", "comparing fresh runs", lambda: same_course(fresh, events), (0, 0), quick=True
-        )
+            "minimise", "comparing fresh runs", lambda: same_course(fresh, events), (0, 0),
+            quick=True,
+        )  # fmt: skip
         return Proof(at, minimal, Seen(events, run), passing, near, course)
 
     def _part(

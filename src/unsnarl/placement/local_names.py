@@ -60,9 +60,8 @@ def _tests(block: list[ast.stmt], line: int) -> Iterator[ast.expr]:
         if isinstance(statement, ast.If) and line > (statement.test.end_lineno or line):
             yield statement.test
         for _, inner in ast.iter_fields(statement):
-            blocks = [inner] if isinstance(inner, list) else []
-            for one in blocks:
-                yield from _tests([each for each in _statements(one)], line)
+            if isinstance(inner, list):
+                yield from _tests(list(_statements(inner)), line)
 
 
 def _statements(parts: list[ast.AST]) -> Iterator[ast.stmt]:

@@ -15,7 +15,6 @@ from unsnarl.reports.facts import FailingRun, Points
 from unsnarl.reports.names import variable_name
 from unsnarl.reports.waits import call_of
 
-
 NOTHING: Mapping[int, str] = MappingProxyType({})
 
 

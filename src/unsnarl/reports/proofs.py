@@ -45,7 +45,7 @@ def with_proof(
         variables=_about(finding, explained, orders),
         explanation=tuple(explained),
         orders=tuple(orders),
-        nearest=_passing(proof, position, names, shown, points, sources),
+        nearest=_renamed(_passing(proof, position, names, points, sources), proof, shown),
     )
 
 
@@ -86,7 +86,6 @@ def _passing(
     proof: ProofFacts,
     position: dict[int, int],
     names: dict[int, str],
-    shown: Mapping[tuple[str, int], str],
     points: Points,
     sources: Sources,
 ) -> PassingRun | None:
@@ -96,12 +95,22 @@ def _passing(
     before, after = proof.passing.moved
     events = proof.passing.events
     described = _described(events, names, points, sources, _roles(proof.events))
-    described = [
-        replace(point, variable=shown.get((one.path, one.point), point.variable))
-        for point, one in zip(described, events, strict=True)
-    ]
     moved = (position[before], position[after])
     return PassingRun(tuple(described), moved, proof.passing.differences)
+
+
+def _renamed(
+    passing: PassingRun | None, proof: ProofFacts, shown: Mapping[tuple[str, int], str]
+) -> PassingRun | None:
+    """With the names of the failing run: the same access is called the same."""
+    if passing is None or proof.passing is None:
+        return passing
+    both = zip(passing.points, proof.passing.events, strict=True)
+    points = [
+        replace(point, variable=shown.get((one.path, one.point), point.variable))
+        for point, one in both
+    ]
+    return replace(passing, points=tuple(points))
 
 
 def _variables(

@@ -242,9 +242,8 @@ def _single(found: _Conflict) -> Shape:
     """
     if found.modes == "RWW" and _is_computed(found):
         return "lost update"
-    if (found.checks(found.first) and mode(found.first) == "R") or _is_asked(found):
-        return "check-then-act"
-    if _found_nothing(found):
+    looks = found.checks(found.first) and mode(found.first) == "R"
+    if looks or _is_asked(found) or _found_nothing(found):
         return "check-then-act"
     if mode(found.last) == "R" and any(map(found.ends_last, found.others)):
         return "used after close"

@@ -9,6 +9,7 @@ thread on one line become one step.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from unsnarl.reports.patterns import (
     ENTER,
     FAIL,
     NO_EVENTS,
+    RELEASE,
     SYNC,
     TIMEOUT,
     WAIT,
@@ -32,6 +34,7 @@ MOST_STEPS = 8
 STEPS_WITH_SURROUNDINGS = 6
 LONGEST_VALUE = 48
 SET_UP = "set-up"
+CALLED = re.compile(r"\.(\w+)\(")
 TOO_LATE = "too late"  # of an access that the end of the process prevented
 
 
@@ -273,8 +276,9 @@ def _what(point: FindingPoint, name: str) -> str:
     value, part = _short(point.value), clean(point.part)
     if point.op in SYNC or point.op == CALL or not (value or part):
         name = name or point.variable
-    if point.op == ACQUIRE and not name:
-        return "takes a lock of a library"
+    if point.op in (ACQUIRE, RELEASE) and not name:
+        called = CALLED.findall(point.text)
+        return f"calls {called[-1]}()" if called else f"{point.op} a lock of a library"
     touched = f"{clean(name)}{part}"
     if touched:
         return f"{point.op} {touched}" + (f" = {value}" if value else "")

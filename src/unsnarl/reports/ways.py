@@ -40,9 +40,7 @@ def _by_weight(calls: list[FindingPoint]) -> list[FindingPoint]:
     return [*calls[:1], *reversed(calls[1:])]
 
 
-def _way(
-    before: Sequence[FindingPoint], wait: FindingPoint, text: Text
-) -> Iterator[FindingPoint]:
+def _way(before: Sequence[FindingPoint], wait: FindingPoint, text: Text) -> Iterator[FindingPoint]:
     if wait.op != WAIT or not wait.stack:
         return
     taken = [one for one in before if one.op == ACQUIRE and one.thread == wait.thread]
@@ -69,9 +67,7 @@ def _holding(taken: Sequence[Frame], frames: Sequence[Frame]) -> int:
     return depth if is_same and frames[:depth] == list(taken[:depth]) else -1
 
 
-def _decorated(
-    wait: FindingPoint, wrapper: Frame, inner: Frame, text: Text
-) -> FindingPoint | None:
+def _decorated(wait: FindingPoint, wrapper: Frame, inner: Frame, text: Text) -> FindingPoint | None:
     """The decorator's line above the function that its wrapper calls, which the program wrote."""
     name = wrapper.function.partition(".")[0]
     if name == wrapper.function:

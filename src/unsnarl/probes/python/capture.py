@@ -109,9 +109,7 @@ def _hook(  # noqa: PLR0917  called from C
             value[3] = value_text(obj, key)
 
 
-def _sync(
-    index: int, point: int, path: str, lock: object, frames: list[types.FrameType]
-) -> Value:
+def _sync(index: int, point: int, path: str, lock: object, frames: list[types.FrameType]) -> Value:
     """Of a lock operation its calls, and the lock's name if it is not one of a library's own."""
     caller = sys._getframe(2)
     is_own = bool(frames) and frames[0] is caller
