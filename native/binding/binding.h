@@ -195,6 +195,7 @@ PyObject *uns_list_behind(PyObject *iterator);
 /* capture.c */
 void uns_capture(Site *site, struct uns_thread *t, uint32_t point, PyObject *object, PyObject *key,
                  int write);
+void uns_capture_sync(uint32_t point, PyObject *lock);
 void uns_capture_lock(PyObject *lock, int acquired);
 PyObject *uns_set_capture_hook(PyObject *module, PyObject *hook);
 PyObject *uns_set_break_hook(PyObject *module, PyObject *hook);

@@ -111,6 +111,13 @@ void uns_capture(Site *site, struct uns_thread *t, uint32_t point, PyObject *obj
     Py_XDECREF(locks);
 }
 
+/* A lock or a thread's end: nothing to read, but who called matters. */
+void uns_capture_sync(uint32_t point, PyObject *lock) {
+    struct uns_thread *t = uns_rt.active ? uns_self : NULL;
+    if (t && !t->muted)
+        uns_capture(NULL, t, point, lock, Py_None, 0);
+}
+
 PyObject *uns_set_break_hook(PyObject *module, PyObject *hook) {
     Py_XSETREF(uns_break_hook, hook == Py_None ? NULL : Py_NewRef(hook));
     Py_RETURN_NONE;

@@ -54,18 +54,28 @@ static int parse_timeout(PyObject *args, PyObject *kwargs, int64_t *timeout_ns) 
     return 0;
 }
 
+static void captured(LockObject *self, uint32_t point) {
+    uns_capture_sync(point, (PyObject *)self);
+    if (!self->lock.flags)
+        uns_capture_lock((PyObject *)self, 1);
+}
+
 /* 1 taken, 0 not in time, -1 exception. */
 static int take(LockObject *self, int64_t timeout_ns) {
     int64_t deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_clock_ns() + timeout_ns;
     int inside = 0;
     uint32_t site = uns_rt.active ? uns_python_site(&inside) : 0;
+    uint32_t point = UNS_POINT(site, self->lock.flags & UNS_LOCK_IS_THREAD ? UNS_JOIN : UNS_ACQUIRE);
     if (UNS_UNLIKELY(uns_break_hook != NULL))
-        uns_break(UNS_POINT(site, self->lock.flags & UNS_LOCK_IS_THREAD ? UNS_JOIN : UNS_ACQUIRE));
+        uns_break(point);
+    /* A wait that does not end is the last one of its thread. */
+    if (UNS_UNLIKELY(uns_capture_hook != NULL))
+        uns_capture_sync(UNS_POINT(site, UNS_WAIT), (PyObject *)self);
     for (;;) {
         switch (uns_lock_acquire(&self->lock, site, timeout_ns, inside)) {
         case UNS_GO:
-            if (UNS_UNLIKELY(uns_capture_hook && !self->lock.flags))
-                uns_capture_lock((PyObject *)self, 1);
+            if (UNS_UNLIKELY(uns_capture_hook != NULL))
+                captured(self, point);
             return 1;
         case UNS_TIMED_OUT:
             return 0;

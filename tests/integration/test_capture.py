@@ -12,7 +12,7 @@ from unsnarl.runfile.reader import read_run
 
 pytestmark = pytest.mark.core
 
-READ, WRITE, CALL = 0, 1, 10
+READ, WRITE, ACQUIRE, WAIT, CALL = 0, 1, 2, 4, 10
 MOST_RUNS = 200
 
 
@@ -88,6 +88,44 @@ def test_every_lock_and_every_critical_section_has_a_number(start):
     first, second, third, fourth, *_ = [section for value in values for _, section in value.held]
     assert first == second and len({second, third, fourth}) == 3
     assert len({value.cell[2] for value in values}) == 2
+
+
+DECORATED = """
+    import threading
+    SHELF = threading.Lock()
+    def locked(lock):
+        def decorate(function):
+            def wrapper():
+                with lock:
+                    function()
+            return wrapper
+        return decorate
+    @locked(SHELF)
+    def put():
+        pass
+    def work():
+        put()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+"""
+
+
+def test_of_a_lock_its_name_and_the_calls_that_led_to_it_are_taken(start):
+    client = start(DECORATED)
+    client.run(1, trace=True)
+    trace = read_run(client.path(1, "run")).trace
+    taken = {int(point) for point in trace["point"] if point & 15 == ACQUIRE}
+    waits = {point & ~15 | WAIT for point in taken}
+    values = captured(client, sorted(taken | waits), number=2)
+    # `with lock:` knows it by another name; each has begun to wait before it took the lock.
+    shelf = [value for value in values if value.variable == "SHELF"]
+    assert [value.point & 15 for value in shelf] == [WAIT, ACQUIRE]
+    for value in shelf:
+        assert [function for _, _, function in value.stack] == [
+            "locked.<locals>.decorate.<locals>.wrapper",
+            "work",
+        ]
 
 
 WAITING = """

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from unsnarl.model.event import Event, Op, point_of
 from unsnarl.model.site import Site
 from unsnarl.placement.closing import TracedRun, closing
-from unsnarl.placement.local_names import assigning_lines, names_used
+from unsnarl.placement.local_names import assigning_lines, deciding_lines, names_used
 
 READ, WRITE, CALL = Op.READ, Op.WRITE, Op.CALL
 SOCK, COUNT, FILE, DATA = 1, 2, 3, 4
@@ -237,3 +238,65 @@ def test_with_more_accesses_only_what_others_write_matters(source):
     assert [event.at for event in found] == [0]
     calm = [event for event in events if event.at != 1]
     assert closing(plain(calm, here), events[2:]) == []
+
+
+COUNTED = """\
+class Counted:
+    def open(self):
+        if self.users >= 1:
+            handle = self.handle
+        else:
+            handle = self.make()
+        while self.busy:
+            self.users += 1
+
+    def close(self):
+        if self.closed:
+            return
+        self.handle = None
+        self.users -= 1
+"""
+
+
+@pytest.fixture
+def counted(tmp_path):
+    file = tmp_path / "counted.py"
+    file.write_text(COUNTED)
+    return str(file)
+
+
+def test_the_tests_by_which_a_line_was_reached(counted, tmp_path):
+    assert deciding_lines(counted, 4) == deciding_lines(counted, 6) == [3]
+    assert deciding_lines(counted, 13) == [11]  # it would have left
+    assert deciding_lines(counted, 8) == []  # a loop only repeats; the if is over
+    assert deciding_lines(counted, 3) == deciding_lines(str(tmp_path / "gone.py"), 3) == []
+
+
+def test_who_decided_by_what_the_other_was_still_to_change(counted):
+    """`open` comes between the two changes of `close`."""
+    handle, users = 5, 6
+
+    def here(event):
+        name = {handle: "Counted.handle", users: "Counted.users"}[event.cell]
+        function = "Counted.open" if event.site < 9 else "Counted.close"
+        return Site(counted, function, event.site, 0, 0, 0, "attr_read", "", name)
+
+    events = made(
+        (1, WRITE, 13, handle), (2, READ, 3, users), (2, READ, 4, handle), (1, WRITE, 14, users)
+    )
+    found = closing(plain(events, here), [events[0], events[2]])
+    assert [event.at for event in found] == [1, 3]
+
+    def elsewhere(event):
+        return replace(here(event), variable=f"C{event.cell}.x")
+
+    # Attributes of two classes do not belong together by that alone.
+    assert closing(plain(events, elsewhere), [events[0], events[2]]) == []
+
+
+def test_what_came_of_it_is_shown_only_where_there_is_room():
+    """The failing read is of something else than the conflict (zoo/causes/till)."""
+    rows = [(1, WRITE, 50, COUNT), (2, WRITE, 51, COUNT), (1, WRITE, 52, DATA), (3, READ, 53, DATA)]
+    short, long = made(*rows), made(*((2, READ, line, COUNT) for line in range(60, 64)), *rows)
+    assert added(short, 0, 1, failing=3) == [2]
+    assert added(long, *range(6), failing=7) == []

@@ -206,6 +206,20 @@ def test_a_ranking_without_failures_gives_the_bound():
     assert "0 failures in 3 runs" in printed(print_ranking, report)
 
 
+def test_rows_of_the_same_lines_say_what_is_done_there():
+    def about(op):
+        return (
+            FindingPoint("m.py", 1, "f", "0.1", 1, "read", "v", "source", 1.0),
+            FindingPoint("m.py", 2, "f", "0.2", 2, op, "v", "sink", 1.0),
+        )
+
+    alike = detailed(finding(about("read")), finding(about("write"), rank=2))
+    text = printed(print_ranking, alike)
+    assert "m.py:1 read → :2 read" in text
+    assert "m.py:1 read → :2 write" in text
+    assert "m.py:1 → :2" in printed(print_ranking, detailed(finding(about("write"))))
+
+
 @pytest.mark.parametrize(
     ("runs", "text"),
     [

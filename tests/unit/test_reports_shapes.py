@@ -364,3 +364,67 @@ def test_every_shape_has_a_sentence_and_its_page(request):
     assert set(SENTENCES) == names
     assert {line.removeprefix("## ") for line in page.splitlines() if line[:3] == "## "} == names
     assert set(PRIORITY) <= names
+
+
+def lines_of(source):
+    rows = source.splitlines()
+    return lambda _file, line: rows[line - 1].strip() if 0 < line <= len(rows) else ""
+
+
+def at(line, what, source, **more):
+    text = source.splitlines()[line - 1].strip()
+    return replace(point(what, text, **more), line=line)
+
+
+COMPUTED = "n = self.hits.get(page) or 0\nlog(page)\nself.hits[page] = n + 1\n"
+CREATED = "one = self.made.get(kind)\nif one is None:\n    one = Thing()\nself.made[kind] = one\n"
+GROWN = "n = self.used\nn = n + size\nself.used = n\n"
+CHAINED = "old = self.used\nnew = old + size\nself.used = new\n"
+LAZY = "self.lock\nexcept AttributeError:\nself.lock = Lock()\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        (COMPUTED, "lost update"),
+        (GROWN, "lost update"),
+        (CHAINED, "lost update"),
+        (CREATED, "check-then-act"),
+        (LAZY, "check-then-act"),
+    ],
+)
+@pytest.mark.parametrize("value", ["None", None])
+def test_who_stores_what_it_computed_loses_an_update_who_stores_its_own_had_checked(
+    source, expected, value
+):
+    last = len(source.splitlines())
+    name, _ = shape(
+        at(1, "1 read v", source, value=value),
+        at(last, "2 write v", source),
+        at(last, "1 write v", source),
+        text=lines_of(source),
+    )
+    assert name == expected
+
+
+def test_what_is_taken_back_is_not_published():
+    """The handle is gone before the count says so: nothing was made visible too early."""
+    name, _ = shape(
+        point("1 write handle", "self.handle = None", value="None"),
+        point("2 read users", "if self.users >= 1:", value="1"),
+        point("2 read handle", "handle = self.handle", value="None"),
+        point("1 write users", "self.users -= 1", value="0"),
+    )
+    assert name == "two variables out of step"
+
+
+def test_another_element_that_was_removed_is_not_what_is_used():
+    def used(element):
+        return shape(
+            point("1 read d", "n = d.size()"),
+            point("2 write d['a']", "del d['a']"),
+            point(f"1 read d{element}", "use(d)"),
+        )[0]
+
+    assert used("['a']") == "used after close"
+    assert used("['b']") == used("") == "stale read"

@@ -98,7 +98,7 @@ def test_who_would_make_room_waits_for_the_lock(sources):
 def test_all_who_could_compute_it_wait(sources):
     found = reasons(sources, *(Wait(thread, RESULT, -1, thread) for thread in range(3)))
     assert set(found) == {
-        ("for the result of part", "nobody computes it, since all 2 other threads wait, too")
+        ("for the result of part", "nobody computes it, since both other threads wait, too")
     }
     assert reasons(sources, Wait(0, EVENT, -1, 1)) == [
         ("for a signal of Log._arrived", "no other thread is left")

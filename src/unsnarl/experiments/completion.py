@@ -7,21 +7,24 @@ tested: an answer keeps its lines, a proof its orders.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice, pairwise
 from pathlib import Path
 
 import numpy as np
 
 from unsnarl.analyses.answer import Answer, Line
 from unsnarl.experiments.refine import accesses
-from unsnarl.model.event import Event
+from unsnarl.model.constraint import Constraint
+from unsnarl.model.event import Event, Op
 from unsnarl.model.run import Frame
 from unsnarl.model.site import Site
 from unsnarl.model.sources import Sources
 from unsnarl.placement.closing import TracedRun, closing
 from unsnarl.placement.occurrence import EventSearch
-from unsnarl.placement.timeline import Timeline
+from unsnarl.placement.signals import missed_signal
+from unsnarl.placement.timeline import EventTimes, Timeline
 from unsnarl.runfile import Interner, RunFile
 
 # Ends of an answer in a run that are tried, the latest first.
@@ -50,12 +53,23 @@ class Completion:
     def events(self, shown: Sequence[Event]) -> list[Event]:
         """What to add to these events of the run."""
         if self._timeline.pending:
-            return []  # a deadlock is its waits: nothing that anybody read or wrote closes it
+            # A deadlock is its waits: nothing closes it but a signal that one of them missed.
+            return self._missed(shown)
         have = [event for event in shown if event.point in self._indexes]
         run = TracedRun(
             self._accesses, self._site, self._text, self._timeline.around, self._failing()
         )
         return closing(run, have)
+
+    def _missed(self, shown: Sequence[Event]) -> list[Event]:
+        """Signals that came too early for the waits, on lines that are not shown yet."""
+        lines = {(event.path, self._site(event).line) for event in shown}
+        found = {
+            event
+            for wait in self._timeline.pending
+            for event in missed_signal(self._timeline.done, self._site, self._text, wait)
+        }
+        return sorted(one for one in found if (one.path, self._site(one).line) not in lines)
 
     def _failing(self) -> Event | None:
         """The access with which it failed: the last one of the thread that was on that line.
@@ -77,7 +91,8 @@ class Completion:
 
     def lines(self, answer: Answer, at: int) -> tuple[Line, ...]:
         """The lines to show with an answer that failing run `at` has."""
-        occurrence = self._occurrence(answer, at)
+        search = self._stuck_occurrence if answer.is_stuck else self._occurrence
+        occurrence = search(answer, at)
         added = self.events(list(occurrence.values()))
         times = sorted((event.at, answer.lines[line].time) for line, event in occurrence.items())
         anchors = {event.path: answer.lines[line] for line, event in occurrence.items()}
@@ -97,6 +112,20 @@ class Completion:
             if event.path in anchors
         )
 
+    def _stuck_occurrence(self, answer: Answer, at: int) -> dict[int, Event]:
+        """By line the last event of its thread there; a wait is the one that did not end."""
+        paths = {thread.index: thread.path for thread in self._run.threads}
+        threads = {anchor: paths.get(one) for anchor, one in answer.threads.get(at, {}).items()}
+        found = {}
+        for number, line in enumerate(answer.lines):
+            is_wait = self._interner.point(line.point).op in (Op.WAIT, Op.JOIN)
+            events = self._timeline.pending if is_wait else self._timeline.done
+            for event in events:
+                is_there = is_wait or self._indexes[event.point] == line.point
+                if event.path == threads.get(line.anchor) and is_there:
+                    found[number] = event
+        return found
+
     def _occurrence(self, answer: Answer, at: int) -> dict[int, Event]:
         """The fullest occurrence of the answer's lines, by line; of equal ones the latest."""
         paths = {thread.index: thread.path for thread in self._run.threads}
@@ -114,6 +143,32 @@ class Completion:
             for end in islice(ends, MOST_ENDS)
         )
         return max(found, key=_fullness, default={})
+
+
+def same_course(runs: Iterable[RunFile], events: Sequence[Event]) -> tuple[int, int]:
+    """In how many of the runs who touched a cell after whom as it is shown, and of how many.
+
+    Completed orders are not enforced: whether they belong to the failure shows in the runs in which
+    the proved ones were. Calls of libraries are left out: they happen later than they are made.
+    """
+    data = sorted(event for event in events if event.op in (Op.READ, Op.WRITE))
+    pairs = [
+        Constraint(one, other, other)
+        for one, other in _neighbours(data)
+        if one.path != other.path and (one.writes or other.writes)
+    ]
+    times = [EventTimes(run, pairs) for run in runs] if pairs else []
+    same = [all(one.has(pair) and not one.breaks(pair) for pair in pairs) for one in times]
+    return sum(same), len(same)
+
+
+def _neighbours(data: Sequence[Event]) -> Iterator[tuple[Event, Event]]:
+    """Accesses of one cell, one after the other."""
+    by_cell: dict[int, list[Event]] = defaultdict(list)
+    for event in data:
+        by_cell[event.cell].append(event)
+    for own in by_cell.values():
+        yield from pairwise(own)
 
 
 def _fullness(found: Mapping[int, Event]) -> int:

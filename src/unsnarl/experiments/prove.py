@@ -23,6 +23,7 @@ from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.trials import Trials
 from unsnarl.experiments.causes import Cause, CauseSearch, Remainder, are_apart
+from unsnarl.experiments.completion import same_course
 from unsnarl.experiments.confirm import Experimenter
 from unsnarl.experiments.fix import CERTAIN, Fixer, FixSearch
 from unsnarl.experiments.halving import suspects
@@ -31,7 +32,7 @@ from unsnarl.experiments.named_fix import named
 from unsnarl.experiments.nearest import Nearest, nearest
 from unsnarl.experiments.verdict import Verdict
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.event import Event
+from unsnarl.model.event import Event, Op, with_op
 from unsnarl.model.evidence import Comparison
 from unsnarl.model.plan import Plan
 from unsnarl.model.report import Fix
@@ -71,6 +72,8 @@ class Proof:
         failing: What to show of that run.
         passing: The same of the nearest passing run.
         nearest: That run.
+        course: In how many of the fresh runs that certify it all went as it is shown, and of how
+            many that was looked at.
     """
 
     at: int
@@ -78,6 +81,7 @@ class Proof:
     failing: Seen
     passing: Seen | None = None
     nearest: Nearest | None = None
+    course: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -416,7 +420,12 @@ class Prover:
             "minimise", "comparing with passing runs", lambda: _nearest(trials, minimal), nothing,
             TEST,
         )  # fmt: skip
-        return Proof(at, minimal, Seen(events, run), passing, near)
+        fresh = [trial.run for trial in minimal.certifying if trial.run is not None]
+        course = self._part(
+            "minimise", "comparing fresh runs", lambda: same_course(fresh, events), (0, 0),
+            quick=True,
+        )  # fmt: skip
+        return Proof(at, minimal, Seen(events, run), passing, near, course)
 
     def _part(
         self,
@@ -478,8 +487,10 @@ def _nearest(trials: Trials, minimal: Minimal) -> tuple[Seen | None, Nearest | N
 
 
 def _captured(trials: Trials, plan: Plan, events: Sequence[Event]) -> RunFile | None:
-    """The same run once more, with the values at the events."""
-    (trial,) = trials.run([with_fields(plan, capture=sorted({event.point for event in events}))])
+    """The same run once more, with the values at the events, and the calls that led to waits."""
+    waits = {with_op(event.point, Op.WAIT) for event in events if event.op.is_sync}
+    points = sorted({event.point for event in events} | waits)
+    (trial,) = trials.run([with_fields(plan, capture=points)])
     return trial.run
 
 

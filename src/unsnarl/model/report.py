@@ -96,7 +96,8 @@ class Replay(msgspec.Struct, frozen=True):
     """How often a failure came back under its minimised constraints, in fresh runs.
 
     `searched` is the number of trials it took to find them; `odd` counts further fresh runs that
-    ended early in another failure of the program.
+    ended early in another failure of the program. In `same` of `watched` fresh runs all accesses
+    of the explanation came in the order in which they are shown, also those that nothing enforced.
     """
 
     run: str
@@ -105,6 +106,8 @@ class Replay(msgspec.Struct, frozen=True):
     tries: int
     searched: int = 0
     odd: int = 0
+    same: int = 0
+    watched: int = 0
 
 
 class SourceLine(msgspec.Struct, frozen=True):

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from unsnarl.model.event import Event, Op
 from unsnarl.model.site import Site
-from unsnarl.placement.local_names import assigning_lines, names_used
+from unsnarl.placement.local_names import assigning_lines, deciding_lines, names_used
 
 DECIDES = re.compile(r"(el)?if\b|while\b|assert\b")
 # Kinds of sites that name what they touch, and those that touch a container as a whole.
@@ -27,6 +27,8 @@ WHOLE = ("method", "shape_")
 REACH = 3  # events of one line between reading a container and using it
 # Lines of an explanation, without those that fail; of a long one so many are added all the same.
 MOST_LINES, FEWEST = 6, 2
+# Events of a thread between what is shown of it and the rest of the same change.
+NEAR = 12
 # A name may stand for another one, which stands for what was read.
 STEPS_BACK = 3
 
@@ -79,6 +81,9 @@ class _Closing:
             line = self._line(event)
             if line not in lines and len(added) < room:
                 added.setdefault(line, event)
+        for event in self._result():
+            if len(lines) + len(added) < MOST_LINES and self._line(event) not in lines:
+                added.setdefault(self._line(event), event)
         return sorted(added.values())
 
     def _line(self, event: Event) -> tuple[object, ...]:
@@ -91,6 +96,8 @@ class _Closing:
         failing = self._run.failing
         yield from self._failure(failing)
         yield from self._missing_writes()
+        for event in self._shown:
+            yield from self._decisions(event)
         failed = [failing] if failing is not None and self._is_shown(failing) else []
         turns = (*failed, *self._turns())
         begins = [(begin, event) for event in turns for begin in self._begin(event)]
@@ -102,10 +109,18 @@ class _Closing:
 
     def _failure(self, failing: Event | None) -> Iterator[Event]:
         """The access that fails, if it is of what is shown, and who wrote what it read."""
-        if failing is None:
-            return
-        if self._is_shown(failing):
+        if failing is not None and self._is_shown(failing):
             yield failing
+            yield from self._source(failing)
+
+    def _result(self) -> Iterator[Event]:
+        """What came of it, if the access that fails is of something else: who wrote that."""
+        failing = self._run.failing
+        if failing is not None and not self._is_shown(failing):
+            yield from self._source(failing)
+
+    def _source(self, failing: Event) -> Iterator[Event]:
+        """Who wrote what the failing access read."""
         if failing.op is Op.READ:
             writes = [one for one in self._others_writes(failing) if one.at < failing.at]
             # What was written before all that is shown is where it all began, and no news.
@@ -157,7 +172,9 @@ class _Closing:
 
     def _two_locks(self) -> Iterator[Event]:
         """Both hold what one line takes, and yet two locks: who had put the other one there."""
-        for one, other in combinations(self._shown, 2):
+        failing = self._run.failing
+        failed = [failing, *self._source(failing)] if failing is not None else []
+        for one, other in combinations(sorted({*self._shown, *failed}), 2):
             if one.path == other.path or one.cell != other.cell:
                 continue
             for mine, its in product(self._run.around(one), self._run.around(other)):
@@ -208,6 +225,30 @@ class _Closing:
         threads = {one.path for one in self._shown}
         later = (one for one in self._others_writes(begin) if one.at > begin.at)
         yield from islice((one for one in later if one.path in threads), 1)
+
+    def _decisions(self, event: Event) -> Iterator[Event]:
+        """By what its thread had come there, if another one that is shown changed that too late.
+
+        The one was still to change what the other decided by: both belong to one change.
+        """
+        site = self._site(event)
+        lines = deciding_lines(site.file, site.line)
+        for one in self._execution(event):
+            if one.op is Op.READ and self._site(one).line in lines:
+                yield from islice(self._late_change(one, event), 2)
+
+    def _late_change(self, check: Event, event: Event) -> Iterator[Event]:
+        """The check and the change that its cell was still to get from who is shown before it."""
+        is_same = self._class(check) == self._class(event)
+        for write in self._others_writes(check) if is_same else ():
+            mine = [one for one in self._threads[write.path] if one.at < write.at][-NEAR:]
+            if write.at > check.at and any(one in self._shown for one in mine):
+                yield from (check, write)
+
+    def _class(self, event: Event) -> str:
+        """The class whose attribute it is, as the program's run had it; else that of its method."""
+        site = self._site(event)
+        return (site.variable or site.function).partition(".")[0]
 
     def _execution(self, event: Event) -> Iterator[Event]:
         """What its thread did before it in the same execution of the function, the latest first.

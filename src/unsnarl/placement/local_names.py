@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a local name of a Python function got what it refers to: the lines that assign it."""
+"""What led a Python function to a line: the lines that assign its names, and those that decide."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+LEAVES = (ast.Return, ast.Raise)
 SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -34,6 +35,42 @@ def assigning_lines(file: str, line: int, names: frozenset[str]) -> list[int]:
         and target.lineno < line
     )
     return sorted(set(bound))
+
+
+def deciding_lines(file: str, line: int) -> list[int]:
+    """The lines of the tests by which the function came to a line, the nearest first.
+
+    These are the `if` statements around it, and those above it that would have left the function.
+    How often a loop goes round is no decision about this line.
+    """
+    function = _function(file, line)
+    tests = _tests(function.body, line) if function else ()
+    lines = (range(test.lineno, (test.end_lineno or test.lineno) + 1) for test in tests)
+    return [one for each in reversed([*lines]) for one in each]
+
+
+def _tests(block: list[ast.stmt], line: int) -> Iterator[ast.expr]:
+    for statement in block:
+        if statement.lineno > line:
+            return
+        if _end(statement) < line:
+            if isinstance(statement, ast.If) and isinstance(statement.body[-1], LEAVES):
+                yield statement.test
+            continue
+        if isinstance(statement, ast.If) and line > (statement.test.end_lineno or line):
+            yield statement.test
+        for _, inner in ast.iter_fields(statement):
+            if isinstance(inner, list):
+                yield from _tests(list(_statements(inner)), line)
+
+
+def _statements(parts: list[ast.AST]) -> Iterator[ast.stmt]:
+    """The statements of a block; of the handlers of a try and the cases of a match, theirs."""
+    for part in parts:
+        if isinstance(part, ast.stmt):
+            yield part
+        elif isinstance(part, ast.ExceptHandler | ast.match_case):
+            yield from part.body
 
 
 @lru_cache(maxsize=32)

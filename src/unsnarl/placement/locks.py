@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
-from unsnarl.model.event import Event, EventKey, Op
+from unsnarl.model.event import Event, EventKey, Op, op_of
 from unsnarl.model.site import CALL_REACH
 from unsnarl.runfile import RunFile
 
@@ -142,6 +142,8 @@ def lock_names(run: RunFile, held: Mapping[EventKey, Sequence[TakenLock]]) -> di
     both: Counter[tuple[int, int]] = Counter()
     names: dict[int, str] = {}
     for capture in run.captures:
+        if op_of(capture.point).is_sync:
+            continue  # it is about the lock itself, and has none of those around it
         mine = {lock.cell for lock in held.get(capture.key, ())}
         numbers = {lock.number: lock.name for lock in capture.locks}
         names |= numbers

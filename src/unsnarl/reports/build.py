@@ -37,12 +37,14 @@ from unsnarl.reports.facts import (
     SignatureFacts,
 )
 from unsnarl.reports.fixes import with_texts
+from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import classify, contended, core
-from unsnarl.reports.proofs import with_proof
+from unsnarl.reports.proofs import captured_names, with_proof
 from unsnarl.reports.remarks import causes_note
 from unsnarl.reports.shapes import shape_and_summary
 from unsnarl.reports.steps import explanation
 from unsnarl.reports.waits import with_reasons
+from unsnarl.reports.ways import with_ways
 
 # The others rank code points and predicates: they claim no order.
 CLAIM_ORDER = ("joined", "recon", "falcon", "avio")
@@ -125,7 +127,7 @@ def _failure(facts: SignatureFacts, points: Points, sources: Sources) -> Failure
         latent=facts.latent,
         count=facts.count,
         rate=facts.rate,
-        message=_message(failure) or facts.signature,
+        message=_message(failure, sources) or facts.signature,
         where=_where(failure, sources),
         findings=_findings(facts, points, sources),
         run=exemplar.name if exemplar else "",
@@ -148,6 +150,8 @@ def _replay(facts: SignatureFacts, exemplar: FailingRun | None, index: int = 0) 
         tries=proof.tries,
         searched=proof.searched,
         odd=proof.odd,
+        same=proof.same,
+        watched=proof.watched,
     )
 
 
@@ -177,9 +181,12 @@ def _finding(
         for line, point in zip(answer.shown, described, strict=True)
     ]
     if answer.is_stuck:
-        described = _with_locks(described, lock_names(answer.shown, run, points, sources))
-        names = run_names(run, points, sources)
-        described = with_reasons(described, run, names, points, sources)
+        known = _captured_names(answer, seen, run)
+        known |= captured_names(proof.events, run) if proof is not None else {}
+        locks = lock_names(answer.lines, run, points, sources, known)
+        described = _with_locks(described, answer, locks)
+        names = run_names(run, points, sources, known)
+        described = with_ways(with_reasons(described, run, names, points, sources), sources.line)
     ranked = [
         point
         for line, point in zip(answer.shown, described, strict=False)
@@ -213,14 +220,31 @@ def _finding(
     return with_proof(finding, proof, run, points, sources)
 
 
+def _captured_names(
+    answer: Answer, seen: Sequence[CapturedAccess | None], run: FailingRun
+) -> dict[int, str]:
+    """What the program calls the locks that its threads wait for, where a replay saw it."""
+    paths = {thread.path: thread.index for thread in run.threads}
+    names = {
+        (paths.get(one.thread), line.point): one.variable
+        for line, one in zip(answer.shown, seen, strict=True)
+        if one is not None
+    }
+    found = {wait.object: names.get((wait.thread, wait.point)) for wait in run.waits}
+    return {lock: name for lock, name in found.items() if name}
+
+
 def _with_locks(
-    described: Sequence[FindingPoint], names: Sequence[LockNames]
+    described: Sequence[FindingPoint], answer: Answer, names: Sequence[LockNames]
 ) -> list[FindingPoint]:
     """The points of a run that got stuck, with names that set its locks apart."""
-    return [
-        replace(point, variable=name.variable or point.variable, locks=name.locks or point.locks)
-        for point, name in zip(described, names, strict=True)
-    ]
+    by_line = dict(zip(answer.lines, names, strict=True))
+    found = []
+    for line, point in zip(answer.shown, described, strict=True):
+        name = by_line.get(line, LockNames(""))
+        locks = name.locks or point.locks
+        found.append(replace(point, variable=name.variable or point.variable, locks=locks))
+    return found
 
 
 def _kind(answer: Answer, described: Sequence[FindingPoint]) -> FindingKind:
@@ -261,10 +285,14 @@ def _paths(
     }
 
 
-def _message(failure: Failure | None) -> str:
+def _message(failure: Failure | None, sources: Sources) -> str:
+    """The exception and what it says; a deadlock says where threads wait, by short paths."""
     if failure is None:
         return ""
-    parts = (failure.type, without_addresses(failure.message))
+    message = without_addresses(failure.message)
+    for frame in failure.frames if failure.kind == "deadlock" else ():
+        message = message.replace(f"{frame.file}:", f"{shown_path(sources.relative(frame.file))}:")
+    parts = (failure.type, message)
     return ": ".join(part for part in parts if part)
 
 

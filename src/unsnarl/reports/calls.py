@@ -18,7 +18,9 @@ MOST_POINTS = 9
 Text = Callable[[str, int], str]
 
 
-class _Frame(NamedTuple):
+class Frame(NamedTuple):
+    """A line of a function that was called, or that calls."""
+
     file: str
     line: int
     function: str
@@ -34,7 +36,7 @@ def with_calls(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]
             frames = _frames(points[at])
             frame = frames[depth] if 0 <= depth < len(frames) - 1 else None
             if frame is not None and frame != before:
-                calls[at] = _call(points[at], frame, frames[depth + 1].function, text)
+                calls[at] = call_step(points[at], frame, frames[depth + 1].function, text)
             before = frame
     if len(points) + len(calls) > MOST_POINTS:
         return list(points)
@@ -48,14 +50,14 @@ def _at(calls: dict[int, FindingPoint], at: int) -> Iterator[FindingPoint]:
 
 def _torn(points: Sequence[FindingPoint]) -> Iterator[list[int]]:
     """The accesses of each thread that has another one's in between."""
-    data = [at for at, point in enumerate(points) if is_data(point)]
+    data = [at for at, point in enumerate(points) if is_data(point) and not point.setup]
     for thread in dict.fromkeys(points[at].thread for at in data):
         mine = [at for at in data if points[at].thread == thread]
         if len(mine) <= data.index(mine[-1]) - data.index(mine[0]):
             yield mine
 
 
-def _common(stacks: Sequence[Sequence[_Frame]]) -> int:
+def _common(stacks: Sequence[Sequence[Frame]]) -> int:
     """How deep the innermost function is that all are in, at whatever lines; -1 for none.
 
     On the same line throughout, they are rounds of one loop.
@@ -70,22 +72,26 @@ def _common(stacks: Sequence[Sequence[_Frame]]) -> int:
     return found
 
 
-def _frames(point: FindingPoint) -> list[_Frame]:
-    """The calls that led to an access, outermost first, and its own line."""
-    if not point.stack:
-        return []
+def _frames(point: FindingPoint) -> list[Frame]:
+    """The same, if the calls are known."""
+    return own_frames(point) if point.stack else []
+
+
+def own_frames(point: FindingPoint) -> list[Frame]:
+    """The calls that led to an event, outermost first, and its own line."""
     outer = [_parsed(text) for text in reversed(point.stack)]
     # A comprehension has a frame of its own, on the line of its function.
-    return list(dict.fromkeys([*outer, _Frame(point.file, point.line, point.function)]))
+    return list(dict.fromkeys([*outer, Frame(point.file, point.line, point.function)]))
 
 
-def _parsed(text: str) -> _Frame:
+def _parsed(text: str) -> Frame:
     where, _, function = text.partition(" in ")
     file, _, line = where.rpartition(":")
-    return _Frame(file, int(line) if line.isdigit() else 0, function)
+    return Frame(file, int(line) if line.isdigit() else 0, function)
 
 
-def _call(point: FindingPoint, frame: _Frame, callee: str, text: Text) -> FindingPoint:
+def call_step(point: FindingPoint, frame: Frame, callee: str, text: Text) -> FindingPoint:
+    """A step of its own for a call in which the event of a point happens."""
     return FindingPoint(
         file=frame.file,
         line=frame.line,

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from unsnarl.analyses.answer import Line
@@ -15,6 +16,8 @@ from unsnarl.reports.facts import FailingRun, Points
 from unsnarl.reports.names import variable_name
 from unsnarl.reports.waits import call_of
 
+NOTHING: Mapping[int, str] = MappingProxyType({})
+
 
 class LockNames(NamedTuple):
     """What a line about locks says: the lock, and those that its thread holds."""
@@ -24,11 +27,15 @@ class LockNames(NamedTuple):
 
 
 def lock_names(
-    lines: Sequence[Line], run: FailingRun, points: Points, sources: Sources
+    lines: Sequence[Line],
+    run: FailingRun,
+    points: Points,
+    sources: Sources,
+    known: Mapping[int, str] = NOTHING,
 ) -> list[LockNames]:
     """For the lines of a run that got stuck; no variable where a line is about data."""
     steps = stuck_steps(Stuck(run.graph, run.waits), points.point)
-    names = run_names(run, points, sources)
+    names = run_names(run, points, sources, known)
     waiting = {(wait.thread, wait.point) for wait in run.waits}
     found = []
     for line in lines:
@@ -44,19 +51,27 @@ def lock_names(
     return found
 
 
-def run_names(run: FailingRun, points: Points, sources: Sources) -> dict[int, str]:
-    """A name for each object that threads of a run that got stuck wait for."""
-    return object_names(in_cycle(run.waits) or run.waits, points, sources)
+def run_names(
+    run: FailingRun, points: Points, sources: Sources, known: Mapping[int, str] = NOTHING
+) -> dict[int, str]:
+    """A name for each object that threads of a run that got stuck wait for.
+
+    What a replay saw (`known`) says more than what a line calls it.
+    """
+    return object_names(in_cycle(run.waits) or run.waits, points, sources, known)
 
 
-def object_names(waits: Sequence[Wait], points: Points, sources: Sources) -> dict[int, str]:
+def object_names(
+    waits: Sequence[Wait], points: Points, sources: Sources, known: Mapping[int, str] = NOTHING
+) -> dict[int, str]:
     """A name for each object waited for.
 
     Two locks often go by the same words (`with account.lock`); then they are numbered.
     """
     names: dict[int, str] = {}
     for wait in waits:
-        names.setdefault(wait.object, _name(wait, points, sources))
+        own = known.get(wait.object, "") if wait.owner >= 0 else ""
+        names.setdefault(wait.object, own or _name(wait, points, sources))
     # What nobody owns is a lock of the library's own, made for this wait: not the object itself.
     owned = {wait.object for wait in waits if wait.owner >= 0}
     namesakes: dict[str, list[int]] = {}

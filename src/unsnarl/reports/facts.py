@@ -145,6 +145,7 @@ class ProofFacts:
         searched: The trials that it took to find the constraints.
         odd: Further fresh runs that ended early in another failure of the program.
         at: The failing run that it is about, by its index.
+        same: In so many of `watched` fresh runs all accesses came in the order that is shown.
     """
 
     events: Sequence[ExplainedEvent]
@@ -155,6 +156,8 @@ class ProofFacts:
     odd: int = 0
     passing: PassingFacts | None = None
     at: int = 0
+    same: int = 0
+    watched: int = 0
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,6 +26,7 @@ TIMEOUT = "timeout"  # the time limit of a wait ran out
 ENTER = "enter"  # the call in which the next access of the thread is made
 NO_EVENTS = (FAIL, TIMEOUT, ENTER)
 ACQUIRE = "acquire"
+RELEASE = "release"
 CALL = "call"
 WRITES = ("write", CALL)
 SYNC = ("acquire", "release", "wait", "start", "begin", "end", "join", "sleep")

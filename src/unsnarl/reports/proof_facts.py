@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
 from unsnarl.experiments.minimise import Minimal
 from unsnarl.experiments.prove import Proof, Seen
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.event import Event, EventKey
+from unsnarl.model.event import Event, EventKey, Op, with_op
 from unsnarl.placement.timeline import Timeline
 from unsnarl.reports import captured_values
 from unsnarl.reports.facts import CapturedAccess, ExplainedEvent, PassingFacts, ProofFacts
@@ -38,6 +38,8 @@ def proof_facts(proof: Proof, run: RunFile, interner: Interner) -> ProofFacts:
         searched=minimal.replays,
         passing=_passing(proof, index, run, interner),
         at=proof.at,
+        same=proof.course[0],
+        watched=proof.course[1],
     )
 
 
@@ -51,7 +53,7 @@ def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
     minimal = proof.minimal
     timeline, events = minimal.timeline, proof.failing.events
     ordered = _only_ordered(minimal)
-    alone = _alone(proof)
+    alone = _alone(proof) | _overwritten(proof)
     conflict = [event for event in events if event.key not in ordered]
     if not timeline.pending and not _is_conflict(conflict):
         return alone  # the orders are all that there is to show
@@ -88,6 +90,22 @@ def _alone(proof: Proof) -> set[EventKey]:
         event.key
         for event in last
         if event.key not in used and sum(one.cell == event.cell for one in events) == 1
+    }
+
+
+def _overwritten(proof: Proof) -> set[EventKey]:
+    """Writes that their own thread overwrote before anybody shown touched the cell."""
+    minimal = proof.minimal
+    pairs = [(one.before, one.after) for one in minimal.constraints]
+    ordered = {minimal.timeline.meaning(event).key for pair in pairs for event in pair}
+    by_cell: dict[int, list[Event]] = {}
+    for event in proof.failing.events:
+        by_cell.setdefault(event.cell, []).append(event)
+    return {
+        one.key
+        for own in by_cell.values()
+        for one, other in pairwise(own)
+        if one.op is other.op is Op.WRITE and one.path == other.path and one.key not in ordered
     }
 
 
@@ -135,7 +153,7 @@ def _explained(
     setup: Collection[EventKey] = (),
 ) -> list[ExplainedEvent]:
     raw = np.array([event.point for event in seen.events], dtype=np.uint32)
-    captured = _captured(seen.run)
+    captured = _captured(seen.run) | _waiting(seen, pending)
     return [
         ExplainedEvent(
             event.path,
@@ -148,6 +166,18 @@ def _explained(
         )
         for event, point in zip(seen.events, interner.indexes(raw, run).tolist(), strict=True)
     ]
+
+
+def _waiting(seen: Seen, pending: Collection[EventKey]) -> dict[EventKey, CapturedAccess]:
+    """What a run captured of the waits that did not end: each is the last one of its thread."""
+    captures = captured_values.captures_of(seen.run) if seen.run is not None else ()
+    last = {(one.path, one.point): one for one in captures}
+    found = {
+        event.key: last.get((event.path, with_op(event.point, Op.WAIT)))
+        for event in seen.events
+        if event.key in pending
+    }
+    return {key: captured_values.captured(one, {}) for key, one in found.items() if one}
 
 
 def _captured(run: RunFile | None) -> dict[EventKey, CapturedAccess]:

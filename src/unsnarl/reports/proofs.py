@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,6 +19,7 @@ from unsnarl.reports.explain import describe_lines, with_failing_lines
 from unsnarl.reports.facts import ExplainedEvent, FailingRun, Points, ProofFacts
 from unsnarl.reports.patterns import FAIL, NO_EVENTS, is_data
 from unsnarl.reports.waits import with_reasons
+from unsnarl.reports.ways import with_ways
 
 
 def with_proof(
@@ -29,10 +30,11 @@ def with_proof(
     sources: Sources,
 ) -> Finding:
     """The finding with its explanation: the events that matter and the failing lines."""
-    names = run_names(run, points, sources)
+    names = run_names(run, points, sources, captured_names(proof.events, run))
     described = _described(proof.events, names, points, sources)
+    shown = _variables(described, proof.events)
     if any(event.pending for event in proof.events):
-        described = with_reasons(described, run, names, points, sources)
+        described = with_ways(with_reasons(described, run, names, points, sources), sources.line)
     called = with_calls(described, sources.line)
     explained = with_failing_lines(called, run, sources)
     position = _positions(explained)
@@ -43,8 +45,15 @@ def with_proof(
         variables=_about(finding, explained, orders),
         explanation=tuple(explained),
         orders=tuple(orders),
-        nearest=_passing(proof, position, names, points, sources),
+        nearest=_renamed(_passing(proof, position, names, points, sources), proof, shown),
     )
+
+
+def captured_names(events: Iterable[ExplainedEvent], run: FailingRun) -> dict[int, str]:
+    """What the program calls the locks that its threads wait for, where a replay saw it."""
+    names = {one.path: one.captured.variable for one in events if one.pending and one.captured}
+    found = {wait.object: names.get(run.threads[wait.thread].path, "") for wait in run.waits}
+    return {lock: name for lock, name in found.items() if name}
 
 
 def _with_failing_access(explained: Sequence[FindingPoint]) -> list[FindingPoint]:
@@ -84,9 +93,32 @@ def _passing(
         return None
     # Threads keep the roles of the failing run, so that both can be compared.
     before, after = proof.passing.moved
-    described = _described(proof.passing.events, names, points, sources, _roles(proof.events))
+    events = proof.passing.events
+    described = _described(events, names, points, sources, _roles(proof.events))
     moved = (position[before], position[after])
     return PassingRun(tuple(described), moved, proof.passing.differences)
+
+
+def _renamed(
+    passing: PassingRun | None, proof: ProofFacts, shown: Mapping[tuple[str, int], str]
+) -> PassingRun | None:
+    """With the names of the failing run: the same access is called the same."""
+    if passing is None or proof.passing is None:
+        return passing
+    both = zip(passing.points, proof.passing.events, strict=True)
+    points = [
+        replace(point, variable=shown.get((one.path, one.point), point.variable))
+        for point, one in both
+    ]
+    return replace(passing, points=tuple(points))
+
+
+def _variables(
+    described: Sequence[FindingPoint], events: Sequence[ExplainedEvent]
+) -> dict[tuple[str, int], str]:
+    """What each access's variable is called, so that it is called the same in another run."""
+    both = zip(described, events, strict=True)
+    return {(one.path, one.point): point.variable for point, one in both if is_data(point)}
 
 
 def _roles(events: Sequence[ExplainedEvent]) -> dict[str, int]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from math import ceil, log10
 
@@ -40,8 +41,16 @@ def _shown_variables(finding: Finding) -> list[str]:
     """Those of the steps; not an element as well as the container that it is in."""
     points = [point for step in brief_steps(finding) for point in step.points]
     shown = {whole(point.variable) for point in points}
-    names = [name for name in finding.variables if whole(name) in shown] or finding.variables
+    names = [name for name in finding.variables if whole(name) in shown] or [*finding.variables]
+    # Those that the sentence below the title is about come first, by the names that steps have.
+    said = [name for name in dict.fromkeys(point.variable for point in points) if name not in names]
+    names = [name for name in said if _is_said(name, finding.summary)] + names
+    names.sort(key=lambda name: not _is_said(whole(name), finding.summary))
     return [name for name in names if whole(name) == name or whole(name) not in names]
+
+
+def _is_said(name: str, sentence: str) -> bool:
+    return bool(name and re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.]*\w)", sentence))
 
 
 def experiment_note(finding: Finding) -> str:
@@ -101,7 +110,8 @@ def stack_lines(steps: Sequence[Step]) -> list[str]:
     stacks: dict[tuple[str, ...], list[Step]] = {}
     for step in steps:
         if step.points[0].stack:
-            stacks.setdefault(step.points[0].stack, []).append(step)
+            # A comprehension has a frame of its own, on the line of its function.
+            stacks.setdefault(tuple(dict.fromkeys(step.points[0].stack)), []).append(step)
     return [
         f"{_numbers(behind).lower()}: from " + ", from ".join(map(shown_path, stack))
         for stack, behind in stacks.items()

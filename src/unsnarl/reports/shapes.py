@@ -72,6 +72,9 @@ ABSENT = re.compile(r"(None|<unset>)$")
 # What is stored there is new: a name or what a call returns, not computed from what was there.
 STORES_NEW = re.compile(r".*\]\s*=\s*[\w.]+(\(.*\))?$")
 LOOKS_UP = re.compile(r".*(\.get\(|\w\[[^\]]*\]$)")
+MAKES = re.compile(r"[\w.]+\s*=\s*[\w.]+\(.*\)$")
+BINDS = re.compile(r"(\w+)\s*(?::[^=]+)?=(?!=)")
+FAR = 200  # lines between reading something and storing what came of it
 PLAIN = re.compile(r"[^=!<>]*[^=!<>]=[^=]|.*[-+*/|&^]=")
 
 
@@ -82,6 +85,15 @@ class _Conflict:
     points: tuple[FindingPoint, ...]
     text: Text
     length: int
+    elements: tuple[str, ...] = ()
+
+    def ends_last(self, point: FindingPoint) -> bool:
+        """Whether it ends the use of what the last access uses: not of another element."""
+        if not _ends_use(point):
+            return False
+        elements = dict(zip(map(id, self.points), self.elements, strict=False))
+        ended, used = elements.get(id(point), ""), elements.get(id(self.last), "")
+        return not ended or ended == used
 
     @property
     def variables(self) -> set[str]:
@@ -144,7 +156,8 @@ def shape_of(
     shown = [point for point in points if is_data(point) and not point.setup]
     data = [replace(point, variable=whole(point.variable)) for point in shown]
     about = {whole(name) for name in finding.variables}
-    found = [(_shape(failure, one), one) for one in _conflicts(data, text)]
+    elements = [_element(point) for point in shown]
+    found = [(_shape(failure, one), one) for one in _conflicts(data, elements, text)]
     if found:
         shape, chosen = min(found, key=lambda one: _preference(one[0], one[1], about))
         return shape, chosen.points
@@ -171,10 +184,19 @@ def _stuck(waits: Sequence[FindingPoint]) -> Shape:
     return "starvation" if len(results) == len(waits) > 1 else "missed signal"
 
 
-def _conflicts(data: Sequence[FindingPoint], text: Text) -> Iterator[_Conflict]:
+def _conflicts(
+    data: Sequence[FindingPoint], elements: Sequence[str], text: Text
+) -> Iterator[_Conflict]:
     """Every broken atomicity; the latest first, which is nearest to the failure."""
     for pick in sorted(conflicts(data), reverse=True, key=lambda pick: pick[::-1]):
-        yield _Conflict(tuple(data[i] for i in pick), text, pick[-1] - pick[0])
+        parts = tuple(elements[i] for i in pick)
+        yield _Conflict(tuple(data[i] for i in pick), text, pick[-1] - pick[0], parts)
+
+
+def _element(point: FindingPoint) -> str:
+    """`['tea']` of an access to an element; "" for a variable or a whole container."""
+    own = point.variable[len(whole(point.variable)) :]
+    return own or (point.part if point.part.startswith("[") else "")
 
 
 def _pairs(finding: Finding, points: Sequence[FindingPoint], text: Text) -> Iterator[_Conflict]:
@@ -213,12 +235,17 @@ def _is_iteration(failure: FailureReport, found: _Conflict) -> bool:
 
 
 def _single(found: _Conflict) -> Shape:
-    """By Falcon's table of triples, and by what the first line does with what it read."""
-    if (found.checks(found.first) and mode(found.first) == "R") or _is_asked(found):
+    """By Falcon's table of triples, and by what the first line does with what it read.
+
+    Who stores what it computed from what it had read loses an update; who stores something else
+    because of what it had read acted on a check.
+    """
+    if found.modes == "RWW" and _is_computed(found):
+        return "lost update"
+    looks = found.checks(found.first) and mode(found.first) == "R"
+    if looks or _is_asked(found) or _found_nothing(found):
         return "check-then-act"
-    if _found_nothing(found):
-        return "check-then-act"
-    if mode(found.last) == "R" and any(map(_ends_use, found.others)):
+    if mode(found.last) == "R" and any(map(found.ends_last, found.others)):
         return "used after close"
     if found.modes == "WRW":
         return "published before initialised" if _is_empty(found.first) else UNFINISHED
@@ -227,13 +254,49 @@ def _single(found: _Conflict) -> Shape:
     return UNFINISHED if found.modes == "WWW" else "stale read"
 
 
+def _is_computed(found: _Conflict) -> bool:
+    """Whether a local name carries what the first line read to the line that writes.
+
+    What is computed with such a name carries it as well; one that is bound anew does not.
+    """
+    first, last = found.first, found.last
+    bound = BINDS.match(first.text)
+    is_one = (first.file, first.function) == (last.file, last.function)
+    if bound is None or not is_one or not 0 < last.line - first.line < FAR:
+        return False
+    carrying = {bound[1]}
+    for line in range(first.line + 1, last.line):
+        text = found.text(first.file, line)
+        again = BINDS.match(text)
+        if again and _uses(text, carrying):
+            carrying.add(again[1])
+        elif again:
+            carrying.discard(again[1])
+    return _uses(last.text, carrying)
+
+
+def _uses(assignment: str, names: set[str]) -> bool:
+    """Whether one of the names is on the right side of an assignment."""
+    return bool(names & set(re.findall(r"\w+", assignment.partition("=")[2])))
+
+
 def _found_nothing(found: _Conflict) -> bool:
     """Whether a thread looked something up, found nothing, and put its own there."""
     if found.modes != "RWW" or found.first.line == found.last.line:
         return False
     if found.first.value is not None:
         return bool(ABSENT.match(found.first.value))
-    return bool(LOOKS_UP.match(found.first.text) and STORES_NEW.match(found.last.text))
+    looks_up = LOOKS_UP.match(found.first.text) and STORES_NEW.match(found.last.text)
+    return bool(looks_up) or _stores_own(found)
+
+
+def _stores_own(found: _Conflict) -> bool:
+    """Whether a function that had looked at a variable puts something made there into it."""
+    first, last = found.first, found.last
+    made = MAKES.match(last.text)
+    is_one = (first.file, first.function) == (last.file, last.function)
+    name = last.variable.rpartition(".")[2]
+    return bool(made) and is_one and not _uses(last.text, {name})
 
 
 def _ends_use(point: FindingPoint) -> bool:
@@ -252,13 +315,19 @@ def _several(found: _Conflict) -> Shape:
     if mode(found.first) == "R" and found.checks(found.first):
         return "check-then-act"
     if mode(found.first) == "W":
-        if any(mode(point) == "R" and EMPTY.match(point.value or "") for point in found.others):
+        if any(_is_missing(point, found) for point in found.others) and not _is_empty(found.first):
             return "published before initialised"
         if found.first.op == CALL and all(map(found.looks, found.others)):
             return UNFINISHED
     elif any(map(closes, found.others)):
         return "used after close"
     return "two variables out of step"
+
+
+def _is_missing(point: FindingPoint, found: _Conflict) -> bool:
+    """Whether somebody read what was still to come, and found nothing."""
+    is_last = point.variable == found.last.variable
+    return is_last and mode(point) == "R" and bool(EMPTY.match(point.value or ""))
 
 
 def _order(failure: FailureReport, found: _Conflict) -> Shape | None:
@@ -279,7 +348,10 @@ def _sets_nothing(point: FindingPoint) -> bool:
 
 
 def _is_empty(point: FindingPoint) -> bool:
-    return bool(EMPTY.match(point.value or "") or EMPTY.search(point.text.rstrip(";")))
+    """Whether a write leaves nothing behind: by its value, else by what its line assigns."""
+    if point.value is not None:
+        return bool(EMPTY.match(point.value))
+    return bool(EMPTY.match(point.text.rstrip(";").rpartition("=")[2].strip()))
 
 
 def _overwrites(found: _Conflict) -> bool:

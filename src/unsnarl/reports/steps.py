@@ -9,6 +9,7 @@ thread on one line become one step.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -16,10 +17,12 @@ from unsnarl.model.report import Finding, FindingPoint
 from unsnarl.reports.names import PATHS
 from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import (
+    ACQUIRE,
     CALL,
     ENTER,
     FAIL,
     NO_EVENTS,
+    RELEASE,
     SYNC,
     TIMEOUT,
     WAIT,
@@ -32,6 +35,7 @@ MOST_STEPS = 8
 STEPS_WITH_SURROUNDINGS = 6
 LONGEST_VALUE = 48
 SET_UP = "set-up"
+CALLED = re.compile(r"\.(\w+)\(")
 TOO_LATE = "too late"  # of an access that the end of the process prevented
 
 
@@ -235,7 +239,10 @@ def _step(
 
 
 def _swallowed(point: FindingPoint) -> str:
-    return f"{point.value}, caught at {shown_path(point.caught)}"
+    """`KeyError, caught at helpers.py:18`; only `:18` in the file of the step."""
+    file, _, line = point.caught.rpartition(":")
+    where = f":{line}" if file == point.file else shown_path(point.caught)
+    return f"{point.value}, caught at {where}"
 
 
 def _words(points: Sequence[FindingPoint], names: Mapping[str, str]) -> Iterator[str]:
@@ -244,9 +251,17 @@ def _words(points: Sequence[FindingPoint], names: Mapping[str, str]) -> Iterator
     for at, point in enumerate(points):
         if point.op == "read" and _is_called(points[at + 1 : at + 2], point.variable):
             continue  # whoever calls a method of something has read it
+        if point.op == ACQUIRE and not point.variable and len(points) > 1:
+            continue  # a lock of a library's own, on the way to what the line does
         is_same = is_data(point) and point.value is not None and point.variable == before
+        if is_same and _is_again(points[at - 1], point):
+            continue  # what is in it, after the variable that has it
         yield _what(point, "" if is_same else names.get(point.variable, ""))
         before = point.variable
+
+
+def _is_again(before: FindingPoint, point: FindingPoint) -> bool:
+    return (before.op, before.part, before.value) == (point.op, point.part, point.value)
 
 
 def _is_called(points: Sequence[FindingPoint], variable: str) -> bool:
@@ -258,16 +273,26 @@ def _what(point: FindingPoint, name: str) -> str:
     if point.op == TIMEOUT:
         return f"time limit of {point.value} ran out"
     if point.op == ENTER:
-        return f"calls {clean(point.value or '')}"
+        return f"calls {_called(clean(point.value or ''))}"
     if point.op == WAIT and point.awaits:
         return f"waits {clean(point.awaits)}"
     value, part = _short(point.value), clean(point.part)
     if point.op in SYNC or point.op == CALL or not (value or part):
         name = name or point.variable
+    if point.op in (ACQUIRE, RELEASE) and not name:
+        called = CALLED.findall(point.text)
+        return f"calls {called[-1]}()" if called else f"{point.op} a lock of a library"
     touched = f"{clean(name)}{part}"
     if touched:
         return f"{point.op} {touched}" + (f" = {value}" if value else "")
     return f"{point.op} {value}".strip()
+
+
+def _called(function: str) -> str:
+    """`Lock.release`; of a function in a function only its own name, which its line has as well."""
+    head, _, last = function.rpartition(".")
+    owner = head.rpartition(".")[2]
+    return f"{owner}.{last}" if owner.lstrip("_")[:1].isupper() else last
 
 
 def _mark(members: tuple[FindingPoint, ...], seen: dict[tuple[str, str, str], str]) -> str:

@@ -106,7 +106,8 @@ class WaitReasons:
         method, _ = self._call(wait)
         if not others:
             return "no other thread is left"
-        count = "the other thread" if others == 1 else f"all {others} other threads"
+        many = "both other threads" if others == 2 else f"all {others} other threads"
+        count = "the other thread" if others == 1 else many
         does = MISSING.get(method, "ends this wait")
         return f"nobody {does}, since {count} {'waits' if others == 1 else 'wait'}, too"
 

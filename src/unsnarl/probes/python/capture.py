@@ -30,6 +30,7 @@ from unsnarl.probes.python.naming import (
     instrumented_frames,
     is_a,
     name_of,
+    name_of_lock,
 )
 
 VALUE_LIMIT = 40
@@ -93,6 +94,9 @@ def _hook(  # noqa: PLR0917  called from C
         if point not in _wanted:
             return
         frames = list(instrumented_frames(sys._getframe(1)))
+        if op_of(point).is_sync:
+            _values.append(_sync(index, point, path, obj, frames))
+            return
         is_call = op_of(point) is Op.CALL
         if type(obj) is str:
             kind = "folder" if key is True else "file"
@@ -110,6 +114,14 @@ def _hook(  # noqa: PLR0917  called from C
             _written.append((value, obj, None if is_call else key))
         else:
             value[3] = value_text(obj, key)
+
+
+def _sync(index: int, point: int, path: str, lock: object, frames: list[types.FrameType]) -> Value:
+    """Of a lock operation its calls, and the lock's name if it is not one of a library's own."""
+    caller = sys._getframe(2)
+    is_own = bool(frames) and frames[0] is caller
+    name = name_of_lock(lock, frames) if is_own else ""
+    return [index, point, path, "", [], name, [], [0, "", 0], _stack(frames)]
 
 
 def _stack(frames: list[types.FrameType]) -> list[tuple[str, int, str]]:

@@ -59,6 +59,18 @@ def name_of(wanted: object, frames: list[types.FrameType]) -> Name:
     return _name_in_library(wanted) or _name_by_parts(wanted, frames)
 
 
+def name_of_lock(wanted: object, frames: list[types.FrameType]) -> str:
+    """A lock by a name that is understood everywhere: a global of a module on the stack, if it is.
+
+    The wrapper of a decorator knows it as `lock`, and so do all others.
+    """
+    for frame in frames:
+        found = _search(wanted, list(frame.f_globals.items()), 0)
+        if found.text:
+            return found.text
+    return name_of(wanted, frames).text
+
+
 def _searched(wanted: object, frames: list[types.FrameType]) -> Name:
     found = _search_frames(wanted, frames, 1)
     if not found.text and next(_deep_searches) < _MOST_DEEP_SEARCHES:

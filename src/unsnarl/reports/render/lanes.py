@@ -208,7 +208,9 @@ class _Drawing:
         position_width = max(self._position_width(column), cell_len(position))
         room = width - position_width
         outcome = self._outcome(step, self.failure)
-        if room < NARROW and max(cell_len(step.text), cell_len(outcome.plain) + 2) > room:
+        needed = max(cell_len(step.text), cell_len(outcome.plain) + 2)
+        # Also where a row of its own keeps in one piece what would be broken next to the position.
+        if needed > room and (room < NARROW or needed + 2 <= width):
             return _stacked(position, step.text, outcome, width)
         rows = [Text(text, style="bold") for text in wrap(step.text, room)]
         if len(rows) == 1 and cell_len(step.text) + GAP + cell_len(outcome.plain) <= room:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 from typing import TextIO
@@ -21,13 +22,14 @@ from unsnarl.model.report import (
     Notice,
     NumberedFinding,
     Patch,
+    Replay,
     Report,
     numbered,
 )
 from unsnarl.reports.chain import chain_note
 from unsnarl.reports.fixes import fix_note, patch_note, try_notes
 from unsnarl.reports.paths import shown_path
-from unsnarl.reports.patterns import WAIT
+from unsnarl.reports.patterns import NO_EVENTS, WAIT, is_data
 from unsnarl.reports.remarks import (
     cycle_lines,
     cycle_note,
@@ -43,7 +45,14 @@ from unsnarl.reports.remarks import (
     title,
 )
 from unsnarl.reports.render import compare_view, lanes
-from unsnarl.reports.steps import Step, all_steps, brief_steps, clean, setup_orders
+from unsnarl.reports.steps import (
+    Step,
+    all_steps,
+    brief_steps,
+    clean,
+    core_steps,
+    setup_orders,
+)
 
 STATUS = {
     "confirmed": ("CONFIRMED", "bold red"),
@@ -69,6 +78,7 @@ RARE = (
     "Rare is not wrong; most of them are correct code."
 )
 MOST_RARE = 20
+MOST_IN_ROW = 4  # accesses of a finding in one row of a ranking
 PLAIN = str.maketrans("✗◄●│┌·…─", "x<o|+-~-")
 
 
@@ -261,8 +271,11 @@ def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
         does = f"fresh runs {outcome(finding)}"
         count = f"{replay.reproduced}/{replay.tries} {does}{_odd(replay.odd)}"
         brought = " and the set-up" if setup_orders(finding) else ""
+        seen = _seen(finding, replay)
         lines.append(
-            f"With {order}{brought}, {count}." if order else f"{count} in this order{brought}."
+            f"With {order}{brought}, {count}{seen}."
+            if order
+            else f"{count} in this order{brought}{seen}."
         )
     difference = compare_view.difference_note(finding)
     if difference:
@@ -278,6 +291,16 @@ def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
         debugger = "gdb" if native else "pdb"
         lines.append(f"replay: {replay_command} · debug: {replay_command} --{debugger}")
     return lines
+
+
+def _seen(finding: Finding, replay: Replay) -> str:
+    """Steps that no order of the proof is about were seen, not enforced: in how many runs."""
+    steps = brief_steps(finding)
+    proved = {step.number for step in core_steps(finding, steps)}
+    data = [step for step in steps if any(map(is_data, step.points))]
+    if not replay.watched or all(step.number in proved for step in data):
+        return ""
+    return f"; all steps came in this order in {replay.same}/{replay.watched} of them"
 
 
 def print_patch(patch: Patch, number: int, console: Console) -> None:
@@ -336,23 +359,35 @@ def _title_lines(
 def _print_rows(findings: Sequence[Finding], first: int, console: Console, what: str = "") -> None:
     """Findings numbered from `first`, a line each where it fits; `what` instead of their kind."""
     widest = max((len(finding.id) for finding in findings), default=0)
-    for number, finding in enumerate(findings, first):
+    heads = [title(finding, what) for finding in findings]
+    rows = Counter((head, _course(finding)) for head, finding in zip(heads, findings, strict=True))
+    for number, (head, finding) in enumerate(zip(heads, findings, strict=True), first):
         name = f"{finding.id:<{widest}}  " if widest else ""
-        row = Text(f"{number:>3}  {finding.score:>7.2f}  {name}{title(finding, what)}")
-        _print(console, *_joined(row, "  ", _ends(finding), console.width, indent=14))
+        row = Text(f"{number:>3}  {finding.score:>7.2f}  {name}{head}")
+        course = _course(finding)
+        if rows[head, course] > 1:
+            course = _course(finding, ops=True)
+        _print(console, *_joined(row, "  ", course, console.width, indent=14))
 
 
-def _ends(finding: Finding) -> str:
-    """Where the communication that it is about begins and ends."""
-    ends = [p for p in finding.points if p.region in ("source", "sink")] or finding.points[:2]
-    return " → ".join(_short_lines(ends))
+def _course(finding: Finding, *, ops: bool = False) -> str:
+    """The accesses that it is about, in order; of many, where their communication begins and ends.
+
+    With `ops` what each of them does: two findings may be about the same lines.
+    """
+    events = [point for point in finding.points if point.op not in NO_EVENTS]
+    if len(events) > MOST_IN_ROW:
+        ends = [point for point in events if point.region in ("source", "sink")]
+        events = ends or events[:2]
+    return " → ".join(_short_lines(events, ops=ops))
 
 
-def _short_lines(points: Sequence[FindingPoint]) -> Iterator[str]:
+def _short_lines(points: Sequence[FindingPoint], *, ops: bool = False) -> Iterator[str]:
     """`spider.py:22`, then `:29` in the same file: a row has little room."""
     before = ""
     for point in points:
-        yield f"{'' if point.file == before else PurePath(point.file).name}:{point.line}"
+        word = f" {point.op}" if ops else ""
+        yield f"{'' if point.file == before else PurePath(point.file).name}:{point.line}{word}"
         before = point.file
 
 

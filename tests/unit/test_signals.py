@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The signal that a wait has missed, on lock operations made by hand."""
+
+from unsnarl.model.event import Event, Op, point_of
+from unsnarl.model.site import Site
+from unsnarl.placement.signals import missed_signal
+
+BELL, OTHER = 1, 2
+TEXTS = {10: "bell.set()", 20: "bell.clear()", 21: "bell.wait(5)", 30: "if bell.is_set():"}
+
+
+def site(event):
+    line = event.site
+    return Site("m.py", "f", line, line, 0, 0, "method", "")
+
+
+def missed(*rows, wait=21):
+    """Each operation on the lock of an object: thread, line, object; thread 1 waits on a line."""
+    events = [
+        Event(at, f"0.{thread}", point_of(line, Op.ACQUIRE), 1, cell)
+        for at, (thread, line, cell) in enumerate(rows)
+    ]
+    end = Event(len(events), "0.1", point_of(wait, Op.ACQUIRE), 1, 99)
+    found = missed_signal(events, site, lambda one: TEXTS.get(one.line, ""), end)
+    return [event.at for event in found]
+
+
+def test_who_gave_it_and_who_took_it_back():
+    assert missed((2, 10, BELL), (1, 20, BELL), (1, 21, BELL)) == [0, 1]
+
+
+def test_a_signal_that_was_given_before_anybody_waited():
+    assert missed((2, 10, BELL), (1, 21, BELL)) == [0]
+
+
+def test_other_objects_and_other_calls_are_no_signals():
+    assert missed((2, 10, OTHER), (2, 30, BELL), (1, 20, OTHER), (1, 21, BELL)) == []
+
+
+def test_what_waits_for_no_object_has_missed_nothing():
+    assert missed((2, 10, BELL), (1, 21, BELL), wait=50) == []
+
+
+def test_what_was_undone_before_counts_for_an_earlier_signal():
+    assert missed((1, 20, BELL), (2, 10, BELL), (1, 21, BELL)) == [1]
