@@ -26,6 +26,7 @@ from unsnarl.config import Settings
 from unsnarl.errors import UnsnarlError
 from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.disk import storing
+from unsnarl.execution.pace import RunPace
 from unsnarl.execution.runner import Runner, started
 from unsnarl.execution.target import Target
 from unsnarl.execution.trials import Trial, Trials, Until
@@ -115,6 +116,8 @@ class PatchRunner:
         # The one with constraints is the proven one.
         self._schedules = sorted(every, key=lambda one: not one.constraints)[:SCHEDULES]
         self._serial = ""
+        # Patched programs take about as long: a run that hangs is cut off early in all of them.
+        self._pace = original.pace if original is not None else RunPace()
         program = self._target.kind == "program"
         self._rebuild = Rebuild(self._target.cwd / self._target.args[0]) if program else None
 
@@ -176,6 +179,7 @@ class PatchRunner:
     @contextmanager
     def _started(self, target: Target) -> Iterator[Trials]:
         with started(target, self._folder, self._settings, scratch=True) as runner:
+            runner.pace = self._pace
             yield self._trials(runner, self._folder)
 
     def _trials(self, runner: Runner, folder: Path) -> Trials:
@@ -192,17 +196,27 @@ class PatchRunner:
         checks, bad = self._replayed(trials, target)
         checks = replace(checks, serial=True)
         whole = True
+        start, every = self._budget.spent, runs + FREE * (self._switch == "gil")
         try:
             for found in self._all_fresh(trials, runs) if bad is None else ():
                 checks = _counted(checks, found)
                 bad = next((trial for trial in found if _is_bad(trial)), None)
-                if bad is not None:
+                whole = bad is not None or not self._is_late(start, checks.runs, every)
+                if bad is not None or not whole:
                     break
         except OutOfTimeError:
             whole = False
         stuck = bad is not None and _is_stuck(bad)
         failure = bad.signature if bad is not None else ""
         return Tried(checks, whole, self._accessed(bad), failure=failure, stuck=stuck)
+
+    def _is_late(self, start: float, made: int, every: int) -> bool:
+        """Whether the rest of the runs takes more time than there is.
+
+        As long as other patches may be begun, it is not asked: the pace may change.
+        """
+        pace = (self._budget.spent - start) / max(made, 1)
+        return not self._budget.may_begin and pace * (every - made) > self._budget.left
 
     def _replayed(self, trials: Trials, target: Target) -> tuple[PatchChecks, Trial | None]:
         """Along what failed before: the patched program must not come to it any more."""
@@ -211,7 +225,9 @@ class PatchRunner:
         root = Path(self._store.description.root)
         for schedule in self._schedules:
             path, overlay = trials.runner.engine.codes, target.overlay
-            replayer = Replayer(schedule, trials, path, root, overlay, loaded=codes)
+            replayer = Replayer(
+                schedule, trials, path, root, overlay, loaded=codes, is_patient=False
+            )
             found = _along(replayer)
             done += found
             codes = replayer.codes
@@ -347,12 +363,13 @@ def _is_bad(trial: Trial) -> bool:
 def polls_on(trial: Trial) -> bool:
     """Whether a schedule kept a thread polling for what only another can do: it says nothing.
 
-    Fresh runs let threads that poll yield (docs/adr/0039); there a hang is one.
+    The failure that would have ended its loop does not come any more. Threads that wait for each
+    other are a deadlock and no hang; fresh runs let threads that poll yield (docs/adr/0039).
     """
     if trial.label != "hang" or trial.plan.strategy != "replay":
         return False
     failures = trial.run.failures if trial.run is not None else ()
-    return any("polling" in one.message for one in failures)
+    return not any(one.kind == "deadlock" for one in failures)
 
 
 def _is_stuck(trial: Trial) -> bool:
