@@ -12,7 +12,7 @@ from tests.unit.conflicts import source
 
 from unsnarl.patches.checks import _plain, changed_parts, same_but_for
 from unsnarl.patches.source import SourceFile, UnpatchableError
-from unsnarl.patches.trying import CONSTRAINED, VARYING, _along
+from unsnarl.patches.trying import CONSTRAINED, VARYING, _along, is_kept_on
 
 
 @pytest.mark.parametrize(
@@ -166,3 +166,40 @@ def test_a_patch_is_run_up_to_its_first_bad_trial(first_bad: int, made: int) -> 
     replayer = ScriptedReplayer(first_bad)
     found = _along(replayer)  # type: ignore[arg-type]
     assert len(replayer.made) == len(found) == made
+
+
+def hung(kind: str) -> Any:
+    failure = SimpleNamespace(kind=kind, message="still running after 10 s")
+    plan = SimpleNamespace(strategy="replay")
+    return SimpleNamespace(label="hang", plan=plan, run=SimpleNamespace(failures=[failure]))
+
+
+class HungReplayer(ScriptedReplayer):
+    """Following the schedule itself ends in a hang."""
+
+    def __init__(self, kind: str, constraints: tuple[str, ...]) -> None:
+        super().__init__(first_bad=99)
+        self.schedule = SimpleNamespace(constraints=constraints)
+        self._hung = hung(kind)
+
+    def follow(self, times: int) -> list[Any]:
+        return [self._hung]
+
+
+def test_a_loop_that_the_failure_ended_does_not_speak_against_a_patch() -> None:
+    """`while importer.is_alive(): look()`: a schedule that ends in the failure stays in there."""
+    found = _along(HungReplayer("hang", ("order",)))  # type: ignore[arg-type]
+    assert [one.label for one in found] == ["pass"] * 2 * CONSTRAINED
+
+
+@pytest.mark.parametrize(("kind", "constraints"), [("deadlock", ("order",)), ("hang", ())])
+def test_a_hang_counts_if_it_is_a_deadlock_or_nothing_else_is_tried(
+    kind: str, constraints: tuple[str, ...]
+) -> None:
+    found = _along(HungReplayer(kind, constraints))  # type: ignore[arg-type]
+    assert [one.label for one in found] == ["hang"]
+
+
+def test_a_run_that_ends_was_not_kept_on() -> None:
+    assert is_kept_on(hung("hang")) and not is_kept_on(hung("deadlock"))
+    assert not is_kept_on(SimpleNamespace(label="fail"))  # type: ignore[arg-type]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -25,6 +26,7 @@ from unsnarl.patches.locks import (
     new_name,
     plain_name,
 )
+from unsnarl.patches.monitors import monitors
 from unsnarl.patches.other_drafts import other_drafts
 from unsnarl.patches.pieces import functions, names_in, nodes
 from unsnarl.patches.regions import Draft, holds, lock_draft
@@ -34,12 +36,15 @@ from unsnarl.patches.source import UnpatchableError
 # with lines below a lock.
 NEW, REENTRANT, FOREIGN = 3, 2, 6
 SYNCHRONISED = ("Lock", "RLock", "Condition")
+TESTS = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
 def drafts(conflict: Conflict) -> list[Draft]:
     """Without repetitions, by what they cost."""
     found: dict[tuple[tuple[str, str], ...], Draft] = {}
     for draft in _all(conflict):
+        if repairs_tests_only(conflict, draft):
+            continue
         found.setdefault(tuple(sorted(draft.texts.items())), draft)
     return sorted(found.values(), key=lambda one: _rank(conflict, one))
 
@@ -66,17 +71,23 @@ def _all(conflict: Conflict) -> Iterator[Draft]:
     yield from other_drafts(conflict)
     for spans in span_sets(conflict):
         yield from locked(conflict, spans)
+    for spans in monitors(conflict):
+        yield from locked(conflict, spans, own=True)
 
 
-def locked(conflict: Conflict, spans: Iterable[LineSpan]) -> Iterator[Draft]:
-    """The lines under each lock that they can reach, and under a new one."""
+def locked(conflict: Conflict, spans: Iterable[LineSpan], *, own: bool = False) -> Iterator[Draft]:
+    """The lines under each lock that they can reach, and under a new one.
+
+    With `own`, only an object's own attributes have to be protected: what it hands out is used
+    without its lock.
+    """
     wanted = [span for span in spans if span.file in conflict.sources]
     if not wanted:
         return
     for choice in choices(conflict, wanted):
         for turns in (True, False):
             draft = _held(conflict, wanted, choice, turns)
-            if draft is not None and protects(conflict, draft):
+            if draft is not None and protects(conflict, draft, own=own):
                 yield draft
 
 
@@ -108,7 +119,7 @@ def _is_taken_inside(conflict: Conflict, spans: list[LineSpan], choice: LockChoi
     return False
 
 
-def protects(conflict: Conflict, draft: Draft) -> bool:
+def protects(conflict: Conflict, draft: Draft, *, own: bool = False) -> bool:
     """Whether every access at fault is under the lock: else the failure only becomes rarer.
 
     An access counts as protected if it, or a call that led to it, is in the patch's lines or in a
@@ -118,7 +129,13 @@ def protects(conflict: Conflict, draft: Draft) -> bool:
         any(_is_protected(frame, conflict, draft) for frame in frames(point))
         or (not point.stack and _is_called(point.function, conflict, draft))
         for point in conflict.conflicting
+        if not own or _class_of(point) in conflict.owners
     )
+
+
+def _class_of(point: FindingPoint) -> str:
+    """`RLock` of `RLock.file`: whose attribute a variable is."""
+    return plain_name(point.variable).rpartition(".")[0].rpartition(".")[2]
 
 
 def keeps_together(conflict: Conflict, draft: Draft) -> bool:
@@ -152,6 +169,11 @@ def calls_only(conflict: Conflict, draft: Draft) -> bool:
         if (one.file, one.line) not in called
     ]
     return any(not any(map(span.covers, lines)) for span in draft.spans)
+
+
+def repairs_tests_only(conflict: Conflict, draft: Draft) -> bool:
+    """Whether a test is patched that only calls the code at fault: the test passes, no more."""
+    return all(map(TESTS.search, draft.texts)) and calls_only(conflict, draft)
 
 
 def leaves_out(conflict: Conflict, draft: Draft) -> bool:

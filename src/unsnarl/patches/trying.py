@@ -231,7 +231,9 @@ class PatchRunner:
             found = _along(replayer)
             done += found
             codes = replayer.codes
-            if not found or any(map(_is_bad, done)):
+            # Where one schedule says nothing, others take their whole time limit as well.
+            followed = any(trial.plan.strategy == "replay" for trial in found)
+            if not followed or any(map(_is_bad, done)):
                 break
         bad = [trial for trial in done if _is_bad(trial)]
         return PatchChecks(replayed=len(done), replayed_fail=len(bad)), bad[0] if bad else None
@@ -296,7 +298,10 @@ def _along(replayer: Replayer) -> list[Trial]:
     Free switching comes first: most wrong patches fail there.
     """
     found = [one for one in replayer.follow(1) if not polls_on(one)]
-    if not replayer.schedule.constraints or any(map(_is_bad, found)):
+    if not replayer.schedule.constraints:
+        return found
+    found = [one for one in found if not is_kept_on(one)]
+    if any(map(_is_bad, found)):
         return found
     free = replayer.freely_constrained_trials(CONSTRAINED, lambda made: replayer.fails(made[-1]))
     # Other failures under free switching may be latent ones of the program itself.
@@ -363,10 +368,21 @@ def _is_bad(trial: Trial) -> bool:
 def polls_on(trial: Trial) -> bool:
     """Whether a schedule kept a thread polling for what only another can do: it says nothing.
 
-    The failure that would have ended its loop does not come any more. Threads that wait for each
-    other are a deadlock and no hang; fresh runs let threads that poll yield (docs/adr/0039).
+    Fresh runs let threads that poll yield (docs/adr/0039); there a hang is one.
     """
     if trial.label != "hang" or trial.plan.strategy != "replay":
+        return False
+    failures = trial.run.failures if trial.run is not None else ()
+    return any("polling" in one.message for one in failures)
+
+
+def is_kept_on(trial: Trial) -> bool:
+    """Whether a schedule may have kept a thread in a loop that the failure used to end.
+
+    That is no deadlock. Where the schedule's constraints are tried as well, they say more: under
+    them, threads take turns.
+    """
+    if trial.label != "hang":
         return False
     failures = trial.run.failures if trial.run is not None else ()
     return not any(one.kind == "deadlock" for one in failures)
