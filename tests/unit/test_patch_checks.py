@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.conflicts import source
 
+from unsnarl.execution.budget import Budget
 from unsnarl.patches.checks import _plain, changed_parts, same_but_for
 from unsnarl.patches.source import SourceFile, UnpatchableError
-from unsnarl.patches.trying import CONSTRAINED, VARYING, _along, is_kept_on
+from unsnarl.patches.trying import CONSTRAINED, VARYING, PatchRunner, _along, is_kept_on
+from unsnarl.replay.replayer import LOOSER, Replayer
 
 
 @pytest.mark.parametrize(
@@ -203,3 +205,38 @@ def test_a_hang_counts_if_it_is_a_deadlock_or_nothing_else_is_tried(
 def test_a_run_that_ends_was_not_kept_on() -> None:
     assert is_kept_on(hung("hang")) and not is_kept_on(hung("deadlock"))
     assert not is_kept_on(SimpleNamespace(label="fail"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("is_patient", "made"), [(True, 1 + len(LOOSER)), (False, 1)])
+def test_what_hangs_is_followed_more_loosely_only_with_patience(
+    monkeypatch: pytest.MonkeyPatch, is_patient: bool, made: int
+) -> None:
+    """Each of them takes a whole time limit."""
+    plans: list[int] = []
+
+    def run(asked: list[int], until: Any = None) -> list[Any]:
+        plans.extend(asked)
+        return [hung("hang") for _ in asked]
+
+    monkeypatch.setattr(Replayer, "_plan", lambda _, looseness: looseness)
+    monkeypatch.setattr(Replayer, "fails", lambda _, trial: False)
+    replayer = Replayer.__new__(Replayer)
+    replayer._first, replayer._resolved, replayer._is_patient = None, {}, is_patient
+    replayer._trials = SimpleNamespace(run=run)  # type: ignore[assignment]
+    replayer._choose()
+    assert len(plans) == made
+
+
+@pytest.mark.parametrize(
+    ("spent", "made", "late"),
+    [(9.0, 50, False), (11.0, 200, False), (11.0, 50, True)],
+)
+def test_a_patch_is_given_up_when_its_pace_does_not_suffice(
+    spent: float, made: int, late: bool
+) -> None:
+    clock = [0.0]
+    runner = PatchRunner.__new__(PatchRunner)
+    runner._budget = budget = Budget(20.0, clock=lambda: clock[0])
+    with budget.beginning(10.0):
+        clock[0] = spent
+        assert runner._is_late(0.0, made, 260) is late
