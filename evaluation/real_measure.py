@@ -21,12 +21,23 @@ from evaluation.draws import copy_of
 from evaluation.real_cases import RealCase, SourceOf, named, sources_under
 from evaluation.real_environments import NotInstalledError, install, put
 from evaluation.real_forms import as_script
-from evaluation.real_results import TIME, Checked, Costs, Ended, FixedHunt, Measured, SimulatedFix
+from evaluation.real_results import (
+    TIME,
+    Applied,
+    Checked,
+    Costs,
+    Ended,
+    FixedHunt,
+    Measured,
+    SimulatedFix,
+)
+from unsnarl.errors import EXIT_OK
 from unsnarl.model.report import FailureReport, Finding, Fix, Report
 from unsnarl.reports.steps import brief_steps
 
 OUTER = 3 * TIME  # seconds after which any command is stopped
 LAST_LINES = 12  # of the output of a command that broke
+APPLIED_SEED = 100  # a patched program is hunted with others than it was found with
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,7 @@ class Budget:
         processes: So many commands replay the failure ...
         times: ... each so many times.
         runs: So many runs by pytest and by a script are compared; 0 for none.
+        applied: So many runs of the program with the patch in its files; 0 for none.
         options: More options of the hunt.
         later: More options of each `verify` and of the hunt of the fixed release.
     """
@@ -50,6 +62,7 @@ class Budget:
     processes: int = 4
     times: int = 5
     runs: int = 100
+    applied: int = 0
     options: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
     only_hunt: bool = False
@@ -157,7 +170,8 @@ def measure(case: RealCase, seed: int, budget: Budget = WHOLE) -> Measured:
         ended, report = here.hunt(*options)
         row = _judged(here, _measured(case, seed, ended, load=load), report)
         if budget.only_hunt:
-            return row
+            applied = _apply(here, seed, budget.applied) if row.patch and budget.applied else None
+            return msgspec.structs.replace(row, applied=applied)
         later: dict[str, Any] = {"costs": _costs(here, budget)}
         failed = report if report and report.failures else None
         if failed:
@@ -229,6 +243,17 @@ def _patch(first: Finding) -> dict[str, Any]:
     if patch is None or not patch.works:
         return {}
     return {"patch": patch.kind, "patch_runs": patch.checks.runs}
+
+
+def _apply(here: Workplace, seed: int, runs: int) -> Applied | None:
+    """The patch written into the files, and what is there then hunted; it stays there."""
+    ended, _ = here.answer("fix", "--apply", "1")
+    if ended.code != EXIT_OK:
+        return None
+    wanted = str(runs)
+    limits = ("--no-confirm", "--fail", wanted, "--pass", wanted, "--max-runs", wanted)
+    _, report = here.hunt(*limits, "--seed", str(seed + APPLIED_SEED))
+    return Applied(report.runs.fail + report.runs.hang, report.runs.total) if report else None
 
 
 def _fix(first: Finding) -> SimulatedFix | None:

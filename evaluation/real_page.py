@@ -79,6 +79,7 @@ def bars(rows: Sequence[Measured], whole: bool = True) -> list[Bar]:
             0.75,
             lambda row: row.patch_runs >= PATCH_RUNS,
         ),
+        _applied(rows),
         share("no internal error", 1.0, lambda row: not row.broke),
         share(f"time limit of {TIME} s kept", 1.0, lambda row: not row.late),
         share(f"answer within {MOST} s", 0.95, lambda row: row.ended.seconds <= MOST),
@@ -90,6 +91,13 @@ def bars(rows: Sequence[Measured], whole: bool = True) -> list[Bar]:
         ),
     ]
     return hunts + _later(rows) if whole else hunts
+
+
+def _applied(rows: Sequence[Measured]) -> Bar:
+    """Of the patches that were written into the files and hunted there."""
+    every = [row.applied for row in rows if row.applied]
+    right = sum(one.is_right for one in every)
+    return Bar("no wrong patch shown: 1000 runs each", 1.0, right, len(every))
 
 
 def _shapes(rows: Sequence[Measured]) -> Bar:
@@ -142,7 +150,7 @@ def line(row: Measured) -> str:
     return (
         f"{row.case:32}{_exit(row):10}{row.failing}/{row.runs} {row.status or '-':13}"
         f"points {row.named}({row.called})/{row.must} explained {row.explained} "
-        f"fix {_fix(row) or '-'} patch {row.patch or '-'} {row.shape or '-'}{later} "
+        f"fix {_fix(row) or '-'} patch {_patch(row) or '-'} {row.shape or '-'}{later} "
         f"{row.ended.seconds:.1f} s ({spent})"
         + "".join(f"\n    {text}" for text in _complaints(row))
     )
@@ -164,6 +172,15 @@ def _exit(row: Measured) -> str:
 def _fix(row: Measured) -> str | None:
     fix = row.fix
     return f"{fix.fail}, {fix.deadlocks} of {fix.runs}" if fix else None
+
+
+def _patch(row: Measured) -> str | None:
+    """What it does, the runs that it survived, and those once it was applied."""
+    if not row.patch:
+        return None
+    applied = row.applied
+    more = f"; applied {applied.fail} of {applied.runs}" if applied else ""
+    return f"{row.patch}: 0 of {row.patch_runs}{more}"
 
 
 def _verified(one: Checked | None) -> str | None:
@@ -205,7 +222,7 @@ def page(measured: MeasuredCases) -> str:
         "*points*: of the lines that a right answer must name, so many are in the first finding "
         "(in brackets: where the calls that led to a line count). *fix*: of so many runs with the "
         "simulated fix. *patch*: what the diff does that the report shows, and the runs that "
-        "it survived.",
+        "it survived; *applied*: the failing ones of those made with it in the files.",
         *(_cases(measured, name) for name in SETS),
         "## Where the time goes",
         "Medians in seconds by phase; *other* is start-up, ranking and output. *ms per run* is the "
@@ -265,7 +282,7 @@ def _cells(row: Measured) -> tuple[object, ...]:
         f"{row.named} ({row.called}) of {row.must}",
         f"{row.explained} of {row.must}",
         _fix(row),
-        f"{row.patch}: 0 of {row.patch_runs}" if row.patch else None,
+        _patch(row),
         f"{row.replayed} of {row.replays}" if row.replays else None,
         _verified(row.same),
         _verified(row.fixed),

@@ -43,6 +43,18 @@ class SimulatedFix(msgspec.Struct, frozen=True):
         return bool(self.runs) and not self.fail + self.deadlocks
 
 
+class Applied(msgspec.Struct, frozen=True):
+    """A hunt of the program with the patch in its files: `fail` of `runs` failed or hung."""
+
+    fail: int
+    runs: int
+
+    @property
+    def is_right(self) -> bool:
+        """Whether nothing failed."""
+        return bool(self.runs) and not self.fail
+
+
 class Checked(msgspec.Struct, frozen=True):
     """What `verify` said: the verdicts on the failures, and its sentences."""
 
@@ -95,6 +107,7 @@ class Measured(msgspec.Struct, frozen=True):
         shapes: What an engineer would accept; () if nobody has decided yet.
         patch: Of the first finding: what survived its checks does, else "".
         patch_runs: In how many fresh runs the patched program was seen not to fail.
+        applied: The same patch written into the files, and hunted there.
         warnings: The slugs of the report's warnings.
         replayed: How many of `replays` in new processes failed as recorded.
         same: `verify` of the release with the bug.
@@ -128,6 +141,7 @@ class Measured(msgspec.Struct, frozen=True):
     fix: SimulatedFix | None = None
     patch: str = ""
     patch_runs: int = 0
+    applied: Applied | None = None
     warnings: tuple[str, ...] = ()
     timings: dict[str, float] = msgspec.field(default_factory=dict)
     trials: dict[str, int] = msgspec.field(default_factory=dict)

@@ -193,3 +193,14 @@ def test_one_more_run_fits_while_there_is_time_for_everything(clock):
     interrupted = Budget(20.0, clock=clock)
     interrupted.interrupt(KeyboardInterrupt())
     assert not interrupted.has_time
+
+
+def test_what_is_under_way_may_go_on_when_nothing_new_is_begun(clock):
+    budget = Budget(20.0, clock=clock)
+    with budget.beginning(5.0):
+        assert budget.may_begin
+        clock.work(budget, 6)
+        assert not budget.may_begin and budget.left == 14.0
+    assert budget.may_begin
+    clock.work(budget, 14)
+    assert not budget.may_begin

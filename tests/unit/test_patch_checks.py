@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.conflicts import source
 
+from unsnarl.execution.budget import Budget
 from unsnarl.patches.checks import _plain, changed_parts, same_but_for
 from unsnarl.patches.source import SourceFile, UnpatchableError
-from unsnarl.patches.trying import CONSTRAINED, VARYING, _along
+from unsnarl.patches.trying import CONSTRAINED, VARYING, PatchRunner, _along, is_kept_on
+from unsnarl.replay.replayer import LOOSER, Replayer
 
 
 @pytest.mark.parametrize(
@@ -166,3 +168,75 @@ def test_a_patch_is_run_up_to_its_first_bad_trial(first_bad: int, made: int) -> 
     replayer = ScriptedReplayer(first_bad)
     found = _along(replayer)  # type: ignore[arg-type]
     assert len(replayer.made) == len(found) == made
+
+
+def hung(kind: str) -> Any:
+    failure = SimpleNamespace(kind=kind, message="still running after 10 s")
+    plan = SimpleNamespace(strategy="replay")
+    return SimpleNamespace(label="hang", plan=plan, run=SimpleNamespace(failures=[failure]))
+
+
+class HungReplayer(ScriptedReplayer):
+    """Following the schedule itself ends in a hang."""
+
+    def __init__(self, kind: str, constraints: tuple[str, ...]) -> None:
+        super().__init__(first_bad=99)
+        self.schedule = SimpleNamespace(constraints=constraints)
+        self._hung = hung(kind)
+
+    def follow(self, times: int) -> list[Any]:
+        return [self._hung]
+
+
+def test_a_loop_that_the_failure_ended_does_not_speak_against_a_patch() -> None:
+    """`while importer.is_alive(): look()`: a schedule that ends in the failure stays in there."""
+    found = _along(HungReplayer("hang", ("order",)))  # type: ignore[arg-type]
+    assert [one.label for one in found] == ["pass"] * 2 * CONSTRAINED
+
+
+@pytest.mark.parametrize(("kind", "constraints"), [("deadlock", ("order",)), ("hang", ())])
+def test_a_hang_counts_if_it_is_a_deadlock_or_nothing_else_is_tried(
+    kind: str, constraints: tuple[str, ...]
+) -> None:
+    found = _along(HungReplayer(kind, constraints))  # type: ignore[arg-type]
+    assert [one.label for one in found] == ["hang"]
+
+
+def test_a_run_that_ends_was_not_kept_on() -> None:
+    assert is_kept_on(hung("hang")) and not is_kept_on(hung("deadlock"))
+    assert not is_kept_on(SimpleNamespace(label="fail"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("is_patient", "made"), [(True, 1 + len(LOOSER)), (False, 1)])
+def test_what_hangs_is_followed_more_loosely_only_with_patience(
+    monkeypatch: pytest.MonkeyPatch, is_patient: bool, made: int
+) -> None:
+    """Each of them takes a whole time limit."""
+    plans: list[int] = []
+
+    def run(asked: list[int], until: Any = None) -> list[Any]:
+        plans.extend(asked)
+        return [hung("hang") for _ in asked]
+
+    monkeypatch.setattr(Replayer, "_plan", lambda _, looseness: looseness)
+    monkeypatch.setattr(Replayer, "fails", lambda _, trial: False)
+    replayer = Replayer.__new__(Replayer)
+    replayer._first, replayer._resolved, replayer._is_patient = None, {}, is_patient
+    replayer._trials = SimpleNamespace(run=run)  # type: ignore[assignment]
+    replayer._choose()
+    assert len(plans) == made
+
+
+@pytest.mark.parametrize(
+    ("spent", "made", "late"),
+    [(9.0, 50, False), (11.0, 200, False), (11.0, 50, True)],
+)
+def test_a_patch_is_given_up_when_its_pace_does_not_suffice(
+    spent: float, made: int, late: bool
+) -> None:
+    clock = [0.0]
+    runner = PatchRunner.__new__(PatchRunner)
+    runner._budget = budget = Budget(20.0, clock=lambda: clock[0])
+    with budget.beginning(10.0):
+        clock[0] = spent
+        assert runner._is_late(0.0, made, 260) is late

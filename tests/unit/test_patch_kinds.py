@@ -132,6 +132,90 @@ def test_an_attribute_that_is_read_twice_is_read_once() -> None:
     assert wanted in texts[0]
 
 
+def test_who_reads_what_no_other_thread_writes_reads_it_as_often_as_before() -> None:
+    """The thread that clears the attribute checked it before: nobody came between."""
+    text = CLIENT.replace(
+        "    def teardown(self):\n",
+        "    def teardown(self):\n        if self.sock: self.sock.end()\n",
+    )
+    texts = of_kind(
+        "local-copy",
+        text,
+        at(text, "if self.sock:  #", 1, "read", "Client.sock", function="Client.close"),
+        at(text, "self.sock.end()", 2, "read", "Client.sock", function="Client.teardown"),
+        point(
+            line_of(source(text), "self.sock.end()") + 1,
+            2,
+            "write",
+            "Client.sock",
+            function="Client.teardown",
+        ),
+        at(text, "self.sock.close()", 1, "read", "Client.sock", function="Client.close"),
+    )
+    assert texts and all("if self.sock: self.sock.end()" in one for one in texts)
+
+
+# Whole methods.
+
+HANDED_OUT = textwrap.dedent(
+    """\
+    class File:
+        def __init__(self):
+            self.handle = None
+
+        def close(self):
+            self.handle.end()
+            self.handle = None
+
+    class Shared(File):
+        def __init__(self):
+            super().__init__()
+            self.users = 0
+
+        def open(self):
+            \"\"\"One more user.\"\"\"
+            if not self.users:
+                self.handle = make()
+            self.users += 1
+            return self.handle
+
+        def leave(self):
+            if self.users == 1:
+                self.close()
+            self.users -= 1
+
+    def use(shared):
+        shared.open().write()
+    """
+)
+
+
+def test_whole_methods_are_held_where_the_object_hands_out_what_fails() -> None:
+    leave = line_of(source(HANDED_OUT), "self.close()")
+    used = line_of(source(HANDED_OUT), "shared.open().write()")
+    closing = {"function": "File.close", "stack": (f"a.py:{leave} in Shared.leave",)}
+    texts = of_kind(
+        "lock",
+        HANDED_OUT,
+        at(HANDED_OUT, "self.handle.end()", 1, "call", "handle", **closing),
+        at(HANDED_OUT, "return self.handle", 2, "read", "Shared.handle", function="Shared.open"),
+        point(used, 2, "call", "handle", function="use"),
+        at(HANDED_OUT, "        self.handle = None", 1, "write", "Shared.handle", **closing),
+    )
+    wanted = (
+        "        with self._lock:\n"
+        "            if self.users == 1:\n"
+        "                self.close()\n"
+        "            self.users -= 1\n"
+    )
+    whole = [one for one in texts if wanted in one]
+    assert whole
+    assert (
+        '"""One more user."""\n        with self._lock:\n            if not self.users:' in whole[0]
+    )
+    assert "        super().__init__()" in whole[0] and "            super()" not in whole[0]
+
+
 def test_a_loop_sees_what_others_change() -> None:
     assert not read_twice(CLIENT, "Client.poll", "while self.sock", "self.sock.poll")
 

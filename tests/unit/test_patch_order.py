@@ -3,9 +3,13 @@
 
 from tests.unit.conflicts import conflict, line_of, point, source
 
+from unsnarl.execution.budget import Budget
+from unsnarl.model.report import Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
-from unsnarl.patches.drafts import calls_only, drafts
+from unsnarl.patches.drafts import calls_only, drafts, repairs_tests_only
 from unsnarl.patches.regions import Draft, shown
+from unsnarl.patches.search import PatchSearch
+from unsnarl.patches.trying import Tried
 
 CALLED = """
 import threading
@@ -42,3 +46,164 @@ def test_the_code_at_fault_is_patched_before_its_callers():
 def test_lines_that_two_reasons_give_are_named_once():
     once, twice = LineSpan("a.py", 3, 3), LineSpan("a.py", 5, 8)
     assert shown([twice, once, twice]) == "a.py:3, a.py:5-8"
+
+
+CACHE = """
+class Cache(dict):
+    def __init__(self):
+        self.keys_in_order = []
+
+    def __setitem__(self, key, value):
+        if len(self) >= 2:
+            del self[self.keys_in_order.pop(0)]
+        super().__setitem__(key, value)
+        self.keys_in_order.append(key)
+
+def fill(cache):
+    cache[1] = 1
+"""
+
+
+def cached(fix=None):
+    """A thread found room; the other's insert is seen as that of the line which called it."""
+    file = source(CACHE)
+    check, call = line_of(file, "if len(self)"), line_of(file, "cache[1] = 1")
+    inside = {"function": "Cache.__setitem__", "stack": (f"a.py:{call} in fill",)}
+    return conflict(
+        CACHE,
+        point(check, 1, "read", "self", **inside),
+        point(call, 2, "write", "cache[1]", function="fill"),
+        point(line_of(file, "del self"), 1, "write", "self[0]", **inside),
+        fix=fix,
+    )
+
+
+def line(part):
+    return SourceLine("a.py", line_of(source(CACHE), part), "")
+
+
+def test_a_line_that_leads_to_the_accesses_is_a_call_of_them():
+    made = cached()
+    call = line_of(source(CACHE), "cache[1] = 1")
+    first, *_, last = drafts(made)
+    assert not any(span.first == call for span in first.spans)
+    assert calls_only(made, last) and not calls_only(made, first)
+
+
+def test_an_object_that_is_a_container_has_a_lock_of_its_own():
+    assert "self._lock = threading.Lock()" in drafts(cached())[0].texts["a.py"]
+
+
+def test_what_worked_in_the_simulation_is_tried_before_what_is_smaller():
+    begin, end = line("if len(self)"), line("keys_in_order.append")
+    fix = Fix("region", begin, end, fail=0, deadlocks=0, runs=40)
+    wanted = LineSpan("a.py", begin.line, end.line)
+    assert drafts(cached(fix))[0].spans[0].covers(wanted)
+    failing = Fix("region", begin, end, fail=3, deadlocks=0, runs=40)
+    assert not drafts(cached(failing))[0].spans[0].covers(wanted)
+
+
+def test_no_test_is_patched_that_only_calls_the_code_at_fault():
+    made = cached()
+    call = line_of(source(CACHE), "cache[1] = 1")
+    around = (LineSpan("a.py", call, call),)
+    assert repairs_tests_only(made, Draft("lock", "", {"tests/test_a.py": ""}, 1, around))
+    assert not repairs_tests_only(made, Draft("lock", "", {"a.py": ""}, 1, around))
+    both = {"tests/test_a.py": "", "a.py": ""}
+    assert not repairs_tests_only(made, Draft("lock", "", both, 1, around))
+
+
+DAEMON = """
+import threading
+
+class Daemon:
+    def __init__(self):
+        self.cleaning = threading.Lock()
+        self.made = {}
+
+    def clean(self):
+        with self.cleaning:
+            print("clean")
+
+    def instance(self, key):
+        found = self.made.get(key)
+        if not found:
+            self.made[key] = found = key()
+        return found
+"""
+
+
+def daemon(text=DAEMON):
+    file = source(text)
+    look, make = line_of(file, "self.made.get"), line_of(file, "self.made[key]")
+    where = {"function": "Daemon.instance"}
+    return conflict(
+        text,
+        point(look, 1, "read", "Daemon.made", **where),
+        point(make, 2, "write", "Daemon.made", **where),
+        point(make, 1, "write", "Daemon.made", **where),
+    )
+
+
+def test_a_lock_that_is_there_for_something_else_comes_after_a_new_one():
+    locks = [one.choice.name for one in drafts(daemon()) if one.choice]
+    assert locks[0] == "_lock" and "cleaning" in locks
+    guarded = DAEMON.replace('print("clean")', "self.made.clear()")
+    assert drafts(daemon(guarded))[0].choice.name == "cleaning"
+
+
+QUEUE = """
+import threading
+
+class Base:
+    def __init__(self):
+        self.guard = threading.Lock()
+        self.rows = []
+
+    def delete(self, row):
+        with self.guard:
+            self.rows.remove(row)
+
+class Queue(Base):
+    def take(self):
+        row = self.rows[0]
+        self.delete(row)
+        return row
+"""
+
+
+def test_a_lock_that_is_taken_in_there_as_well_becomes_an_rlock_at_once():
+    """A plain one would wait for itself: that costs a process of its own to see."""
+    file = source(QUEUE)
+    look, call = line_of(file, "row = self.rows[0]"), line_of(file, "self.delete(row)")
+    inside = {
+        "function": "Base.delete",
+        "stack": (f"a.py:{call} in Queue.take",),
+        "locks": ("Queue.guard",),
+    }
+    made = conflict(
+        QUEUE,
+        point(look, 1, "read", "Queue.rows", function="Queue.take"),
+        point(line_of(file, "self.rows.remove"), 2, "write", "Queue.rows", **inside),
+        point(line_of(file, "self.rows.remove"), 1, "write", "Queue.rows", **inside),
+    )
+    taken = [one for one in drafts(made) if one.choice and one.choice.name == "guard"]
+    assert taken and all(one.choice.reentrant for one in taken)
+    assert "self.guard = threading.RLock()" in taken[0].texts["a.py"]
+
+
+def test_nothing_is_begun_when_the_time_for_it_is_over():
+    clock = [0.0]
+    budget = Budget(100.0, clock=lambda: clock[0])
+    tried = []
+
+    def attempt(draft):
+        tried.append(draft)
+        clock[0] += 7.0
+        return Tried(PatchChecks(6, 1, 0, 1, 0, serial=True))
+
+    with budget.beginning(10.0):
+        found = PatchSearch(cached(), attempt, budget).find()
+    assert len(tried) == 2 and found is not None and not found.patch.works
+    assert [one.why for one in budget.unfinished] == ["time"]
+    assert budget.may_begin

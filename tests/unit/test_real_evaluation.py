@@ -9,7 +9,15 @@ from evaluation import real, real_environments, real_page
 from evaluation.real_cases import CasePoint, load_case, load_cases, named, sources_under
 from evaluation.real_forms import as_script
 from evaluation.real_page import MeasuredCases
-from evaluation.real_results import Checked, Costs, Ended, FixedHunt, Measured, SimulatedFix
+from evaluation.real_results import (
+    Applied,
+    Checked,
+    Costs,
+    Ended,
+    FixedHunt,
+    Measured,
+    SimulatedFix,
+)
 
 from unsnarl.model.report import FindingPoint
 
@@ -193,6 +201,7 @@ GOOD = Measured(
     fix=SimulatedFix("region", 0, 0, 200),
     patch="lock",
     patch_runs=260,
+    applied=Applied(0, 1000),
     timings={"hunt": 5.0, "confirm": 2.0},
     trials={"confirm": 40},
     replayed=20,
@@ -234,6 +243,8 @@ def test_a_good_answer_misses_no_bar():
         ({"fix": SimulatedFix("region", 0, 0, 0)}, "a fix that works in simulation"),
         ({"patch": "", "patch_runs": 0}, "a patch that 200 runs survive"),
         ({"patch_runs": 199}, "a patch that 200 runs survive"),
+        ({"applied": Applied(1, 1000)}, "no wrong patch shown"),
+        ({"applied": Applied(0, 0)}, "no wrong patch shown"),
         ({"ended": Ended(8.0, 3)}, "no internal error"),
         ({"ended": Ended(8.0, -11)}, "no internal error"),
         ({"same": Checked(Ended(1.0, 3))}, "no internal error"),
@@ -322,7 +333,7 @@ def test_a_row_on_the_terminal_names_what_went_wrong():
 
 
 def options_for(folder, **more):
-    fields = {"results": folder, "seed": 1, "only_hunt": False, "resume": False}
+    fields = {"results": folder, "seed": 1, "only_hunt": False, "patches": False, "resume": False}
     return argparse.Namespace(**{**fields, **more})
 
 

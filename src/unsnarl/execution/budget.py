@@ -71,6 +71,7 @@ class Budget:
         self.start = clock()
         self._clock = clock
         self._limits = [self.start + seconds]
+        self._begins = math.inf  # nothing new after that
         self._on_change = on_change
         self._on_error = on_error
         self._activity = Activity("", "", "", 0)
@@ -120,6 +121,21 @@ class Budget:
         """A share of what is left; what is not used is there for others."""
         with self._limited(self._clock() + self.left * share):
             yield
+
+    @contextmanager
+    def beginning(self, seconds: float) -> Iterator[None]:
+        """In so many seconds the last piece of work is begun; what is under way may go on."""
+        outer = self._begins
+        self._begins = min(outer, self._clock() + seconds)
+        try:
+            yield
+        finally:
+            self._begins = outer
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether there is time to begin another piece of the current work."""
+        return self.left > 0 and self._clock() < self._begins
 
     @contextmanager
     def phase(self, name: str, doing: str = "") -> Iterator[None]:

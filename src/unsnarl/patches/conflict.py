@@ -21,6 +21,7 @@ from unsnarl.patches.source import SourceFile, UnpatchableError
 ACCESSES = ("read", "write", "call")
 LOCKING = ("acquire", "wait")
 MAIN = "0"
+SELF = "self"
 MODULE_CODE = "<module>"  # the function of what a module executes
 FRAME = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<function>.+)")
 LINES = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
@@ -113,6 +114,18 @@ class ConflictPoints:
             found.append((owner.rpartition(".")[2], name))
         return list(dict.fromkeys(found))
 
+    @property
+    def owners(self) -> list[str]:
+        """The classes whose objects the variables belong to.
+
+        An object that is a container itself is called `self` by its methods: it is one of theirs.
+        """
+        found = [owner for owner, _ in self.names if owner]
+        for point in self.accesses:
+            if PARTS.sub("", plain_name(point.variable)) == SELF:
+                found.append(point.function.rpartition(".")[0].rpartition(".")[2])
+        return list(dict.fromkeys(one for one in found if one))
+
 
 @dataclass(frozen=True)
 class Conflict(ConflictPoints):
@@ -138,6 +151,11 @@ class Conflict(ConflictPoints):
 def _whole(point: FindingPoint) -> str:
     """The variable without what of it: a key and the structure of a dict conflict."""
     return PARTS.sub("", point.variable)
+
+
+def own_part(variable: str) -> str:
+    """`sock` of `Client.sock #2`: its name without owner, counter and what of it."""
+    return PARTS.sub("", plain_name(variable)).rpartition(".")[2]
 
 
 def load(finding: Finding, root: Path, message: str = "") -> Conflict:

@@ -8,10 +8,10 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from unsnarl.patches.blocks import Function, StatementRun, covering, executed
-from unsnarl.patches.conflict import Conflict, function_named
+from unsnarl.patches.conflict import Conflict, function_named, own_part
 from unsnarl.patches.expressions import is_read, plain_names, replace_expressions
 from unsnarl.patches.imports import member
-from unsnarl.patches.locks import classes, new_name, self_name
+from unsnarl.patches.locks import classes, new_name, self_name, with_bases
 from unsnarl.patches.pieces import (
     functions,
     lines_of,
@@ -79,7 +79,6 @@ def _copied(source: SourceFile, iterated: Sequence[ast.expr]) -> Draft:
 
 def local_copies(conflict: Conflict) -> Iterator[Draft]:
     """`sock = self.sock` before `if sock: sock.send()`: the check is about what is used then."""
-    lines = lines_of(conflict)
     assigned = conflict.at_fault & _assigned(conflict)
     for source, function in functions(conflict):
         reads: dict[str, list[ast.expr]] = {}
@@ -88,9 +87,18 @@ def local_copies(conflict: Conflict) -> Iterator[Draft]:
             if text and isinstance(node, ast.expr):
                 reads.setdefault(text, []).append(node)
         for text, found in sorted(reads.items()):
+            lines = _disturbed(conflict, text.rpartition(".")[2])
             named = [one for one in found if (source.name, one.lineno) in lines]
             for some in (named, found) if named else ():
                 yield from made(_read_once, source, text, found, some)
+
+
+def _disturbed(conflict: Conflict, name: str) -> set[tuple[str, int]]:
+    """The lines of threads which read a variable that another thread writes."""
+    writers = {
+        one.role for one in conflict.points if one.op != "read" and own_part(one.variable) == name
+    }
+    return {(one.file, one.line) for one in conflict.points if writers - {one.role}}
 
 
 def _assigned(conflict: Conflict) -> set[str]:
@@ -222,12 +230,11 @@ def own_managers(conflict: Conflict) -> Iterator[Draft]:
     for owner, attribute in conflict.names:
         if owner not in owners or not _is_kept_for_exit(owners[owner].node, attribute):
             continue
-        for name in _with_bases(owner, conflict):
-            if name in owners:
-                source = owners[name].source
-                method = function_named(source, f"{name}.__call__")
-                for one in _entered(method) if method is not None else ():
-                    yield from made(_own_manager, source, one)
+        for name in with_bases(owner, owners):
+            source = owners[name].source
+            method = function_named(source, f"{name}.__call__")
+            for one in _entered(method) if method is not None else ():
+                yield from made(_own_manager, source, one)
 
 
 def _is_kept_for_exit(node: ast.ClassDef, attribute: str) -> bool:
@@ -246,17 +253,6 @@ def _is_kept_for_exit(node: ast.ClassDef, attribute: str) -> bool:
         )
 
     return named(enter, ast.Store) and named(leave, ast.Load)
-
-
-def _with_bases(name: str, conflict: Conflict) -> list[str]:
-    """A class and those that it is derived from, as far as their files are at hand."""
-    owners = classes(conflict.sources)
-    found = [name]
-    for one in found:
-        if one in owners:
-            bases = [ast.unparse(base).rpartition(".")[2] for base in owners[one].node.bases]
-            found += [base for base in bases if base not in found]
-    return found
 
 
 def _entered(method: Function) -> Iterator[ast.expr]:

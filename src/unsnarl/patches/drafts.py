@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -25,23 +26,35 @@ from unsnarl.patches.locks import (
     new_name,
     plain_name,
 )
+from unsnarl.patches.monitors import monitors
 from unsnarl.patches.other_drafts import other_drafts
+from unsnarl.patches.pieces import functions, names_in, nodes
 from unsnarl.patches.regions import Draft, holds, lock_draft
 from unsnarl.patches.source import UnpatchableError
 
-# What a new lock, and a change of an old one, cost compared with lines below a lock.
-NEW, REENTRANT = 3, 2
+# What a new lock, a change of an old one, and one that is there for something else cost compared
+# with lines below a lock.
+NEW, REENTRANT, FOREIGN = 3, 2, 6
 SYNCHRONISED = ("Lock", "RLock", "Condition")
+TESTS = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
 def drafts(conflict: Conflict) -> list[Draft]:
     """Without repetitions, by what they cost."""
     found: dict[tuple[tuple[str, str], ...], Draft] = {}
     for draft in _all(conflict):
+        if repairs_tests_only(conflict, draft):
+            continue
         found.setdefault(tuple(sorted(draft.texts.items())), draft)
-    return sorted(
-        found.values(),
-        key=lambda one: (not keeps_together(conflict, one), calls_only(conflict, one), cost(one)),
+    return sorted(found.values(), key=lambda one: _rank(conflict, one))
+
+
+def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, int]:
+    return (
+        not keeps_together(conflict, draft),
+        calls_only(conflict, draft),
+        leaves_out(conflict, draft),
+        cost(draft),
     )
 
 
@@ -50,7 +63,7 @@ def cost(draft: Draft) -> int:
     choice = draft.choice
     extra = 0
     if choice is not None:
-        extra = NEW * choice.is_new + REENTRANT * choice.reentrant
+        extra = NEW * choice.is_new + REENTRANT * choice.reentrant + FOREIGN * choice.is_foreign
     return draft.size + extra
 
 
@@ -58,24 +71,55 @@ def _all(conflict: Conflict) -> Iterator[Draft]:
     yield from other_drafts(conflict)
     for spans in span_sets(conflict):
         yield from locked(conflict, spans)
+    for spans in monitors(conflict):
+        yield from locked(conflict, spans, own=True)
 
 
-def locked(conflict: Conflict, spans: Iterable[LineSpan]) -> Iterator[Draft]:
-    """The lines under each lock that they can reach, and under a new one."""
+def locked(conflict: Conflict, spans: Iterable[LineSpan], *, own: bool = False) -> Iterator[Draft]:
+    """The lines under each lock that they can reach, and under a new one.
+
+    With `own`, only an object's own attributes have to be protected: what it hands out is used
+    without its lock.
+    """
     wanted = [span for span in spans if span.file in conflict.sources]
     if not wanted:
         return
     for choice in choices(conflict, wanted):
         for turns in (True, False):
-            try:
-                draft = lock_draft(conflict.sources, wanted, choice, conflict.at_fault, turns=turns)
-            except UnpatchableError:
-                continue
-            if protects(conflict, draft):
+            draft = _held(conflict, wanted, choice, turns)
+            if draft is not None and protects(conflict, draft, own=own):
                 yield draft
 
 
-def protects(conflict: Conflict, draft: Draft) -> bool:
+def _held(
+    conflict: Conflict, spans: list[LineSpan], choice: LockChoice, turns: bool
+) -> Draft | None:
+    """The draft; with an RLock where a plain one would be taken twice, if it can be made one."""
+    tried = [choice]
+    if not choice.reentrant and _is_taken_inside(conflict, spans, choice):
+        tried.insert(0, replace(choice, reentrant=True))
+    for one in tried:
+        try:
+            return lock_draft(conflict.sources, spans, one, conflict.at_fault, turns=turns)
+        except UnpatchableError:
+            continue
+    return None
+
+
+def _is_taken_inside(conflict: Conflict, spans: list[LineSpan], choice: LockChoice) -> bool:
+    """Whether code that these lines call was seen to hold the lock."""
+    if choice.is_new:
+        return False
+    for point in conflict.points:
+        if choice.name in {plain_name(one).rpartition(".")[2] for one in point.locks}:
+            own, *callers = (LineSpan(one.file, one.line, one.line) for one in frames(point))
+            called = any(span.covers(caller) for caller in callers for span in spans)
+            if called and not any(span.covers(own) for span in spans):
+                return True
+    return False
+
+
+def protects(conflict: Conflict, draft: Draft, *, own: bool = False) -> bool:
     """Whether every access at fault is under the lock: else the failure only becomes rarer.
 
     An access counts as protected if it, or a call that led to it, is in the patch's lines or in a
@@ -85,7 +129,13 @@ def protects(conflict: Conflict, draft: Draft) -> bool:
         any(_is_protected(frame, conflict, draft) for frame in frames(point))
         or (not point.stack and _is_called(point.function, conflict, draft))
         for point in conflict.conflicting
+        if not own or _class_of(point) in conflict.owners
     )
+
+
+def _class_of(point: FindingPoint) -> str:
+    """`RLock` of `RLock.file`: whose attribute a variable is."""
+    return plain_name(point.variable).rpartition(".")[0].rpartition(".")[2]
 
 
 def keeps_together(conflict: Conflict, draft: Draft) -> bool:
@@ -109,10 +159,35 @@ def keeps_together(conflict: Conflict, draft: Draft) -> bool:
 def calls_only(conflict: Conflict, draft: Draft) -> bool:
     """Whether the lock is around calls of the code at fault, and not in it.
 
-    That keeps these callers from failing, perhaps a test's; others still do.
+    That keeps these callers from failing, perhaps a test's; others still do. A line that accesses
+    a variable and leads to other accesses is such a call: `cache[key] = 1` of an own class.
     """
-    lines = [LineSpan(one.file, one.line, one.line) for one in conflict.accesses]
+    called = {frame[:2] for one in conflict.accesses for frame in frames(one)[1:]}
+    lines = [
+        LineSpan(one.file, one.line, one.line)
+        for one in conflict.accesses
+        if (one.file, one.line) not in called
+    ]
     return any(not any(map(span.covers, lines)) for span in draft.spans)
+
+
+def repairs_tests_only(conflict: Conflict, draft: Draft) -> bool:
+    """Whether a test is patched that only calls the code at fault: the test passes, no more."""
+    return all(map(TESTS.search, draft.texts)) and calls_only(conflict, draft)
+
+
+def leaves_out(conflict: Conflict, draft: Draft) -> bool:
+    """Whether lines are not under the lock that had to be atomic in the simulation.
+
+    That tries small regions first, so what is smaller than the one that worked has failed there.
+    """
+    fix = conflict.finding.fix
+    if draft.kind != "lock" or fix is None or fix.kind != "region" or fix.fail + fix.deadlocks:
+        return False
+    if not fix.runs or fix.begin.file != fix.end.file:
+        return False
+    own = LineSpan(fix.begin.file, fix.begin.line, max(fix.begin.line, fix.end.line))
+    return not any(span.covers(own) for span in draft.spans)
 
 
 def _is_inside(point: FindingPoint, span: LineSpan, conflict: Conflict, draft: Draft) -> bool:
@@ -167,7 +242,7 @@ def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
     """The locks of the program that the finding names or its classes have, then new ones."""
     owners = classes(conflict.sources, spans[0].file)
     yield from dict.fromkeys(_own(conflict, owners))
-    for owner, _ in conflict.names:
+    for owner in conflict.owners:
         if owner in owners:
             source = owners[owner].source
             yield LockChoice(owner, new_name("_lock", all_names(source)), source.name, is_new=True)
@@ -187,15 +262,35 @@ def _own(conflict: Conflict, owners: dict[str, ClassSource]) -> Iterator[LockCho
         if reentrant and fix is not None and plain_name(fix.lock) == name:
             yield replace(choice, reentrant=True)
         yield choice
-    for owner in dict.fromkeys(owner for owner, _ in conflict.names):
+    known = {plain_name(one).rpartition(".")[2] for one in named} | _guards(conflict)
+    for owner in conflict.owners:
         if owner in owners:
-            yield from (LockChoice(owner, name) for name in _locks_of(owners[owner]))
+            for name in _locks_of(owners[owner]):
+                yield LockChoice(owner, name, is_foreign=name not in known)
     for source in conflict.sources.values():
         for node in source.tree.body:
             if isinstance(node, ast.Assign) and _is_lock(node.value):
                 for target in node.targets:
                     if isinstance(target, ast.Name):
-                        yield LockChoice("", target.id, source.name)
+                        foreign = target.id not in known
+                        yield LockChoice("", target.id, source.name, is_foreign=foreign)
+
+
+def _guards(conflict: Conflict) -> set[str]:
+    """The names of locks under which code accesses a variable at fault, or near it.
+
+    Others are there for something else: who holds them meanwhile, nobody knows.
+    """
+    near = [node for _, one in functions(conflict) for node in nodes(one)]
+    for source in conflict.sources.values():
+        near += [
+            node
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.With)
+            and any(names_in(one) & conflict.at_fault for one in node.body)
+        ]
+    held = (item for node in near if isinstance(node, ast.With) for item in node.items)
+    return {ast.unparse(item.context_expr).rpartition(".")[2] for item in held}
 
 
 def _locks_of(owner: ClassSource) -> Iterator[str]:

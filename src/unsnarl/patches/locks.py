@@ -32,6 +32,7 @@ class LockChoice:
         file: Where the class or variable is.
         is_new: Whether it has yet to be made.
         reentrant: Whether it has to be an RLock.
+        is_foreign: Whether no code holds it where it accesses a variable at fault.
     """
 
     owner: str
@@ -39,6 +40,7 @@ class LockChoice:
     file: str = ""
     is_new: bool = False
     reentrant: bool = False
+    is_foreign: bool = False
 
 
 class ClassSource(NamedTuple):
@@ -113,6 +115,16 @@ def classes(sources: Mapping[str, SourceFile], file: str = "") -> dict[str, Clas
 @lru_cache(maxsize=64)
 def _class_nodes(source: SourceFile) -> tuple[ast.ClassDef, ...]:
     return tuple(node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef))
+
+
+def with_bases(name: str, owners: Mapping[str, ClassSource]) -> list[str]:
+    """A class and those that it is derived from, as far as their files are at hand."""
+    found = [name]
+    for one in found:
+        if one in owners:
+            bases = [ast.unparse(base).rpartition(".")[2] for base in owners[one].node.bases]
+            found += [base for base in bases if base not in found]
+    return [one for one in found if one in owners]
 
 
 def expression(

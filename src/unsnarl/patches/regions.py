@@ -27,6 +27,7 @@ from unsnarl.patches.locks import (
     lock_births,
     module_births,
     new_name,
+    with_bases,
 )
 from unsnarl.patches.source import (
     LineEdits,
@@ -342,12 +343,11 @@ def _make_reentrant(
 ) -> None:
     """`threading.RLock()` where the program makes a plain lock."""
     if choice.owner:
-        owner = owners.get(choice.owner)
-        pairs = (
-            [(every[owner.source.name], one) for one in lock_births(owner, choice.name)]
-            if owner
-            else []
-        )
+        pairs = [
+            (every[owners[name].source.name], one)
+            for name in with_bases(choice.owner, owners)
+            for one in lock_births(owners[name], choice.name)
+        ]
     else:
         pairs = [
             (edits, one)

@@ -50,8 +50,10 @@ class DraftSearch:
             tried = len(self._tries)
             self._budget.doing(f"trying patch {tried + 1}")
             try:
-                came = self._attempt(draft)
+                came = self._attempt(draft) if self._budget.may_begin else None
             except OutOfTimeError:
+                came = None
+            if came is None:
                 self._budget.note("patch", f"patches after {tried} were not tried", "time")
                 break
             self._tries.append(PatchTry(draft.says, came.checks, came.message or came.failure))

@@ -26,6 +26,7 @@ from unsnarl.config import Settings
 from unsnarl.errors import UnsnarlError
 from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.disk import storing
+from unsnarl.execution.pace import RunPace
 from unsnarl.execution.runner import Runner, started
 from unsnarl.execution.target import Target
 from unsnarl.execution.trials import Trial, Trials, Until
@@ -115,6 +116,8 @@ class PatchRunner:
         # The one with constraints is the proven one.
         self._schedules = sorted(every, key=lambda one: not one.constraints)[:SCHEDULES]
         self._serial = ""
+        # Patched programs take about as long: a run that hangs is cut off early in all of them.
+        self._pace = original.pace if original is not None else RunPace()
         program = self._target.kind == "program"
         self._rebuild = Rebuild(self._target.cwd / self._target.args[0]) if program else None
 
@@ -176,6 +179,7 @@ class PatchRunner:
     @contextmanager
     def _started(self, target: Target) -> Iterator[Trials]:
         with started(target, self._folder, self._settings, scratch=True) as runner:
+            runner.pace = self._pace
             yield self._trials(runner, self._folder)
 
     def _trials(self, runner: Runner, folder: Path) -> Trials:
@@ -192,17 +196,27 @@ class PatchRunner:
         checks, bad = self._replayed(trials, target)
         checks = replace(checks, serial=True)
         whole = True
+        start, every = self._budget.spent, runs + FREE * (self._switch == "gil")
         try:
             for found in self._all_fresh(trials, runs) if bad is None else ():
                 checks = _counted(checks, found)
                 bad = next((trial for trial in found if _is_bad(trial)), None)
-                if bad is not None:
+                whole = bad is not None or not self._is_late(start, checks.runs, every)
+                if bad is not None or not whole:
                     break
         except OutOfTimeError:
             whole = False
         stuck = bad is not None and _is_stuck(bad)
         failure = bad.signature if bad is not None else ""
         return Tried(checks, whole, self._accessed(bad), failure=failure, stuck=stuck)
+
+    def _is_late(self, start: float, made: int, every: int) -> bool:
+        """Whether the rest of the runs takes more time than there is.
+
+        As long as other patches may be begun, it is not asked: the pace may change.
+        """
+        pace = (self._budget.spent - start) / max(made, 1)
+        return not self._budget.may_begin and pace * (every - made) > self._budget.left
 
     def _replayed(self, trials: Trials, target: Target) -> tuple[PatchChecks, Trial | None]:
         """Along what failed before: the patched program must not come to it any more."""
@@ -211,11 +225,15 @@ class PatchRunner:
         root = Path(self._store.description.root)
         for schedule in self._schedules:
             path, overlay = trials.runner.engine.codes, target.overlay
-            replayer = Replayer(schedule, trials, path, root, overlay, loaded=codes)
+            replayer = Replayer(
+                schedule, trials, path, root, overlay, loaded=codes, is_patient=False
+            )
             found = _along(replayer)
             done += found
             codes = replayer.codes
-            if not found or any(map(_is_bad, done)):
+            # Where one schedule says nothing, others take their whole time limit as well.
+            followed = any(trial.plan.strategy == "replay" for trial in found)
+            if not followed or any(map(_is_bad, done)):
                 break
         bad = [trial for trial in done if _is_bad(trial)]
         return PatchChecks(replayed=len(done), replayed_fail=len(bad)), bad[0] if bad else None
@@ -281,7 +299,10 @@ def _along(replayer: Replayer) -> list[Trial]:
     Free switching comes first: most wrong patches fail there.
     """
     found = [one for one in replayer.follow(1) if not polls_on(one)]
-    if not replayer.schedule.constraints or any(map(_is_bad, found)):
+    if not replayer.schedule.constraints:
+        return found
+    found = [one for one in found if not is_kept_on(one)]
+    if any(map(_is_bad, found)):
         return found
     free = replayer.freely_constrained_trials(CONSTRAINED, lambda made: replayer.fails(made[-1]))
     # Other failures under free switching may be latent ones of the program itself.
@@ -354,6 +375,18 @@ def polls_on(trial: Trial) -> bool:
         return False
     failures = trial.run.failures if trial.run is not None else ()
     return any("polling" in one.message for one in failures)
+
+
+def is_kept_on(trial: Trial) -> bool:
+    """Whether a schedule may have kept a thread in a loop that the failure used to end.
+
+    That is no deadlock. Where the schedule's constraints are tried as well, they say more: under
+    them, threads take turns.
+    """
+    if trial.label != "hang":
+        return False
+    failures = trial.run.failures if trial.run is not None else ()
+    return not any(one.kind == "deadlock" for one in failures)
 
 
 def _is_stuck(trial: Trial) -> bool:

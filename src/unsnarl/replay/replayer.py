@@ -105,13 +105,18 @@ class Replayer:
         overlay: Iterable[tuple[str, str]] = (),
         *,
         loaded: Codes | None = None,
+        is_patient: bool = True,
     ) -> None:
-        """`loaded` is what another replayer in the same process has made of `codes`."""
+        """`loaded` is what another replayer in the same process has made of `codes`.
+
+        Without patience, what hangs is not followed more loosely as well.
+        """
         self.schedule = schedule
         self.path = codes
         self.root = root
         self._trials = trials
         self._looseness = STRICT
+        self._is_patient = is_patient
         self._first: Trial | None = None  # strictly, and not to the failure
         self._overlay = overlay
         self._resolve(loaded or Codes.load(codes, root, overlay=overlay))
@@ -190,7 +195,8 @@ class Replayer:
             (first,) = self._trials.run([self._plan(STRICT)])
         self._first = chosen = first
         # Strictly first (docs/adr/0014): a looser plan leaves more to chance.
-        looser = [] if self.fails(first) else [self._plan(looseness) for looseness in LOOSER]
+        enough = self.fails(first) or (first.label == "hang" and not self._is_patient)
+        looser = [] if enough else [self._plan(looseness) for looseness in LOOSER]
         made = self._trials.run(looser, until=lambda so_far: self.fails(so_far[-1]))
         if made and self.fails(made[-1]):
             self._looseness, chosen = LOOSER[len(made) - 1], made[-1]

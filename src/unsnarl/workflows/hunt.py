@@ -40,10 +40,10 @@ from unsnarl.workflows.unfinished import FailureFiles
 
 # Where runs are long, the time for the proof is that of so many runs, one after the other.
 PROOF_RUNS = 150
-# What looking for a patch may take, as a share of the answer's time: 15 of 25 seconds. `unsnarl
-# fix` goes on where that does not suffice. The last fifth is for a simulated fix, where that is
-# still to be certified.
-PATCH_SHARE, PATCHES = 0.6, 0.8
+# What looking for a patch may take, as shares of the answer's time: the last one is begun after 12
+# of 25 seconds; one that survives may be run until all but the last three, in which a simulated fix
+# is certified. Where no patch survives, 15 seconds are enough for both. `unsnarl fix` goes on.
+BEGINNING, PATCHES, REPAIRS = 0.48, 0.88, 0.6
 # For schedules that were not stored in the time of the hunt.
 STORING_SECONDS = 3.0
 
@@ -187,15 +187,19 @@ class _Hunter:
         """
         settings, budget = self.settings, self._budget
         before = len(budget.unfinished)
-        with budget.within(PATCH_SHARE * settings.answer):
+        start = budget.spent
+        with budget.within(settings.answer):
             # Patches are run along what failed: its schedules must be there.
             budget.part(
                 "patch", "storing schedules",
                 lambda: keep_schedules(self.store, self._constraints), None, quick=True,
             )  # fmt: skip
-            with budget.share(PATCHES if proven.screened else 1.0):
+            beginning = budget.beginning(BEGINNING * settings.answer)
+            with budget.share(PATCHES if proven.screened else 1.0), beginning:
                 report = patched(self.store, settings, proven.report, budget, runner)
-            report = certified(self.store, report, proven.screened, budget)
+            left = REPAIRS * settings.answer - (budget.spent - start)
+            with budget.within(max(left, (1 - PATCHES) * settings.answer)):
+                report = certified(self.store, report, proven.screened, budget)
         return campaign_report.with_missing(report, tuple(budget.unfinished[before:]))
 
     def _hunted(self, campaign: Campaign, runner: Runner) -> Stop:
