@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a flaky multi-threaded program to the interleaving that breaks it."""
+"""From a flaky multi-threaded program to the interleaving that breaks it.
+
+It is a pytest plugin, too, and imported before pytest is in hunted processes: PYTEST_DONT_REWRITE
+"""
 
 
 def __getattr__(name: str) -> str:

@@ -176,7 +176,7 @@ def load(root: Path, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Se
     """Merge the three sources; `flags` has the user's keys, absent or None where not given."""
     fields = _from_pyproject(root / "pyproject.toml")
     for key in KEYS:
-        name = "UNSNARL_" + key.upper().replace("-", "_")
+        name = variable(key)
         if environ.get(name):
             fields[KEYS[key][0]] = _checked(key, environ[name], name)
     fields |= _from_flags(flags)
@@ -184,6 +184,18 @@ def load(root: Path, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Se
         # Who gives a time wants it to be used, as long as nothing has failed.
         fields.setdefault("max_runs", None)
     return Settings(**fields)
+
+
+def variable(key: str) -> str:
+    """The environment variable of a setting."""
+    return "UNSNARL_" + key.upper().replace("-", "_")
+
+
+def sources(root: Path, environ: Mapping[str, str]) -> dict[str, str]:
+    """By setting, what it is set by besides flags: a variable, else pyproject.toml."""
+    in_file = _from_pyproject(root / "pyproject.toml")
+    found = {key: "pyproject.toml" for key, (field, _) in KEYS.items() if field in in_file}
+    return found | {key: variable(key) for key in KEYS if environ.get(variable(key))}
 
 
 def override(stored: Mapping[str, Any], flags: Mapping[str, Any]) -> Settings:

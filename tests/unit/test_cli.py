@@ -376,7 +376,7 @@ def test_workflows_return_values_and_print_nothing(project, capfd):
     assert rank() == result.report
     report, chosen = show("1")
     assert report == result.report and chosen.failure == report.failures[0]
-    assert export(chosen.finding.id).startswith("digraph")
+    assert export(chosen.finding.id).startswith(b"digraph")
     assert capfd.readouterr() == ("", "")
 
 

@@ -15,7 +15,7 @@ NAMING = [page for page in PAGES if "internals" in page.parts or page.name == "A
 # Files that the how-to pages make.
 EXAMPLES = {
     "src/unsnarl/analyses/gap.py",
-    "src/unsnarl/reports/render/markdown.py",
+    "src/unsnarl/reports/render/checklist.py",
 }
 LINK = re.compile(r"\]\(([^)#\s]+)")
 PATH = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|pyi|c|h|s|inc|def|md|toml))`")

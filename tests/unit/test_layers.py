@@ -25,10 +25,12 @@ LAYERS = (
     "reports",
     "workflows",
     "cli",
+    "pytest_plugin",
 )
 EVERYBODYS = ("errors", "config", "_core", "")  # "" is unsnarl/__init__.py
 # Rooms that may not import from every lower layer. A verb parses, calls a workflow and renders.
-NARROW = {"runfile": ("model",), "analyses": ("model",), "cli": ("model", "reports", "workflows")}
+FRONT = ("model", "reports", "workflows")
+NARROW = {"runfile": ("model",), "analyses": ("model",), "cli": FRONT, "pytest_plugin": FRONT}
 # What verbs may import from elsewhere, but for the standard library: for options, for progress.
 CLI_LIBRARIES = ("click", "rich")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`unsnarl export FINDING`: one finding in the language of another tool."""
+"""`unsnarl export [FINDING]`: findings in the language of another tool."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from unsnarl.cli.shared import campaign_argument, finding_argument
+from unsnarl.cli.shared import campaign_argument
 from unsnarl.errors import UsageError
 
 if TYPE_CHECKING:
     from unsnarl.workflows.export import Format
 
-FORMATS = ("dot", "json")
+FORMATS = ("dot", "json", "sarif", "junit", "junit-xunit1", "github", "markdown", "perfetto")
 
 
 @click.command()
@@ -25,29 +25,35 @@ FORMATS = ("dot", "json")
     type=click.Choice(FORMATS),
     default="dot",
     show_default=True,
-    help="dot: a drawing for Graphviz. json: the finding as `show --json` gives it.",
+    help="dot: a drawing for Graphviz. json: as --json gives it. sarif: SARIF 2.1.0, for code "
+    "scanning and editors. junit: JUnit XML, for CI systems (junit-xunit1: with files and lines). "
+    "github: annotations of a GitHub job. markdown: a summary for a job, an issue or a merge "
+    "request. perfetto: all events of the failing run, which is repeated for it.",
 )
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
-@finding_argument()
+@click.argument("finding", required=False, default="", metavar="[FINDING]")
 @campaign_argument()
 def export(finding: str, campaign: str, form: Format, output: str | None) -> int:
-    """Write a finding for another tool: Graphviz or JSON.
+    """Write findings for another tool: SARIF, JUnit, GitHub, Perfetto.
 
-    FINDING is its id, as reports print it, or its number. CAMPAIGN is the newest by default.
+    FINDING is its id, as reports print it, or its number; by default the first of each failure,
+    where the form has room for several. CAMPAIGN is the newest by default.
 
     \b
     Examples:
       unsnarl export length-7c1e | dot -Tsvg > finding.svg
-      unsnarl export 1 --format json -o finding.json
+      unsnarl export --format sarif -o unsnarl.sarif
+      unsnarl export 1 --format perfetto -o run.json
     """
-    from unsnarl.workflows.export import export as text_of  # noqa: PLC0415  not for --help
+    from unsnarl.workflows.export import export as written  # noqa: PLC0415  not for --help
 
-    text = text_of(finding, campaign, form)
+    document = written(finding, campaign, form)
     if output is None:
-        sys.stdout.write(text)
+        sys.stdout.buffer.write(document)
+        sys.stdout.buffer.flush()
         return 0
     try:
-        Path(output).write_text(text, encoding="utf-8")
+        Path(output).write_bytes(document)
     except OSError as error:
         raise UsageError("bad-argument", f"cannot write {output}: {error.strerror}") from None
     return 0

@@ -14,6 +14,8 @@ import click
 
 from unsnarl.cli.cc import cc
 from unsnarl.cli.clocks import clocks
+from unsnarl.cli.completion import completion
+from unsnarl.cli.config import config
 from unsnarl.cli.confirm import confirm
 from unsnarl.cli.cxx import cxx
 from unsnarl.cli.demo import demo
@@ -22,11 +24,13 @@ from unsnarl.cli.export import export
 from unsnarl.cli.fix import fix
 from unsnarl.cli.groups import WorkflowGroup
 from unsnarl.cli.hunt import hunt
+from unsnarl.cli.list import list_
 from unsnarl.cli.minimise import minimise
 from unsnarl.cli.rank import rank
 from unsnarl.cli.record import record
 from unsnarl.cli.replay import replay
 from unsnarl.cli.reproduce import reproduce
+from unsnarl.cli.rm import rm
 from unsnarl.cli.show import show
 from unsnarl.cli.verify import verify
 from unsnarl.errors import (
@@ -74,7 +78,7 @@ cli.add_section("Find", hunt, record)
 cli.add_section("Understand", show, rank, export)
 cli.add_section("Prove", confirm, minimise, fix, verify)
 cli.add_section("Reproduce", replay, reproduce, clocks)
-cli.add_section("Build and maintain", cc, cxx, doctor, demo)
+cli.add_section("Build and maintain", list_, rm, config, cc, cxx, doctor, demo, completion)
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

@@ -9,6 +9,7 @@ import msgspec
 
 from unsnarl.model.report import FailureReport, Finding, FindingPoint, Report
 
+SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 # What `FindingPoint` leaves out.
 DEFAULTS: dict[str, Any] = {
     "value": None,
@@ -34,6 +35,16 @@ def encode_findings(method: str, findings: tuple[Finding, ...]) -> bytes:
     return indented(
         {"version": 1, "method": method, "findings": [_finding(finding) for finding in findings]}
     )
+
+
+def schema() -> bytes:
+    """The JSON Schema of a report, made from the model; docs/report.schema.json has it."""
+    document: dict[str, Any] = msgspec.json.schema(Report)
+    about = {
+        "title": "unsnarl report",
+        "description": "What hunt --json and export --format json write.",
+    }
+    return indented({"$schema": SCHEMA, **about, **document})
 
 
 def decode(text: bytes | str) -> Report:

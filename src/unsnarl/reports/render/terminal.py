@@ -7,6 +7,7 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from io import StringIO
 from pathlib import PurePath
 from typing import TextIO
 
@@ -111,6 +112,15 @@ def print_finding(report: Report, chosen: NumberedFinding, console: Console) -> 
     """What `show` prints: one finding with all its points."""
     _print(console, *_headline(report, chosen.failure, console.width))
     _print_finding(report, chosen.failure, chosen.finding, console, brief=False)
+
+
+def finding_text(report: Report, chosen: NumberedFinding, width: int = 100) -> str:
+    """The same as `hunt` shows it, for files: no colours, lines of at most `width`."""
+    stream = StringIO()
+    console = make_console(stream, width)
+    _print(console, *_headline(report, chosen.failure, width))
+    _print_finding(report, chosen.failure, chosen.finding, console, brief=True)
+    return stream.getvalue()
 
 
 def print_timings(report: Report, console: Console) -> None:

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pytest plugin: `pytest --unsnarl` hunts every selected test that starts a thread.
+
+pytest loads this module in every session, so it imports nothing until it is switched on.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+MARKER = (
+    "unsnarl(runs, time, switch, include, skip): how --unsnarl hunts this test: at most so many "
+    "runs or seconds, where threads may be switched, which installed packages are instrumented"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options and ini settings."""
+    group = parser.getgroup("unsnarl", "thread bugs (unsnarl)")
+    group.addoption(
+        "--unsnarl",
+        action="store_true",
+        default=None,
+        help="Hunt every selected test that starts a thread, and explain what breaks it.",
+    )
+    group.addoption(
+        "--unsnarl-budget",
+        metavar="TIME",
+        default=None,
+        help="Time for all hunts together: 90s, 5m, 1h. Without it, each has 60 s.",
+    )
+    parser.addini("unsnarl", "the same as --unsnarl", type="bool", default=False)
+    parser.addini("unsnarl_budget", "the same as --unsnarl-budget", default="")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Load the rest, if it is wanted."""
+    config.addinivalue_line("markers", MARKER)
+    if config.getoption("unsnarl", default=None) or config.getini("unsnarl"):
+        from unsnarl.pytest_plugin.session import HuntingSession  # noqa: PLC0415  only if wanted
+
+        config.pluginmanager.register(HuntingSession(config), "unsnarl-session")
