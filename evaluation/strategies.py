@@ -54,7 +54,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         given = sys.argv[1:] if arguments is None else arguments
         command = shlex.join(["python", "-m", "evaluation.strategies", *given])
-        results = Results(command, options.seeds, options.cap, ())
+        every = sum(1 for _ in subjects())
+        results = Results(command, options.seeds, options.cap, (), every)
         for subject in _chosen(options):
             results = replace(results, searches=(*results.searches, _measured(subject, options)))
             _save(results, options.save)
@@ -104,7 +105,7 @@ def _joined(parts: Sequence[Results]) -> Results:
     order = [subject.name for subject in subjects()]
     searches = [one for part in parts for one in part.searches]
     searches.sort(key=lambda one: order.index(one.bug))
-    return replace(parts[0], command=command, searches=tuple(searches))
+    return replace(parts[0], command=command, searches=tuple(searches), every=len(order))
 
 
 def _save(results: Results, path: str | None) -> None:

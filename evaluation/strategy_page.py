@@ -39,7 +39,15 @@ def page(results: Results) -> str:
     ]
     head = HEAD.format(command=results.command, seeds=results.seeds, cap=results.cap)
     columns = ("bug", *strategies, f"within {FACTOR:g}x of the best")
-    return sections(head, bar(results), reading(results), table(columns, rows), SHAPES)
+    parts = (bar(results), reading(results), table(columns, rows), SHAPES)
+    return sections(head, _unmeasured(results), *parts)
+
+
+def _unmeasured(results: Results) -> str:
+    measured = len(results.searches)
+    if measured >= results.every:
+        return ""
+    return f"Of {results.every} bugs, these {measured} were measured; the others were not."
 
 
 def _judged(one: Searches, cap: int) -> str:

@@ -92,9 +92,10 @@ def _median(found: Sequence[Found]) -> float:
 
 
 class Results(msgspec.Struct, frozen=True):
-    """Everything that the page shows."""
+    """Everything that the page shows; `every` is how many bugs there are."""
 
     command: str
     seeds: int
     cap: int
     searches: tuple[Searches, ...]
+    every: int = 0

@@ -50,6 +50,9 @@ def test_the_page_has_the_bar_as_it_was_asked_for_and_how_to_read_it():
     assert "| bug | 2 | 9 | 2 | yes |" in page
     assert "| bug | 2 | 9 | never | no, clearly |" in page
     assert "on 2 of 3 (66.7 %): marked `clearly`" in page
+    assert "were measured" not in page
+    part = strategy_page.page(Results("command", 20, CAP, made, every=70))
+    assert "Of 70 bugs, these 3 were measured" in part
 
 
 def test_parts_are_joined_in_the_order_of_the_zoo():
