@@ -181,10 +181,10 @@ def _finding(
         for line, point in zip(answer.shown, described, strict=True)
     ]
     if answer.is_stuck:
-        known = _captured_names(answer, seen, run)
-        known |= captured_names(proof.events, run) if proof is not None else {}
-        described = _with_locks(described, answer, lock_names(run, points, sources, known))
-        names = run_names(run, points, sources, known)
+        locks = _captured_names(answer, seen, run)
+        locks |= captured_names(proof.events, run) if proof is not None else {}
+        described = _with_locks(described, answer, lock_names(run, points, sources, locks))
+        names = run_names(run, points, sources, locks)
         described = with_ways(with_reasons(described, run, names, points, sources), sources.line)
     ranked = [
         point
