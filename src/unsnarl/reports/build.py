@@ -181,11 +181,11 @@ def _finding(
         for line, point in zip(answer.shown, described, strict=True)
     ]
     if answer.is_stuck:
-        known = _captured_names(answer, seen, run)
-        known |= captured_names(proof.events, run) if proof is not None else {}
-        locks = lock_names(answer.lines, run, points, sources, known)
-        described = _with_locks(described, answer, locks)
-        names = run_names(run, points, sources, known)
+        locks = _captured_names(answer, seen, run)
+        locks |= captured_names(proof.events, run) if proof is not None else {}
+        named = lock_names(answer.lines, run, points, sources, locks)
+        described = _with_locks(described, answer, named)
+        names = run_names(run, points, sources, locks)
         described = with_ways(with_reasons(described, run, names, points, sources), sources.line)
     ranked = [
         point

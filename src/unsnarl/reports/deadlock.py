@@ -31,11 +31,11 @@ def lock_names(
     run: FailingRun,
     points: Points,
     sources: Sources,
-    known: Mapping[int, str] = NOTHING,
+    captured: Mapping[int, str] = NOTHING,
 ) -> list[LockNames]:
     """For the lines of a run that got stuck; no variable where a line is about data."""
     steps = stuck_steps(Stuck(run.graph, run.waits), points.point)
-    names = run_names(run, points, sources, known)
+    names = run_names(run, points, sources, captured)
     waiting = {(wait.thread, wait.point) for wait in run.waits}
     found = []
     for line in lines:
@@ -52,17 +52,17 @@ def lock_names(
 
 
 def run_names(
-    run: FailingRun, points: Points, sources: Sources, known: Mapping[int, str] = NOTHING
+    run: FailingRun, points: Points, sources: Sources, captured: Mapping[int, str] = NOTHING
 ) -> dict[int, str]:
     """A name for each object that threads of a run that got stuck wait for.
 
-    What a replay saw (`known`) says more than what a line calls it.
+    What a replay saw (`captured`) says more than what a line calls it.
     """
-    return object_names(in_cycle(run.waits) or run.waits, points, sources, known)
+    return object_names(in_cycle(run.waits) or run.waits, points, sources, captured)
 
 
 def object_names(
-    waits: Sequence[Wait], points: Points, sources: Sources, known: Mapping[int, str] = NOTHING
+    waits: Sequence[Wait], points: Points, sources: Sources, captured: Mapping[int, str] = NOTHING
 ) -> dict[int, str]:
     """A name for each object waited for.
 
@@ -70,7 +70,7 @@ def object_names(
     """
     names: dict[int, str] = {}
     for wait in waits:
-        own = known.get(wait.object, "") if wait.owner >= 0 else ""
+        own = captured.get(wait.object, "") if wait.owner >= 0 else ""
         names.setdefault(wait.object, own or _name(wait, points, sources))
     # What nobody owns is a lock of the library's own, made for this wait: not the object itself.
     owned = {wait.object for wait in waits if wait.owner >= 0}

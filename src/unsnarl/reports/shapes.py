@@ -267,11 +267,11 @@ def _is_computed(found: _Conflict) -> bool:
     carrying = {bound[1]}
     for line in range(first.line + 1, last.line):
         text = found.text(first.file, line)
-        again = BINDS.match(text)
-        if again and _uses(text, carrying):
-            carrying.add(again[1])
-        elif again:
-            carrying.discard(again[1])
+        rebound = BINDS.match(text)
+        if rebound and _uses(text, carrying):
+            carrying.add(rebound[1])
+        elif rebound:
+            carrying.discard(rebound[1])
     return _uses(last.text, carrying)
 
 

@@ -254,13 +254,13 @@ def _words(points: Sequence[FindingPoint], names: Mapping[str, str]) -> Iterator
         if point.op == ACQUIRE and not point.variable and len(points) > 1:
             continue  # a lock of a library's own, on the way to what the line does
         is_same = is_data(point) and point.value is not None and point.variable == before
-        if is_same and _is_again(points[at - 1], point):
+        if is_same and _is_repeated(points[at - 1], point):
             continue  # what is in it, after the variable that has it
         yield _what(point, "" if is_same else names.get(point.variable, ""))
         before = point.variable
 
 
-def _is_again(before: FindingPoint, point: FindingPoint) -> bool:
+def _is_repeated(before: FindingPoint, point: FindingPoint) -> bool:
     return (before.op, before.part, before.value) == (point.op, point.part, point.value)
 
 

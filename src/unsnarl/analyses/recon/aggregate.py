@@ -131,8 +131,8 @@ def shares(
     groups = (entries.windows * limit + points) * width + names
     every = len(spans.runs)
     keys = groups * every + entries.owners
-    # Once a span, however often there. The narrower, the faster to sort.
-    present, _ = distinct(keys.astype(np.min_scalar_type(int(keys.max(initial=0)))))
+    # Once a span, however often there. The narrower, the faster to sort; the divisor must fit, too.
+    present, _ = distinct(keys.astype(np.min_scalar_type(max(int(keys.max(initial=0)), every))))
     found, counts = distinct(present // every)
     return {
         (group // width // limit, group // width % limit, group % width): count / every
