@@ -253,7 +253,10 @@ def _apply(here: Workplace, seed: int, runs: int) -> Applied | None:
     wanted = str(runs)
     limits = ("--no-confirm", "--fail", wanted, "--pass", wanted, "--max-runs", wanted)
     _, report = here.hunt(*limits, "--seed", str(seed + APPLIED_SEED))
-    return Applied(report.runs.fail + report.runs.hang, report.runs.total) if report else None
+    if report is None:
+        return None
+    signatures = tuple(one.signature for one in report.failures)
+    return Applied(report.runs.fail + report.runs.hang, report.runs.total, signatures)
 
 
 def _fix(first: Finding) -> SimulatedFix | None:

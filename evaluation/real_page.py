@@ -159,7 +159,8 @@ def line(row: Measured) -> str:
 def _complaints(row: Measured) -> list[str]:
     """What the commands printed that went wrong."""
     later = [one.ended for one in (row.same, row.fixed, row.fixed_hunt) if one]
-    texts = [row.complaint, *(ended.output for ended in (row.ended, *later))]
+    applied = row.applied.signatures if row.applied else ()
+    texts = [row.complaint, *(ended.output for ended in (row.ended, *later)), *applied]
     return [line for text in texts for line in text.splitlines()]
 
 

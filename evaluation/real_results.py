@@ -44,10 +44,14 @@ class SimulatedFix(msgspec.Struct, frozen=True):
 
 
 class Applied(msgspec.Struct, frozen=True):
-    """A hunt of the program with the patch in its files: `fail` of `runs` failed or hung."""
+    """A hunt of the program with the patch in its files: `fail` of `runs` failed or hung.
+
+    `signatures` say of what: a driver that gives up on a slow machine is no wrong patch.
+    """
 
     fail: int
     runs: int
+    signatures: tuple[str, ...] = ()
 
     @property
     def is_right(self) -> bool:

@@ -2,6 +2,7 @@
 """Which patches are tried first."""
 
 from tests.unit.conflicts import conflict, line_of, point, source
+from tests.unit.test_patch_kinds import CLIENT, at, of_kind
 
 from unsnarl.execution.budget import Budget
 from unsnarl.model.report import Fix, PatchChecks, SourceLine
@@ -207,3 +208,26 @@ def test_nothing_is_begun_when_the_time_for_it_is_over():
     assert len(tried) == 2 and found is not None and not found.patch.works
     assert [one.why for one in budget.unfinished] == ["time"]
     assert budget.may_begin
+
+
+def test_who_reads_what_no_other_thread_writes_reads_it_as_often_as_before():
+    """The thread that clears the attribute checked it before: nobody came between."""
+    text = CLIENT.replace(
+        "    def teardown(self):\n",
+        "    def teardown(self):\n        if self.sock: self.sock.end()\n",
+    )
+    texts = of_kind(
+        "local-copy",
+        text,
+        at(text, "if self.sock:  #", 1, "read", "Client.sock", function="Client.close"),
+        at(text, "self.sock.end()", 2, "read", "Client.sock", function="Client.teardown"),
+        point(
+            line_of(source(text), "self.sock.end()") + 1,
+            2,
+            "write",
+            "Client.sock",
+            function="Client.teardown",
+        ),
+        at(text, "self.sock.close()", 1, "read", "Client.sock", function="Client.close"),
+    )
+    assert texts and all("if self.sock: self.sock.end()" in one for one in texts)

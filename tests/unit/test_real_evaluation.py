@@ -329,6 +329,9 @@ def test_nothing_measured_makes_a_page():
 def test_a_row_on_the_terminal_names_what_went_wrong():
     row = changed(same=Checked(Ended(9.0, 3, "IndexError: pop from empty list")))
     assert "IndexError" in real_page.line(row)
+    wrong = changed(applied=Applied(2, 1000, ("KeyError in pool.py",)))
+    assert "applied 2 of 1000" in real_page.line(wrong)
+    assert "KeyError in pool.py" in real_page.line(wrong)
     assert "\n" not in real_page.line(GOOD)
 
 
