@@ -81,14 +81,15 @@ class Rounds:
         other_time = conflicts.other_time[first]
         times = (self._all.first_time, self._all.other_time, first_time, other_time, back_time)
         begins, ends, since, other, until = _ranks(times)
-        differs = _any_within(kinds << _HALF_WORD | ends, begun, other, until)
-        differs |= _any_inside(kinds, begins, ends, ended, since, until)
+        begins, ends = (kinds << _HALF_WORD | times for times in (begins, ends))
+        differs = _any_within(ends, begun, other, until)
+        differs |= _any_inside(begins, ends, ended, since, until)
         return differs
 
     def _numbered(
         self, conflicts: Conflicts, first: Indexes, last: Indexes
     ) -> tuple[Column, Column, Column]:
-        """Which conflicts are alike: all, those that cycles begin with, those in the last's reverse."""
+        """Which are alike: all conflicts, those that begin cycles, the reverse of the last ones."""
         columns = zip(self._all.keys(), conflicts.keys(), conflicts.keys(reverse=True), strict=True)
         table = np.column_stack(
             [np.concatenate([every, begun[first], back[last]]) for every, begun, back in columns]
@@ -125,13 +126,13 @@ def _any_within(keys: Column, kind: Column, after: Column, until: Column) -> npt
 
 
 def _any_inside(
-    kinds: Column, begins: Column, ends: Column, kind: Column, after: Column, until: Column
+    begins: Column, ends: Column, kind: Column, after: Column, until: Column
 ) -> npt.NDArray[np.bool_]:
     """Whether a conflict of that kind began after one time and ended not after the other."""
-    order = np.argsort(kinds << _HALF_WORD | begins)
-    keys = (kinds << _HALF_WORD | begins)[order]
+    order = np.argsort(begins)
+    keys = begins[order]
     # From the end on: keys of a lower kind are lower, so the minimum begins anew with each.
-    soonest = np.minimum.accumulate((kinds << _HALF_WORD | ends)[order][::-1])[::-1]
+    soonest = np.minimum.accumulate(ends[order][::-1])[::-1]
     at = np.searchsorted(keys, kind << _HALF_WORD | after, side="right")
     found = soonest[np.minimum(at, len(keys) - 1)]
     return (at < len(keys)) & (found >> _HALF_WORD == kind) & (found <= kind << _HALF_WORD | until)
