@@ -40,9 +40,9 @@ class Conflicts(NamedTuple):
     @classmethod
     def of(cls, rows: Patterns, counting: Counting) -> Conflicts:
         """Of rows of patterns."""
-        points = (counting.points(rows, f"{end}_point") for end in ("first", "other"))
+        first, other = (counting.points(rows, f"{end}_point") for end in ("first", "other"))
         times = (rows[f"{end}_time"].astype(np.int64) for end in ("first", "other"))
-        return cls(rows, *points, *times)
+        return cls(rows, first, other, *times)
 
     def keys(self, *, reverse: bool = False) -> list[npt.NDArray[Any]]:
         """Columns that say which conflict it is; in reverse: the one in the other direction."""
@@ -135,7 +135,8 @@ def _any_inside(
     soonest = np.minimum.accumulate(ends[order][::-1])[::-1]
     at = np.searchsorted(keys, kind << _HALF_WORD | after, side="right")
     found = soonest[np.minimum(at, len(keys) - 1)]
-    return (at < len(keys)) & (found >> _HALF_WORD == kind) & (found <= kind << _HALF_WORD | until)
+    inside: npt.NDArray[np.bool_] = (at < len(keys)) & (found >> _HALF_WORD == kind)
+    return inside & (found <= kind << _HALF_WORD | until)
 
 
 def first_of_each_kind(
