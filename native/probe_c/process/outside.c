@@ -27,7 +27,7 @@ void uns_c_come_back(uint32_t *site) {
     UNS_C_INTERCEPTOR type name arguments {                                                        \
         if (!uns_c_waits())                                                                        \
             return UNS_C_REAL(name)(__VA_ARGS__);                                                  \
-        __attribute__((cleanup(uns_c_come_back))) uint32_t site = UNS_C_CALLER();                        \
+        __attribute__((cleanup(uns_c_come_back))) uint32_t site = UNS_C_CALLER();                  \
         uns_gate_go_outside(uns_self);                                                             \
         return UNS_C_REAL(name)(__VA_ARGS__);                                                      \
     }

@@ -36,14 +36,13 @@ static int is_new(uint32_t site, int error) {
 
 static void note(uint32_t site, const char *call, const char *error) {
     char text[384];
-    int length = snprintf(text, sizeof text,
-                          "{\"caught\": {\"type\": \"%s\", \"message\": \"\", \"thread\": \"%s\", "
-                          "\"time\": %llu, \"frames\": [], \"by\": [\"\", 0, \"\"], "
-                          "\"site\": %u, \"call\": \"%s\"}}",
-                          error, uns_self->path,
-                          (unsigned long long)__atomic_load_n(&uns_rt.logical_time,
-                                                              __ATOMIC_RELAXED),
-                          site, call);
+    int length = snprintf(
+        text, sizeof text,
+        "{\"caught\": {\"type\": \"%s\", \"message\": \"\", \"thread\": \"%s\", "
+        "\"time\": %llu, \"frames\": [], \"by\": [\"\", 0, \"\"], "
+        "\"site\": %u, \"call\": \"%s\"}}",
+        error, uns_self->path,
+        (unsigned long long)__atomic_load_n(&uns_rt.logical_time, __ATOMIC_RELAXED), site, call);
     uns_note(text, (uint32_t)length);
 }
 

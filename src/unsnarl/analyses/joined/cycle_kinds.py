@@ -40,9 +40,9 @@ class Conflicts(NamedTuple):
     @classmethod
     def of(cls, rows: Patterns, counting: Counting) -> Conflicts:
         """Of rows of patterns."""
-        points = (counting.points(rows, f"{end}_point") for end in ("first", "other"))
+        first, other = (counting.points(rows, f"{end}_point") for end in ("first", "other"))
         times = (rows[f"{end}_time"].astype(np.int64) for end in ("first", "other"))
-        return cls(rows, *points, *times)
+        return cls(rows, first, other, *times)
 
     def keys(self, *, reverse: bool = False) -> list[npt.NDArray[Any]]:
         """Columns that say which conflict it is; in reverse: the one in the other direction."""
@@ -81,14 +81,15 @@ class Rounds:
         other_time = conflicts.other_time[first]
         times = (self._all.first_time, self._all.other_time, first_time, other_time, back_time)
         begins, ends, since, other, until = _ranks(times)
-        differs = _any_within(kinds << _HALF_WORD | ends, begun, other, until)
-        differs |= _any_inside(kinds, begins, ends, ended, since, until)
+        begins, ends = (kinds << _HALF_WORD | times for times in (begins, ends))
+        differs = _any_within(ends, begun, other, until)
+        differs |= _any_inside(begins, ends, ended, since, until)
         return differs
 
     def _numbered(
         self, conflicts: Conflicts, first: Indexes, last: Indexes
     ) -> tuple[Column, Column, Column]:
-        """Which conflicts are alike: all, those that cycles begin with, those in the last's reverse."""
+        """Which are alike: all conflicts, those that begin cycles, the reverse of the last ones."""
         columns = zip(self._all.keys(), conflicts.keys(), conflicts.keys(reverse=True), strict=True)
         table = np.column_stack(
             [np.concatenate([every, begun[first], back[last]]) for every, begun, back in columns]
@@ -125,16 +126,17 @@ def _any_within(keys: Column, kind: Column, after: Column, until: Column) -> npt
 
 
 def _any_inside(
-    kinds: Column, begins: Column, ends: Column, kind: Column, after: Column, until: Column
+    begins: Column, ends: Column, kind: Column, after: Column, until: Column
 ) -> npt.NDArray[np.bool_]:
     """Whether a conflict of that kind began after one time and ended not after the other."""
-    order = np.argsort(kinds << _HALF_WORD | begins)
-    keys = (kinds << _HALF_WORD | begins)[order]
+    order = np.argsort(begins)
+    keys = begins[order]
     # From the end on: keys of a lower kind are lower, so the minimum begins anew with each.
-    soonest = np.minimum.accumulate((kinds << _HALF_WORD | ends)[order][::-1])[::-1]
+    soonest = np.minimum.accumulate(ends[order][::-1])[::-1]
     at = np.searchsorted(keys, kind << _HALF_WORD | after, side="right")
     found = soonest[np.minimum(at, len(keys) - 1)]
-    return (at < len(keys)) & (found >> _HALF_WORD == kind) & (found <= kind << _HALF_WORD | until)
+    inside: npt.NDArray[np.bool_] = (at < len(keys)) & (found >> _HALF_WORD == kind)
+    return inside & (found <= kind << _HALF_WORD | until)
 
 
 def first_of_each_kind(

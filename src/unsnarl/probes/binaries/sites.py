@@ -206,7 +206,7 @@ class Program:
 
     def _sources(self, addresses: Sequence[int]) -> list[Source]:
         """The source line of each address: the innermost one that is not a system header's."""
-        columns = Columns(self.tool("readelf", "--debug-dump=rawline", str(self.path)))
+        columns = self._columns
         found = []
         for address, frames in zip(addresses, self.frames(addresses), strict=True):
             one = self._chosen(frames)
@@ -222,7 +222,21 @@ class Program:
         """The source lines of each address: those of inlined functions first."""
         text = "\n".join(map(hex, addresses))
         lines = self.tool("addr2line", "-e", str(self.path), "-f", "-i", "-C", "-a", text=text)
-        return [[_source(*pair) for pair in batched(block)] for block in _blocks(lines)]
+        found = [[_source(*pair) for pair in batched(block)] for block in _blocks(lines)]
+        pairs = zip(text.split(), found, strict=True)
+        return [self._corrected(int(address, 16), one) for address, one in pairs]
+
+    def _corrected(self, address: int, frames: list[Source]) -> list[Source]:
+        """With the innermost line's file as the line table has it, if that is a system header."""
+        inner = frames[0]
+        file = self._columns.file(address, inner.line)
+        if not file.startswith(SYSTEM) or inner.file.startswith(SYSTEM):
+            return frames
+        return [inner._replace(file=file), *frames[1:]]
+
+    @cached_property
+    def _columns(self) -> Columns:
+        return Columns(self.tool("readelf", "--debug-dump=rawline", str(self.path)))
 
     def debug_information(self) -> list[str]:
         """What readelf says of types, variables and functions; nothing if that is very much."""
