@@ -45,7 +45,7 @@ uint64_t uns_gate_arrivals(void) {
 
 /* Real time passes for waits while nobody can run: what they wait for may come from outside. What
  * threads compute takes no time, however slow the machine is, or the same seed would give another
- * run; but who computes for long does, in steps, so that a limit of seconds ends beside it. */
+ * run; but who computes for long does, in steps, so that a limit of seconds ends while it does. */
 #define LUMP_NS 1000000000ll
 
 static int64_t cpu_ns(void) {

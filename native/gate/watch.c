@@ -95,7 +95,7 @@ static uint32_t looks_to_stall(const struct uns_thread *holder, char state) {
 }
 
 /* Whether a blocked thread is in a system call that cannot be a wait for the interpreter's lock:
- * for a socket, a pipe, a child. Where the kernel does not tell, it may be one. */
+ * for a socket, a pipe, a child. Where the kernel does not say, it may be one. */
 static int is_in_other_call(int32_t os_id) {
     char path[64], line[64];
     snprintf(path, sizeof path, "/proc/self/task/%d/syscall", os_id);
@@ -147,7 +147,7 @@ static int64_t look(void) {
         suspect = NULL;
         return PERIOD_NS;
     }
-    /* Programs that talk through sockets wait here a dozen times a run, with all cores idle. */
+    /* Programs with sockets wait here a dozen times a run, with all cores idle. */
     return wanted == LOOKS && is_in_other_call(os_id) ? SHORT_NS : PERIOD_NS;
 }
 

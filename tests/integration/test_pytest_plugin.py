@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -57,9 +58,14 @@ def session(tmp_path_factory):
     (folder / "test_counter.py").write_text("\n".join(line[4:] for line in TESTS.splitlines()))
     (folder / "pytest.ini").write_text("[pytest]\naddopts = --strict-markers\n")
 
+    # The suite's own targets load no plugins; this session does, as those of users do.
+    shell = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST")}
+
     def run(*options):
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *options]
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, check=False, env=shell
+        )
 
     return run
 

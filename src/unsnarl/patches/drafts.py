@@ -262,17 +262,17 @@ def _own(conflict: Conflict, owners: dict[str, ClassSource]) -> Iterator[LockCho
         if reentrant and fix is not None and plain_name(fix.lock) == name:
             yield replace(choice, reentrant=True)
         yield choice
-    known = {plain_name(one).rpartition(".")[2] for one in named} | _guards(conflict)
+    near = {plain_name(one).rpartition(".")[2] for one in named} | _guards(conflict)
     for owner in conflict.owners:
         if owner in owners:
             for name in _locks_of(owners[owner]):
-                yield LockChoice(owner, name, is_foreign=name not in known)
+                yield LockChoice(owner, name, is_foreign=name not in near)
     for source in conflict.sources.values():
         for node in source.tree.body:
             if isinstance(node, ast.Assign) and _is_lock(node.value):
                 for target in node.targets:
                     if isinstance(target, ast.Name):
-                        foreign = target.id not in known
+                        foreign = target.id not in near
                         yield LockChoice("", target.id, source.name, is_foreign=foreign)
 
 

@@ -23,7 +23,7 @@ DROPPED_WITH_VALUE = (
     "-r", "--tb", "--color", "--log-file", "--report-log", "-W", "-p",
 )  # fmt: skip
 # What must not meddle with repeated runs, by plugin; pytest-timeout counts real seconds.
-BESIDE = {
+SWITCHED_OFF = {
     "timeout": ("--timeout=0",),
     "_cov": ("--no-cov",),
     "rerunfailures": ("--reruns=0",),
@@ -38,7 +38,7 @@ def command_for(item: pytest.Item) -> tuple[str, ...]:
     if config.inipath is not None:
         words += ["-c", str(config.inipath)]
     words += kept(config.invocation_params.args, config.option.file_or_dir)
-    for plugin, options in BESIDE.items():
+    for plugin, options in SWITCHED_OFF.items():
         if config.pluginmanager.hasplugin(plugin):
             words += options
     return (*words, "-q", _whole_node(item))

@@ -218,14 +218,14 @@ class Anchorer:
         self._codes = Codes.load(codes, root)
         self._with_late: dict[tuple[int, ...], Codes] = {}
         # Most runs stop at the same points, which mean the same in all that share a list of codes.
-        self._known: dict[Codes, dict[int, Anchor]] = {}
+        self._anchors: dict[Codes, dict[int, Anchor]] = {}
 
     def schedule(
         self, record: RunRecord, run: RunFile, constraints: Sequence[Constraint] = ()
     ) -> AnchoredSchedule:
         """The anchored schedule of a run whose code is as it was then."""
         codes = self._codes_of(run)
-        found = _Anchors(self._table.for_run(run), codes, self._known.setdefault(codes, {}))
+        found = _Anchors(self._table.for_run(run), codes, self._anchors.setdefault(codes, {}))
         segments = found.segments(run)
         kept = [found.constraint(one) for one in constraints]
         return AnchoredSchedule(
@@ -266,11 +266,11 @@ def _actors(constraints: Sequence[Constraint]) -> Actors:
 class _Anchors:
     """Gives indexes to the anchors of one schedule, as they are met."""
 
-    def __init__(self, table: SiteTable, codes: Codes, known: dict[int, Anchor]) -> None:
-        """`known` are the anchors of points that were met before."""
+    def __init__(self, table: SiteTable, codes: Codes, met: dict[int, Anchor]) -> None:
+        """`met` are the anchors of points that were met before."""
         self._table = table
         self._codes = codes
-        self._by_point = known
+        self._by_point = met
         self.indexes: dict[Anchor, int] = {}
 
     def _anchor(self, point: int) -> Anchor:

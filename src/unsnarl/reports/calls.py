@@ -18,7 +18,7 @@ MOST_POINTS = 9
 Text = Callable[[str, int], str]
 
 
-class Frame(NamedTuple):
+class CallFrame(NamedTuple):
     """A line of a function that was called, or that calls."""
 
     file: str
@@ -57,7 +57,7 @@ def _torn(points: Sequence[FindingPoint]) -> Iterator[list[int]]:
             yield mine
 
 
-def _common(stacks: Sequence[Sequence[Frame]]) -> int:
+def _common(stacks: Sequence[Sequence[CallFrame]]) -> int:
     """How deep the innermost function is that all are in, at whatever lines; -1 for none.
 
     On the same line throughout, they are rounds of one loop.
@@ -72,25 +72,25 @@ def _common(stacks: Sequence[Sequence[Frame]]) -> int:
     return found
 
 
-def _frames(point: FindingPoint) -> list[Frame]:
+def _frames(point: FindingPoint) -> list[CallFrame]:
     """The same, if the calls are known."""
     return own_frames(point) if point.stack else []
 
 
-def own_frames(point: FindingPoint) -> list[Frame]:
+def own_frames(point: FindingPoint) -> list[CallFrame]:
     """The calls that led to an event, outermost first, and its own line."""
     outer = [_parsed(text) for text in reversed(point.stack)]
     # A comprehension has a frame of its own, on the line of its function.
-    return list(dict.fromkeys([*outer, Frame(point.file, point.line, point.function)]))
+    return list(dict.fromkeys([*outer, CallFrame(point.file, point.line, point.function)]))
 
 
-def _parsed(text: str) -> Frame:
+def _parsed(text: str) -> CallFrame:
     where, _, function = text.partition(" in ")
     file, _, line = where.rpartition(":")
-    return Frame(file, int(line) if line.isdigit() else 0, function)
+    return CallFrame(file, int(line) if line.isdigit() else 0, function)
 
 
-def call_step(point: FindingPoint, frame: Frame, callee: str, text: Text) -> FindingPoint:
+def call_step(point: FindingPoint, frame: CallFrame, callee: str, text: Text) -> FindingPoint:
     """A step of its own for a call in which the event of a point happens."""
     return FindingPoint(
         file=frame.file,

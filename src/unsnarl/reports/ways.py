@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.reports.calls import Frame, Text, call_step, own_frames
+from unsnarl.reports.calls import CallFrame, Text, call_step, own_frames
 from unsnarl.reports.patterns import ACQUIRE, WAIT
 
 # With the line that fails, an explanation of more steps than this is too long.
@@ -57,7 +57,7 @@ def _way(before: Sequence[FindingPoint], wait: FindingPoint, text: Text) -> Iter
     yield from calls[1:][1 - MOST_CALLS :]
 
 
-def _holding(taken: Sequence[Frame], frames: Sequence[Frame]) -> int:
+def _holding(taken: Sequence[CallFrame], frames: Sequence[CallFrame]) -> int:
     """How deep the function that took the lock is in the calls of the wait; -1 if it is not."""
     depth = len(taken) - 1
     if depth >= len(frames) - 1:
@@ -67,17 +67,19 @@ def _holding(taken: Sequence[Frame], frames: Sequence[Frame]) -> int:
     return depth if is_same and frames[:depth] == list(taken[:depth]) else -1
 
 
-def _decorated(wait: FindingPoint, wrapper: Frame, inner: Frame, text: Text) -> FindingPoint | None:
+def _decorated(
+    wait: FindingPoint, wrapper: CallFrame, inner: CallFrame, text: Text
+) -> FindingPoint | None:
     """The decorator's line above the function that its wrapper calls, which the program wrote."""
     name = wrapper.function.partition(".")[0]
     if name == wrapper.function:
         return None
     line = _decorator_line(inner, name, text)
-    at = Frame(inner.file, line, inner.function)
+    at = CallFrame(inner.file, line, inner.function)
     return call_step(wait, at, inner.function, text) if line else None
 
 
-def _decorator_line(inner: Frame, name: str, text: Text) -> int:
+def _decorator_line(inner: CallFrame, name: str, text: Text) -> int:
     own = inner.function.rpartition(".")[2]
     above = range(inner.line, max(inner.line - REACH, 0), -1)
     start = next((at for at in above if _defines(text(inner.file, at), own)), 0)

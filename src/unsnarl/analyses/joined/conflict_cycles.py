@@ -19,8 +19,8 @@ import numpy.typing as npt
 from unsnarl.analyses.falcon.table import Counting, Indexes
 from unsnarl.analyses.joined.cycle_kinds import (
     Conflicts,
+    CycleKind,
     Key,
-    Kind,
     Rounds,
     first_of_each_kind,
 )
@@ -55,11 +55,11 @@ def cycles(
     failing = len(comparison.failing)
     frequent = [pair for pair in pairs if len(pair.occurrences) >= LEAST_SHARE * failing]
     tried = _packed(np.array([pair.points for pair in frequent[:MOST_PAIRS]]).reshape(-1, 2).T)
-    found: dict[Kind, dict[int, Occurrence]] = {}
+    found: dict[CycleKind, dict[int, Occurrence]] = {}
     for run, evidence in enumerate(comparison.failing):
         for kind, occurrence in _in_run(evidence, counting, tried).items():
             found.setdefault(kind, {})[run] = occurrence
-    passing: dict[Kind, int] = dict.fromkeys(found, 0)
+    passing: dict[CycleKind, int] = dict.fromkeys(found, 0)
     for evidence in comparison.passing:
         for kind in _in_run(evidence, counting, tried, shown=False).keys() & passing.keys():
             passing[kind] += 1
@@ -74,7 +74,7 @@ def cycles(
 
 def _in_run(
     evidence: Evidence, counting: Counting, tried: Keys, *, shown: bool = True
-) -> dict[Kind, Occurrence]:
+) -> dict[CycleKind, Occurrence]:
     """The cycles of one run: of each kind the one that was complete first.
 
     Args:
@@ -88,7 +88,7 @@ def _in_run(
     conflicts = Conflicts.of(rows, counting)
     rounds = Rounds(Conflicts.of(evidence.patterns[_pair_rows(evidence, counting)], counting))
     points = [conflicts.first_point, conflicts.other_point]
-    found: dict[Kind, Occurrence] = {}
+    found: dict[CycleKind, Occurrence] = {}
     for cycles in (_closing(rows, points), _rings(rows, points)):
         found |= first_of_each_kind(conflicts, cycles, rounds, shown=shown)
     return found

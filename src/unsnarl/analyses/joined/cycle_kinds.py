@@ -20,7 +20,7 @@ Column = npt.NDArray[np.int64]
 _HALF_WORD = np.int64(32)
 
 
-class Kind(NamedTuple):
+class CycleKind(NamedTuple):
     """What cycles are counted by."""
 
     key: Key
@@ -141,7 +141,7 @@ def _any_inside(
 
 def first_of_each_kind(
     conflicts: Conflicts, cycles: Indexes, rounds: Rounds, *, shown: bool
-) -> dict[Kind, Occurrence]:
+) -> dict[CycleKind, Occurrence]:
     """Of each kind the cycle that was complete first; without its accesses if they are not shown.
 
     Args:
@@ -155,7 +155,7 @@ def first_of_each_kind(
     straight = conflicts.other_time[cycles[:, 0]] <= conflicts.first_time[cycles[:, -1]]
     turns = np.where(straight, STRAIGHT, CROSSED)
     keys = _numbers(pairs)
-    found: dict[Kind, Occurrence] = {}
+    found: dict[CycleKind, Occurrence] = {}
     for of_one_round in (False, True):
         some = np.flatnonzero(~differs) if of_one_round else np.arange(len(cycles))
         for turn in (EITHER, STRAIGHT, CROSSED):
@@ -163,7 +163,7 @@ def first_of_each_kind(
             _, firsts = np.unique(keys[which], return_index=True)
             for at in which[firsts].tolist():
                 accesses = _accesses(conflicts, cycles[at], int(starts[at])) if shown else ()
-                found[Kind(_points(pairs[at]), of_one_round, turn)] = accesses
+                found[CycleKind(_points(pairs[at]), of_one_round, turn)] = accesses
     return found
 
 
