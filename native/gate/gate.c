@@ -378,6 +378,7 @@ void uns_gate_go_outside(struct uns_thread *t) {
 
 static enum uns_grant await(struct uns_thread *t, uint32_t site, int64_t timeout_ns,
                             struct uns_pending pending) {
+    uns_count_wait(t);
     pending.point = UNS_POINT(site, UNS_SLEEP);
     pending.deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_gate_now() + timeout_ns;
     pending.limit = timeout_ns;

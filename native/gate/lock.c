@@ -67,6 +67,26 @@ static void record(struct uns_thread *t, const struct uns_lock *lock, uint32_t p
         uns_rt.hooks.locked(t, lock, UNS_POINT_OP(point) == UNS_ACQUIRE);
 }
 
+/* How many locks a thread holds: who waits meanwhile makes others wait, which a patch must not. A
+ * lock that its taker waits for once more, or that another releases, is a signal (Condition). */
+static int is_guard(const struct uns_lock *lock) {
+    return !(lock->flags & (UNS_LOCK_IS_THREAD | UNS_LOCK_IS_SIGNAL));
+}
+
+static void drop_guard(struct uns_thread *owner) {
+    if (owner && owner->guards)
+        owner->guards--;
+}
+
+static void becomes_signal(struct uns_lock *lock) {
+    drop_guard(uns_thread_by_index(lock->owner));
+    lock->flags |= UNS_LOCK_IS_SIGNAL;
+}
+
+void uns_count_wait(const struct uns_thread *t) {
+    uns_rt.counters[UNS_COUNT_WAITS_HOLDING] += t->guards != 0;
+}
+
 /* The end of a thread is reported by the gate, once. */
 static void report_to_rules(struct uns_thread *t, struct uns_lock *lock, uint32_t point) {
     if (!t->muted && UNS_POINT_OP(point) != UNS_END)
@@ -143,7 +163,12 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         lock->word = 1;
         return UNS_GO;
     }
-    if (UNS_UNLIKELY(uns_gate.rules) && lock->word && lock->owner == t->index) {
+    int waits = lock->word && lock->owner == t->index;
+    if (waits && is_guard(lock))
+        becomes_signal(lock);
+    if (lock->word && !is_guard(lock))
+        uns_count_wait(t);
+    if (UNS_UNLIKELY(uns_gate.rules) && waits) {
         lock->signal = 1;
         uns_rules_gave(lock);
     }
@@ -193,6 +218,7 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
         if (lock->ended)
             uns_order(t->index, lock->ended - 1);
         lock->owner = t->index;
+        t->guards += is_guard(lock);
         lock->taken = lock_point(lock, site, 1);
         lock->taken_time = uns_rt.tracker.now();
         record(t, lock, lock->taken);
@@ -205,6 +231,10 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
 void uns_lock_release(struct uns_lock *lock, uint32_t site) {
     if (uns_rt.active) {
         struct uns_thread *t = uns_current();
+        if (is_guard(lock) && lock->owner == t->index)
+            drop_guard(t);
+        else if (is_guard(lock) && lock->owner != UNS_NO_OWNER)
+            becomes_signal(lock);
         record(t, lock, lock_point(lock, site, 0));
         if (UNS_UNLIKELY(uns_gate.rules) && uns_rt.gated)
             report_to_rules(t, lock, lock_point(lock, site, 0));
@@ -222,6 +252,8 @@ void uns_lock_release(struct uns_lock *lock, uint32_t site) {
 enum uns_grant uns_sleep(uint32_t site, int64_t ns, int real) {
     struct uns_thread *t = uns_rt.active ? uns_current() : NULL;
     int gated = t && uns_waits_gated(t);
+    if (gated)
+        uns_count_wait(t);
     if (gated && !real) {
         struct uns_pending pending = {
             .point = UNS_POINT(site, UNS_SLEEP), .deadline = uns_gate_now() + ns, .limit = ns};

@@ -104,6 +104,7 @@ struct uns_thread {
     enum uns_call called;
     uint64_t passes; /* bit per rule: may enter although a guard is held */
     uint64_t streak; /* choices in a row that fell on it */
+    uint32_t guards; /* locks that it holds, without signals; others may release one of them */
     struct uns_drawn drawn;
     char path[UNS_PATH_BYTES], name[UNS_NAME_BYTES];
 };

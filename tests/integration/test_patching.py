@@ -12,6 +12,7 @@ from tests.integration.in_process import called
 from unsnarl.execution import target
 from unsnarl.execution.engine import Engine
 from unsnarl.model.plan import Plan
+from unsnarl.patches.trying import WAITS
 
 STOCK = '''
 import sys
@@ -132,6 +133,47 @@ def test_what_is_read_twice_is_read_once(tmp_path: Path) -> None:
     assert "            lines.append(line)\n" in text
     assert "read self.lines once, before client.py:10: 0 of " in shown.stdout
     assert called(tmp_path, "hunt", *runs, "--", *command).returncode == 0
+
+
+CACHE = """
+import threading
+import time
+
+
+class Cache:
+    def __init__(self):
+        self.pages = {}
+        self.loads = 0
+
+    def load(self, name):
+        time.sleep(0.01)
+        self.loads += 1
+        return name
+
+    def page(self, name):
+        if name not in self.pages:
+            self.pages[name] = self.load(name)
+
+
+cache = Cache()
+readers = [threading.Thread(target=cache.page, args=("x",)) for _ in range(2)]
+for reader in readers:
+    reader.start()
+for reader in readers:
+    reader.join()
+assert cache.loads == 1
+"""
+
+
+def test_no_lock_is_held_while_its_thread_waits_not_even_in_a_function_that_it_calls(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "cache.py").write_text(CACHE)
+    runs = ("--seed", "1", "--no-confirm", "--max-runs", "60")
+    assert called(tmp_path, "hunt", *runs, "--", sys.executable, "cache.py").returncode == 1
+    shown = called(tmp_path, "fix", "-v")
+    assert shown.returncode == 4, shown.stdout
+    assert "hold Cache._lock" in shown.stdout and WAITS in " ".join(shown.stdout.split())
 
 
 HOUSE = "import sys\n\nVALUE = 1\n\n\ndef enter():\n    return VALUE\n"

@@ -67,6 +67,21 @@ def test_a_plan_goes_in_and_a_result_comes_out(tmp_path, process):
     assert record.failure == result.failure
 
 
+def test_a_server_whose_start_was_broken_into_is_started_anew(tmp_path, process, monkeypatch):
+    with process("mixed") as runner:
+        engine = runner.engine
+
+        def interrupted(server):
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(engine, "_await_ready", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                engine._restart(counts=False)
+        (result,) = runner.run([plan(tmp_path, 3)])
+    assert result.label == "fail"
+
+
 def test_every_plan_has_its_result_however_many_there_are(tmp_path, process):
     with process("mixed") as runner:
         results = list(runner.run(plan(tmp_path, number, seed=number) for number in range(1, 10)))

@@ -245,7 +245,8 @@ enum uns_counter {
     UNS_COUNT_DIVERGED_SEGMENT, /* of the schedule that was followed, + 1, 0 if none */
     UNS_COUNT_LOG_DROPPED,      /* there was no room for it on the disk, or too much of it */
     UNS_COUNT_SKETCH_PASSED,    /* events of the sketch that was followed */
-    UNS_COUNTERS = 16
+    UNS_COUNT_WAITS_HOLDING,    /* waits for others, time or files by a thread that held a lock */
+    UNS_COUNTERS = 17
 };
 
 _Static_assert(sizeof(struct uns_file_header) == 32, "file header");

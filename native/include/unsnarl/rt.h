@@ -44,6 +44,7 @@ struct uns_lock {
 };
 #define UNS_LOCK_IS_THREAD 1u /* released when a thread ends: operations read END and JOIN */
 #define UNS_LOCK_IS_OBJECT 2u /* part of what a probe keeps of a mutex or the like */
+#define UNS_LOCK_IS_SIGNAL 4u /* taken by who waits, released by another: it guards nothing */
 
 /* How a probe's language lets others run while a thread waits (Python: release the GIL). */
 struct uns_hooks {

@@ -99,9 +99,11 @@ class Engine:
 
     def submit(self, plan: Plan) -> None:
         """Send one run; how it ended comes out of `wait`."""
+        if self._server is None:
+            # Whoever wanted the answer at once, or had no time left, broke into its start.
+            self._start()
         server = self._server
-        if server is None:
-            raise RuntimeError("the engine is not started")
+        assert server is not None
         self._flying[plan.number] = (plan, time.monotonic() + (plan.timeout or 0) + GRACE_SECONDS)
         server.send({"run": plan})
 
@@ -205,6 +207,8 @@ class Engine:
             self.ready = self._await_ready(server)
         # Also an interrupt: the server has a session of its own and would not get it.
         except BaseException:
+            self._server = None
+            self._selector.unregister(server.socket)
             server.kill()
             raise
 

@@ -16,6 +16,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -34,7 +35,7 @@ from unsnarl.model.report import PatchChecks
 from unsnarl.model.run import Switch
 from unsnarl.patches.native.rebuild import Rebuild
 from unsnarl.patches.regions import Draft
-from unsnarl.patches.source import TextFile
+from unsnarl.patches.source import LINES, TextFile
 from unsnarl.replay.anchors import Codes
 from unsnarl.replay.replayer import Replayer, stored_schedules
 from unsnarl.runfile import CODES_FILE, SiteTable
@@ -46,6 +47,7 @@ CERTAIN, MOST_CERTAIN = 200, 600
 EXPECTED = 6.0
 FREE = 60
 STUCK = "stuck"
+WAITS = "a lock is held while its thread waits for others, or for what is outside"
 SCHEDULES = 6
 CONSTRAINED = 20
 # The first batch is small: most wrong patches fail in it.
@@ -87,6 +89,18 @@ class Tried:
         return self.whole and self.checks.good
 
 
+class SerialRun(NamedTuple):
+    """A run without interruptions.
+
+    Attributes:
+        printed: How it ended, and what it printed.
+        waits: How often a thread waited for others, for time or for files while it held a lock.
+    """
+
+    printed: str
+    waits: int
+
+
 class PatchRunner:
     """Runs patches for one failure of a stored campaign.
 
@@ -115,7 +129,7 @@ class PatchRunner:
         every = [one for one in stored_schedules(store) if one.signature == signature]
         # The one with constraints is the proven one.
         self._schedules = sorted(every, key=lambda one: not one.constraints)[:SCHEDULES]
-        self._serial = ""
+        self._serial: SerialRun | None = None
         # Patched programs take about as long: a run that hangs is cut off early in all of them.
         self._pace = original.pace if original is not None else RunPace()
         program = self._target.kind == "program"
@@ -132,12 +146,12 @@ class PatchRunner:
 
     def run(self, draft: Draft, sources: Sources, runs: int) -> Tried:
         """Apply a patch to a copy, and run that until something fails or all is done."""
-        if not self._serial:
+        if self._serial is None:
             with self._of_original() as trials:
-                self._serial = self._printed(trials)
+                self._serial = self._in_series(trials)
         try:
             with self._written(draft, sources) as target, self._started(target) as trials:
-                return self._tried(trials, target, runs)
+                return self._tried(trials, target, runs, starts_threads(draft, sources))
         except UnsnarlError as error:
             # It cannot even be loaded, or built.
             return Tried(PatchChecks(), whole=False, message=error.message)
@@ -185,14 +199,17 @@ class PatchRunner:
     def _trials(self, runner: Runner, folder: Path) -> Trials:
         return Trials(runner, folder, self._switch, self._settings.timeout, self._budget)
 
-    def _tried(self, trials: Trials, target: Target, runs: int) -> Tried:
-        printed = self._printed(trials)
-        if not ends_well(printed, self._serial):
+    def _tried(self, trials: Trials, target: Target, runs: int, starts: bool) -> Tried:
+        serial, before = self._in_series(trials), self._serial
+        assert before is not None
+        if not ends_well(serial.printed, before.printed):
             # Waiting without another thread to wait for: for a lock that it holds itself.
-            stuck = int(printed.startswith(STUCK))
+            stuck = int(serial.printed.startswith(STUCK))
             checks = PatchChecks(runs=1, fail=1 - stuck, deadlocks=stuck)
             message = "a run without interruptions ends otherwise"
             return Tried(checks, message=message, stuck=bool(stuck))
+        if serial.waits > before.waits and not starts:
+            return Tried(PatchChecks(runs=1, fail=1), message=WAITS)
         checks, bad = self._replayed(trials, target)
         checks = replace(checks, serial=True)
         whole = True
@@ -270,8 +287,8 @@ class PatchRunner:
                     rotation.learn(profile_of(trial.run), passed=not _is_bad(trial), wide=wide)
             yield found
 
-    def _printed(self, trials: Trials) -> str:
-        """How a run without interruptions ends, and what it prints."""
+    def _in_series(self, trials: Trials) -> SerialRun:
+        """A run without interruptions: how it ends, what it prints, who waits with a lock held."""
         keep = self._store.folder / "serial.run"
         plan = replace(Rotation(0).serial_plan(0, switch="gil"), number=0)
         (trial,) = trials.run([plan], [keep])
@@ -281,7 +298,8 @@ class PatchRunner:
             file.unlink(missing_ok=True)
         # Whoever fails without any interruption may print what it likes.
         printed = VARYING.sub("", text) if trial.label == "pass" else ""
-        return f"{STUCK if _is_stuck(trial) else trial.label}\n{printed}"
+        ended = f"{STUCK if _is_stuck(trial) else trial.label}\n{printed}"
+        return SerialRun(ended, trial.run.counters["waits_holding"] if trial.run else 0)
 
     def _accessed(self, trial: Trial | None) -> frozenset[tuple[str, str, str]]:
         """What a failing run accessed, for the patch that comes next."""
@@ -330,6 +348,13 @@ def _quoted(draft: Draft, sources: Sources) -> Iterator[None]:
     finally:
         for path in paths:
             linecache.cache.pop(path, None)
+
+
+def starts_threads(draft: Draft, sources: Sources) -> bool:
+    """Whether lines that it changes start threads: who starts one waits a moment for it."""
+    before = {line for source in sources.values() for line in source.lines}
+    after = (line for text in draft.texts.values() for line in LINES.findall(text))
+    return any(".start(" in line for line in after if line not in before)
 
 
 def ends_well(printed: str, before: str) -> bool:

@@ -47,12 +47,23 @@ def patch_note(patch: Patch, number: int) -> str:
     if patch.works:
         found = f"0/{checks.runs} runs fail, no deadlock"
         replays = f", nor do {checks.replayed} replays of what failed" if checks.replayed else ""
-        return f"patch ({patch.says}): {found}{replays}. unsnarl fix {number} --apply writes it."
+        does = _said(patch)
+        return f"patch ({does}): {found}{replays}. unsnarl fix {number} --apply writes it."
     if not checks.bad:
-        where = f"{patch.says} was not run often enough"
+        where = f"{_said(patch)} was not run often enough"
         return f"no patch was found yet: {where}. unsnarl fix {number} goes on."
     bad, runs = checks.bad, checks.runs + checks.replayed
-    return f"no patch was found; nearest: {patch.says} still fails in {bad} of {runs} runs."
+    why = next((one.message for one in patch.tries if one.says == patch.says and one.message), "")
+    came = f", but {why}" if why else f" still fails in {bad} of {runs} runs"
+    return f"no patch was found; nearest: {_said(patch)}{came}."
+
+
+def _said(patch: Patch) -> str:
+    """What it does, with paths as a person reads them."""
+    said = patch.says
+    for file in sorted(patch.files, key=len, reverse=True):
+        said = said.replace(file, shown_path(file))
+    return said
 
 
 def try_notes(patch: Patch) -> list[str]:

@@ -73,7 +73,24 @@ def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
     apart = [
         one for one in events if one.key in ordered and not _is_conflict([one, *conflict], one)
     ]
-    return setup | {event.key for event in apart}
+    setup |= {event.key for event in apart}
+    left = [event for event in events if event.key not in setup]
+    return setup | _other_matters(proof, left) if len(left) > MOST_EVENTS else setup
+
+
+def _other_matters(proof: Proof, events: Sequence[Event]) -> set[EventKey]:
+    """Accesses of what no proved order is about, nor the access that failed.
+
+    A ranked finding may be about more than it takes to fail: what makes the failure certain is the
+    shorter explanation, as long as it is one.
+    """
+    minimal = proof.minimal
+    meaning = minimal.timeline.meaning
+    ordered = [event for one in minimal.constraints for event in (one.before, one.after)]
+    failing = minimal.timeline.failing(minimal.failing)
+    cells = {meaning(event).cell for event in (*ordered, *failing)}
+    others = {event.key for event in events if event.is_access and event.cell not in cells}
+    return others if _is_conflict([one for one in events if one.key not in others]) else set()
 
 
 def _alone(proof: Proof) -> set[EventKey]:

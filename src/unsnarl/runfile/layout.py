@@ -165,4 +165,5 @@ COUNTERS = (
     "diverged_segment",
     "log_dropped",
     "sketch_passed",
+    "waits_holding",
 )

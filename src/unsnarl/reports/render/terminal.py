@@ -74,6 +74,8 @@ SAID_FIRST = ("always-fails",)
 LATENT = (
     "latent: cannot fail under this interpreter's lock, will fail on a free-threaded interpreter"
 )
+NOTHING_APART = "no interleaving sets the failing runs apart from the passing ones"
+UNRANKED = "ranking was cut off: what sets the failing runs apart is not known"
 RARE = (
     "Labels were ignored: over all runs, these code points communicated in the rarest contexts. "
     "Rare is not wrong; most of them are correct code."
@@ -179,8 +181,8 @@ def _print_failure(report: Report, failure: FailureReport, console: Console) -> 
         _print(console, *_wrapped(LATENT, console.width, "yellow"))
     if not failure.findings:
         if report.runs.passed:
-            text = "  no interleaving sets the failing runs apart from the passing ones"
-            _print(console, Text(text))
+            is_cut = any(part.phase == "rank" for part in report.unfinished)
+            _print(console, Text(f"  {UNRANKED if is_cut else NOTHING_APART}"))
         return
     _print(console, Text())
     findings = [one for one in numbered(report) if one.failure is failure]
