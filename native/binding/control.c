@@ -95,7 +95,8 @@ static PyObject *counters(PyObject *module, PyObject *unused) {
                                                     "uncontrolled",     "aliased",
                                                     "trace_dropped",    "schedule_dropped",
                                                     "patterns_dropped", "diverged_segment",
-                                                    "log_dropped",      "sketch_passed"};
+                                                    "log_dropped",      "sketch_passed",
+                                                    "waits_holding"};
     PyObject *dict = PyDict_New();
     for (int i = 0; dict && i < UNS_COUNTERS && names[i]; i++) {
         PyObject *value = PyLong_FromUnsignedLongLong(uns_rt.counters[i]);

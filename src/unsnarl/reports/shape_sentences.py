@@ -28,9 +28,11 @@ def _variable(point: FindingPoint) -> str:
 def _lost(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     other = _other(points)
     first, last = points[0], points[-1]
-    did = "read" if mode(first) == "R" else "wrote"
+    reads = mode(first) == "R"
+    did = "read" if reads else "written"
     if mode(last) == "W":
-        end = f"wrote it at {_at(last)} from what it had {did} before: that write is lost"
+        does = f"wrote it at {_at(last)} from what it had read before"
+        end = f"{does if reads else f'overwrote it at {_at(last)}'}: that write is lost"
         return (
             f"{names[other]} wrote {_variable(points[other])} at {_at(points[other])} after "
             f"{names[0]} had {did} it at {_at(first)}; then {names[0]} {end}."
