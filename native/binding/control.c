@@ -32,6 +32,7 @@ static const struct uns_hooks gil_hooks = {
     .exclusive = PyGILState_Check,
 #endif
     .deadlock = report_deadlock,
+    .in_flight = uns_data_in_flight,
 };
 
 void uns_use_gil_hooks(void) {

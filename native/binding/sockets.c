@@ -9,6 +9,8 @@
 #include "binding/binding.h"
 #include <netinet/in.h>
 #include <poll.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -213,10 +215,45 @@ static PyObject *with_first(PyObject *first, PyObject *args) {
     return all;
 }
 
+/* What was sent over TCP may be held back (Nagle's algorithm waits for an acknowledgement, which
+ * the other side delays by up to 40 ms): meanwhile nobody can run, and yet nobody's time may run
+ * out. Who does not read is not waited for. */
+#define FLIGHT_NS 250000000ll
+static uint64_t sent_on[MOST_FILES / 64];
+static int64_t sent_at;
+
+static int is_unacknowledged(int fd) {
+    int domain = 0, left = 0;
+    socklen_t size = sizeof domain;
+    return getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 && domain != AF_UNIX &&
+           ioctl(fd, SIOCOUTQ, &left) == 0 && left > 0;
+}
+
+int uns_data_in_flight(void) {
+    if (!sent_at || uns_real_ns() - sent_at > FLIGHT_NS)
+        return 0;
+    for (int fd = 0; fd < MOST_FILES; fd++)
+        if (sent_on[fd / 64] >> fd % 64 & 1 && is_unacknowledged(fd))
+            return 1;
+    return 0;
+}
+
+static void note_sent(PyObject *socket) {
+    PyObject *number = PyObject_CallOneArg(fileno_of, socket);
+    long fd = number ? PyLong_AsLong(number) : -1;
+    if (fd >= 0 && fd < MOST_FILES)
+        sent_on[fd / 64] |= 1ull << fd % 64;
+    sent_at = uns_real_ns();
+    Py_XDECREF(number);
+    PyErr_Clear();
+}
+
 static PyObject *call(enum method which, PyObject *socket, PyObject *args, PyObject *kwargs) {
     PyObject *all = with_first(socket, args);
     PyObject *result = all ? PyObject_Call(real[which], all, kwargs) : NULL;
     Py_XDECREF(all);
+    if (result && uns_rt.active && which >= METHOD_send && which <= METHOD_sendmsg)
+        note_sent(socket);
     uns_rt.stirred++; /* what another thread waits for may have come */
     return result;
 }

@@ -242,13 +242,18 @@ struct uns_thread *uns_gate_hand_over(struct uns_thread *from, struct uns_thread
     return grant(to) ? to : NULL;
 }
 
+static int anything_in_flight(void) {
+    return uns_rt.hooks.in_flight && uns_rt.hooks.in_flight();
+}
+
 /* ... or waits for something that may come from there. `own`: or seems not to, but nobody can be
  * sure: another process may connect to where a thread listens. */
 static int anyone_outside(int own) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         const struct uns_thread *t = uns_gate.live[i];
         if (t->state == UNS_OUTSIDE || __atomic_load_n(&t->signalled, __ATOMIC_RELAXED) ||
-            (t->state == UNS_READY && t->pending.ready && (own || !t->pending.own)))
+            (t->state == UNS_READY && t->pending.ready &&
+             (own || !t->pending.own || anything_in_flight())))
             return 1;
     }
     return uns_rt.expected && uns_rt.expected > uns_real_ns();

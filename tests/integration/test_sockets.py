@@ -159,3 +159,37 @@ def test_what_a_thread_waits_for_after_it_failed_takes_no_time(program):
         assert not done["timed_out"]
         assert run.counters["stalls"] == 0
         assert [one.type for one in run.failures] in ([], ["AssertionError"])
+
+
+# A reply in two small parts: the kernel keeps the second one back until the first is acknowledged,
+# which the reader's side puts off (Nagle's algorithm, delayed acknowledgements).
+IN_PARTS = """
+import socket
+
+def serve(server):
+    connection, _ = server.accept()
+    for _ in range(3):
+        connection.recv(10)
+        connection.sendall(b"head")
+        connection.sendall(b"body")
+    connection.close()
+
+def ask():
+    with socket.create_connection(server.getsockname(), timeout=5) as connection:
+        for _ in range(3):
+            connection.sendall(b"ask")
+            answer = b""
+            while len(answer) < 8:
+                answer += connection.recv(8)
+            assert answer == b"headbody"
+
+server = socket.create_server(("127.0.0.1", 0))
+go(lambda: serve(server), ask)
+"""
+
+
+def test_no_time_limit_runs_out_while_data_is_on_its_way(program):
+    made = program(IN_PARTS)
+    for seed in range(1, 9):
+        done, run = made.run(seed=seed, strategy=("walk", "pos")[seed % 2])
+        assert done["status"] == 0 and not run.failures, made.output()

@@ -66,6 +66,8 @@ struct uns_hooks {
     uintptr_t (*excuses)(uintptr_t pc);
     /* The calling thread found a deadlock; does not return. */
     void (*deadlock)(void);
+    /* Is something that the run sent to itself still on its way through the kernel? */
+    int (*in_flight)(void);
 };
 
 /* A probe that comes with a library, into a process whose runs another one begins. */
