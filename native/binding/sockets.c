@@ -21,9 +21,15 @@ struct files {
 
 enum outcome { FAILED = -1, RAN_OUT, OPEN, NOT_CONTROLLED };
 
+/* One that another thread has closed meanwhile stays as it is: the kernel does not wake who is
+ * already waiting for it. */
 static int any_open(void *about) {
     struct files *files = about;
-    return poll(files->polled, files->count, 0) != 0;
+    poll(files->polled, files->count, 0);
+    for (nfds_t i = 0; i < files->count; i++)
+        if (files->polled[i].revents & ~POLLNVAL)
+            return 1;
+    return 0;
 }
 
 /* Alone, a thread may as well block: nobody is to be controlled, and the kernel wakes it sooner. */
@@ -180,6 +186,14 @@ static int describe(PyObject *socket, struct pollfd *file, int64_t *timeout_ns) 
     return timeout && !PyErr_Occurred();
 }
 
+static int has_other_file(PyObject *socket, int fd) {
+    PyObject *number = PyObject_CallOneArg(fileno_of, socket);
+    int is_other = number && PyLong_AsLong(number) != fd;
+    Py_XDECREF(number);
+    PyErr_Clear();
+    return is_other;
+}
+
 static int await_socket(PyObject *socket, short events) {
     struct pollfd file = {.events = events};
     struct files files = {&file, 1};
@@ -191,6 +205,11 @@ static int await_socket(PyObject *socket, short events) {
     if (file.fd < 0 || !timeout_ns) /* closed, or not blocking: the call says what is wrong */
         return 0;
     enum outcome outcome = await(&files, timeout_ns);
+    /* Its number may be another file's by now. */
+    if (outcome == OPEN && has_other_file(socket, file.fd)) {
+        files.count = 0;
+        outcome = await(&files, timeout_ns);
+    }
     if (outcome == RAN_OUT)
         PyErr_SetString(PyExc_TimeoutError, "timed out");
     return outcome == RAN_OUT || outcome == FAILED ? -1 : 0;

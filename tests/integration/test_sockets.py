@@ -193,3 +193,32 @@ def test_no_time_limit_runs_out_while_data_is_on_its_way(program):
     for seed in range(1, 9):
         done, run = made.run(seed=seed, strategy=("walk", "pos")[seed % 2])
         assert done["status"] == 0 and not run.failures, made.output()
+
+
+# Linux leaves a thread in accept() when another one closes the socket; it must not be woken here.
+CLOSED = """
+import socket
+
+def serve():
+    try:
+        server.accept()
+    except OSError as error:
+        log.append(error)
+
+log = []
+server = socket.create_server(("127.0.0.1", 0))
+thread = threading.Thread(target=serve, daemon=True)
+thread.start()
+time.sleep(1)
+server.close()
+other = socket.socket()
+time.sleep(1)
+assert not log, log
+"""
+
+
+def test_who_waits_for_a_socket_is_not_woken_by_its_close(program):
+    made = program(CLOSED)
+    for seed in range(1, 5):
+        done, run = made.run(seed=seed, strategy=("walk", "pos")[seed % 2])
+        assert done["status"] == 0 and not run.failures, made.output()

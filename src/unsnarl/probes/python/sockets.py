@@ -64,9 +64,10 @@ def _select(
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """`select.select`: the same files, asked once something has come."""
     given = [list(reads), list(writes), list(others)]
-    if timeout is not None and timeout <= 0:
+    files = _pollable(given)
+    if (timeout is not None and timeout <= 0) or any(number < 0 for number, _ in files):
         return _real_select(*given, timeout)
-    waited = _core.await_files(_pollable(given), timeout)
+    waited = _core.await_files(files, timeout)
     return _real_select(*given, timeout if waited is None else 0)
 
 
