@@ -9,6 +9,7 @@ from tests.integration.rule_programs import THREAD_BEGINS, THREAD_ENDS, Program,
 
 from unsnarl import _core
 from unsnarl.model.event import Op
+from unsnarl.probes import statuses
 
 NEVER = {"who": "any", "points": [THREAD_BEGINS], "path": "0.99"}
 
@@ -523,6 +524,6 @@ def test_the_reason_reaches_the_output_of_the_run(tmp_path):
     program = Program(tmp_path, programs.ORDER, "gil")
     program.client.ask(1, rules=[{**RULE, "untill": 1}])
     done = program.client.receive()["done"]
-    assert done["status"] != 0
+    assert done["status"] == statuses.REFUSED  # which is no failure of the target
     assert "rules[0]: has no key 'untill'" in program.client.output(1)
     program.client.close()

@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from unsnarl.model.event import Op, op_of, site_of, sites_of
+from unsnarl.model.event import PRIVATE_SITES, Op, op_of, site_of, sites_of
 from unsnarl.runfile import RunFile
 
 LOCK_OPS = (Op.ACQUIRE, Op.RELEASE, Op.WAIT)
@@ -46,12 +46,14 @@ def profile_of(run: RunFile) -> Profile:
     counts: dict[str, dict[int, int]] = {thread.path: {} for thread in run.threads}
     heads: dict[int, int] = {}
     for thread, site, count, head, *_ in run.counts.tolist():
-        counts[run.threads[thread].path][site] = count
-        heads[site] = head
-    touched = run.shared.tolist()
+        # No plan can name what only this run knows.
+        if max(site, head) < PRIVATE_SITES:
+            counts[run.threads[thread].path][site] = count
+            heads[site] = head
+    touched = [site for site in run.shared.tolist() if site < PRIVATE_SITES]
     # Under the interpreter's lock a thread that is to stop before an access must stop at its head.
     shared = frozenset(touched) | {heads[site] for site in touched if site in heads}
-    edges = run.edges[:MOST_EDGES]
+    edges = _shared_by_runs(run.edges)[:MOST_EDGES]
     pairs = _pairs(edges["source_point"], edges["sink_point"])
     sources = {(site_of(point), op_of(point)) for point, _ in pairs}
     return Profile(
@@ -64,6 +66,11 @@ def profile_of(run: RunFile) -> Profile:
         cells=_points_by_cell(edges),
         sources=frozenset(pairs),
     )
+
+
+def _shared_by_runs(edges: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    ends = (sites_of(edges[f"{end}_point"]) for end in ("source", "sink"))
+    return edges[np.logical_and(*(end < PRIVATE_SITES for end in ends))]
 
 
 def _pairs(

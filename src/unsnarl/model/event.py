@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # targets import this module, and may have no numpy
     import numpy.typing as npt
 
 OP_BITS = 4
+# Sites from here on belong to code that one run loaded: in another run they are other code.
+PRIVATE_SITES = 1 << 27
 _OP_MASK = (1 << OP_BITS) - 1
 
 # Thread path, point and occurrence: what an event is called in every run.

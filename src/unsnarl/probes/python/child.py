@@ -106,7 +106,13 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
         from unsnarl.probes.python import debugger  # noqa: PLC0415  only where wanted
 
         debugger.install(plan["debug"])
-    _core.begin_run(plan)
+    try:
+        _core.begin_run(plan)
+    except ValueError as error:
+        # The plan is ours: what is wrong with it is no failure of the target.
+        print(f"unsnarl: {error}", file=sys.stderr)
+        _flush("stderr")
+        _real_exit(statuses.REFUSED)
     _core.note(json.dumps({"run": {k: v for k, v in plan.items() if k not in _NOT_NOTED}}))
 
 

@@ -12,11 +12,11 @@ from importlib import import_module
 from types import CodeType
 from typing import Any
 
+from unsnarl.model.event import PRIVATE_SITES
 from unsnarl.probes.python.late_codes import LateCodes
 
 Row = list[Any]  # offset in units, kind, name, line, end line, column, end column
 MAX_SITES = 1 << 28  # a point is a site and four more bits
-PRIVATE_SITES = 1 << 27  # from here on: of late code whose ids only its own run knows
 Labels = dict[int, tuple[str, str]]  # offset in units -> kind, name
 
 
