@@ -28,6 +28,7 @@ from evaluation.strategy_results import ROTATION, Found, Results, Searches
 from evaluation.strategy_subjects import KINDS, Prepared, Subject, subjects
 from unsnarl.campaigns.campaign import mode_without_failure
 from unsnarl.campaigns.lessons import Lesson, Lessons
+from unsnarl.campaigns.neighbours import Neighbours
 from unsnarl.campaigns.profile import profile_of
 from unsnarl.campaigns.rotation import STRATEGIES, Rotation
 from unsnarl.campaigns.tally import HUNT, Tally
@@ -185,7 +186,8 @@ class _Search:
 
     def first_failure(self, rotation: Rotation) -> Found:
         """How many schedules until one fails; None: more than the cap."""
-        lessons = Lessons(Tally(1, 1, 0), rotation)
+        # Runs near one that failed come after the first failure.
+        lessons = Lessons(Tally(1, 1, 0), rotation, Neighbours(0))
         for number in range(1, self._cap + 1):
             lessons.teach(number)
             plan = rotation.plan(number, **self._fields_of(number))

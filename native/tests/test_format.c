@@ -72,8 +72,8 @@ TEST(no_operation_is_a_mark_of_the_packed_log) {
 }
 
 TEST(there_is_a_number_for_every_counter) {
-    CHECK(UNS_COUNT_SKETCH_PASSED < UNS_COUNTERS);
-    CHECK_EQUAL(UNS_COUNTERS, 16);
+    CHECK(UNS_COUNT_WAITS_HOLDING < UNS_COUNTERS);
+    CHECK_EQUAL(UNS_COUNTERS, 17);
 }
 
 CHECK_MAIN

@@ -109,6 +109,8 @@ def write() -> None:
 def _access(  # noqa: PLR0917  called from C
     index: int, point: int, path: str, obj: Any, key: object, is_write: bool, locks: object
 ) -> None:
+    if op_of(point).is_sync:
+        return  # captured for who called, and no access
     with contextlib.suppress(Exception):
         _settle()
         thread = _run.thread(path)
