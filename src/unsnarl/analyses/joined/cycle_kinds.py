@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,15 +52,15 @@ class Conflicts(NamedTuple):
             points.reverse()
         return [self.rows["cell"], *threads, *points]
 
-    def accesses(self, row: int) -> Iterator[Access]:
-        """The two accesses of one."""
-        for end, point in (("first", self.first_point), ("other", self.other_point)):
-            yield Access(
-                int(self.rows[f"{end}_thread"][row]),
-                int(self.rows[f"{end}_time"][row]),
-                int(point[row]),
-                int(self.rows[f"{end}_point"][row]),
-            )
+    def accesses(self) -> list[tuple[Access, Access]]:
+        """The two accesses of each: made once, because a conflict may be in thousands of cycles."""
+        ends = (("first", self.first_point), ("other", self.other_point))
+        return list(zip(*(self._accesses(end, points) for end, points in ends), strict=True))
+
+    def _accesses(self, end: str, points: npt.NDArray[np.uint32]) -> list[Access]:
+        rows = self.rows
+        columns = (rows[f"{end}_thread"], rows[f"{end}_time"], points, rows[f"{end}_point"])
+        return [Access(*one) for one in zip(*(each.tolist() for each in columns), strict=True)]
 
 
 class Rounds:
@@ -155,6 +154,8 @@ def first_of_each_kind(
     straight = conflicts.other_time[cycles[:, 0]] <= conflicts.first_time[cycles[:, -1]]
     turns = np.where(straight, STRAIGHT, CROSSED)
     keys = _numbers(pairs)
+    every = conflicts.accesses() if shown else []
+    made: dict[int, tuple[Key, Occurrence]] = {}  # one cycle may be the first of several kinds
     found: dict[CycleKind, Occurrence] = {}
     for of_one_round in (False, True):
         some = np.flatnonzero(~differs) if of_one_round else np.arange(len(cycles))
@@ -162,8 +163,12 @@ def first_of_each_kind(
             which = some if turn == EITHER else some[turns[some] == turn]
             _, firsts = np.unique(keys[which], return_index=True)
             for at in which[firsts].tolist():
-                accesses = _accesses(conflicts, cycles[at], int(starts[at])) if shown else ()
-                found[CycleKind(_points(pairs[at]), of_one_round, turn)] = accesses
+                if at not in made:
+                    rows = _turned(cycles[at].tolist(), int(starts[at])) if shown else []
+                    accesses = tuple(access for row in rows for access in every[row])
+                    made[at] = _points(pairs[at]), accesses
+                key, accesses = made[at]
+                found[CycleKind(key, of_one_round, turn)] = accesses
     return found
 
 
@@ -209,6 +214,5 @@ def _points(pairs: npt.NDArray[np.uint64]) -> Key:
     return tuple(point for pair in pairs.tolist() for point in (pair >> 32, pair & 0xFFFFFFFF))
 
 
-def _accesses(conflicts: Conflicts, cycle: Indexes, start: int) -> Occurrence:
-    turned = np.roll(cycle, -start)
-    return tuple(access for row in turned.tolist() for access in conflicts.accesses(row))
+def _turned(cycle: list[int], start: int) -> list[int]:
+    return cycle[start:] + cycle[:start]
