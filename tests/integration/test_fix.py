@@ -43,11 +43,11 @@ class Shelf:
 
     def count(self):
         with self.lock:
-            return len(self.books)
+            return len(self.books)  # early
 
     def take(self):
         with self.lock:
-            return self.books.pop()
+            return self.books.pop()  # late
 
 def reader(shelf):
     if shelf.count():  # begin
@@ -234,12 +234,12 @@ class TestALockThatShouldBeHeld:
 
     def test_a_region_that_begins_too_late_is_told_apart(self, case):
         first, *rest = case.fix.candidate.rules
-        late = with_fields(first, when=Match(case.points("end")))
+        late = with_fields(first, when=Match(case.points("late")))
         assert case.outcome(late, *rest).bad
 
     def test_a_region_that_ends_too_early_is_told_apart(self, case):
         first, *rest = case.fix.candidate.rules
-        early = with_fields(first, until=Match(case.points("end")))
+        early = with_fields(first, until=Match(case.points("early")))
         assert case.outcome(early, *rest).bad
 
 
