@@ -7,7 +7,7 @@ from unsnarl.probes.binaries.columns import Columns
 TABLE = """\
  The Directory Table (offset 0x22, lines 2, columns 1):
   Entry	Name
-  0	(indirect line string, offset: 0x6a): /work/pool
+  0	(indirect line string, offset: 0x6a): /src/pool
   1	(indirect line string, offset: 0x7e): /usr/include/c++/12/bits
 
  The File Name Table (offset 0x4c, lines 3, columns 2):
@@ -34,7 +34,7 @@ def test_an_address_has_the_column_and_the_file_of_its_row():
     columns = Columns(TABLE)
     assert (columns.of(0x1004, 749), columns.of(0x1014, 9)) == (3, 7)
     assert columns.file(0x1004, 749) == "/usr/include/c++/12/bits/gthr-default.h"
-    assert columns.file(0x1014, 9) == "/work/pool/pool.cpp"
+    assert columns.file(0x1014, 9) == "/src/pool/pool.cpp"
 
 
 def test_of_another_line_nothing_is_said():
