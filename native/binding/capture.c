@@ -64,13 +64,14 @@ void uns_capture_lock(PyObject *lock, int acquired) {
     PyErr_Clear();
 }
 
-/* Without the locks that only this list still knows: nobody can release them, or wait for them
- * (Condition.wait leaves one behind each time). */
+/* Without signals, and without the locks that only this list still knows: nobody can release them,
+ * or wait for them (Condition.wait leaves one behind each time). */
 static PyObject *held_by(const struct uns_thread *t) {
     PyObject *list = locks_of(t), *held = PyList_New(0);
     for (Py_ssize_t i = 0; held && list && i < PyList_GET_SIZE(list); i++) {
         PyObject *entry = PyList_GET_ITEM(list, i);
-        if (Py_REFCNT(PyTuple_GET_ITEM(entry, 0)) > 1 && PyList_Append(held, entry) < 0)
+        PyObject *lock = PyTuple_GET_ITEM(entry, 0);
+        if (Py_REFCNT(lock) > 1 && !uns_is_signal(lock) && PyList_Append(held, entry) < 0)
             Py_CLEAR(held);
     }
     return held;

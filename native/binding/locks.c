@@ -13,6 +13,10 @@ typedef struct {
     PyObject *weakrefs;
 } LockObject;
 
+int uns_is_signal(PyObject *lock) {
+    return (((LockObject *)lock)->lock.flags & UNS_LOCK_IS_SIGNAL) != 0;
+}
+
 static PyObject *lock_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     LockObject *self = (LockObject *)type->tp_alloc(type, 0);
     if (self)
