@@ -21,9 +21,9 @@ from unsnarl.model.report import FindingPoint
 from unsnarl.reports.patterns import FAIL
 
 FOLDERS = (REPOSITORY / "zoo" / "real", REPOSITORY / "zoo" / "users")
-SETS = ("work", "held-out", "users")
+SETS = ("work", "seen", "held-out", "users")
 UNDECIDED: Literal["?"] = "?"  # until the coin is thrown
-Set = Literal["work", "held-out", "users", "?"]
+Set = Literal["work", "seen", "held-out", "users", "?"]
 Form = Literal["pytest", "unittest", "script"]
 FRAME = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<function>.+)")
 

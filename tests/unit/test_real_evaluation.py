@@ -301,9 +301,9 @@ def whole_page(*rows, **fields):
 
 def test_the_page_has_a_column_per_set_and_a_row_per_case():
     text = whole_page(GOOD, changed(case="other", set="users", ended=Ended(12.0, 1)))
-    assert "| bar | wanted | work | held-out | users |" in text
-    assert "| found | 95% | 1 of 1 (100.0 %) | – | 1 of 1 (100.0 %) |" in text
-    assert "| median at most 10 s | 100% | 1 of 1 (100.0 %) | – | **0 of 1 (0.0 %)** |" in text
+    assert "| bar | wanted | work | seen | held-out | users |" in text
+    assert "| found | 95% | 1 of 1 (100.0 %) | – | – | 1 of 1 (100.0 %) |" in text
+    assert "| median at most 10 s | 100% | 1 of 1 (100.0 %) | – | – | **0 of 1 (0.0 %)** |" in text
     assert "| leak | pool 1.0 | pytest | check-then-act | 25 of 50 | confirmed |" in text
     assert "### Users" in text and "### Held-out" not in text
     assert "| work, pytest | 1 | 8.0 | 5.0 | 2.0 | 1.0 | 100.0 |" in text
