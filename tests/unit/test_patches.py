@@ -240,6 +240,13 @@ def test_a_diff_says_where_a_file_has_no_last_line_end() -> None:
     assert unified(draft, {"a.py": file}).count("\\ No newline at end of file\n") == 2
 
 
+def test_a_diff_of_a_file_elsewhere_has_the_headers_that_patch_takes() -> None:
+    draft = Draft("lock", "", {"/src/a.py": "a = 2\n"}, 1)
+    assert unified(draft, {"/src/a.py": source("a = 1\n")}).startswith(
+        "--- a/src/a.py\n+++ b/src/a.py\n"
+    )
+
+
 # Random programs: whatever is wrapped, the program means the same.
 
 NAMES = st.sampled_from(["a", "b", "c"])

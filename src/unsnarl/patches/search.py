@@ -145,7 +145,8 @@ def unified(draft: Draft, sources: Mapping[str, TextFile]) -> str:
     parts: list[str] = []
     for name, text in sorted(draft.texts.items()):
         old, new = sources[name].lines, LINES.findall(text)
-        for line in difflib.unified_diff(old, new, f"a/{name}", f"b/{name}"):
+        path = name.lstrip("/")  # an absolute one: `patch -d / -p1`
+        for line in difflib.unified_diff(old, new, f"a/{path}", f"b/{path}"):
             parts.append(
                 line if line.endswith(("\n", "\r")) else f"{line}\n\\ No newline at end of file\n"
             )
