@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that ended because nobody could go on: a cycle of locks, or a wake-up that was lost.
+"""Runs that ended because nobody could go on: a cycle of locks, a lost wake-up, a lock kept.
 
 Nothing needs to be ranked here: the gate saw who waits for what. It becomes an answer like any
 other, so that it is shown, tested and replayed like any other.
@@ -24,6 +24,7 @@ PointOf = Callable[[int], Point]
 # Two points that communicate in more than this share of the passing runs say nothing about a wait.
 COMMON = 0.5
 ENDS = ("source", "sink")
+FIRST_THREAD = 0
 
 
 class Stuck(NamedTuple):
@@ -51,11 +52,15 @@ def common_edges(passing: Sequence[Graph]) -> frozenset[tuple[int, int]]:
 
 
 def stuck_steps(
-    end: Stuck, point_of: PointOf, common: Collection[tuple[int, int]] = ()
+    end: Stuck,
+    point_of: PointOf,
+    common: Collection[tuple[int, int]] = (),
+    idle: Collection[int] = (),
 ) -> list[StuckStep]:
-    """A cycle of locks and joins, a lock held by who waits, or waits that nobody will end.
+    """A cycle of locks and joins, a lock held by who waits or has ended, or waits nobody will end.
 
-    [] if the run has none of these. What came before a wait is in it, if it is not `common`.
+    [] if the run has none of these. What came before a wait is in it, if it is not `common`; who
+    waits for work at the points `idle` is not.
     """
     cycle = in_cycle(end.waits)
     if cycle:
@@ -63,12 +68,73 @@ def stuck_steps(
     held = _held_while_waiting(end.waits, point_of)
     if held:
         return held
-    lost = [wait for wait in end.waits if wait.owner < 0]
     pairs = zip(*(end.graph.edges[f"{at}_point"].tolist() for at in ENDS), strict=True)
     rare = np.array([pair not in common for pair in pairs], dtype=bool)
     graph = Graph(end.graph.edges[rare])
+    if left := _never_released(graph, end.waits, point_of):
+        return left
+    lost = _without_idle(end.waits, point_of, idle)
     steps = [step for wait in lost for step in _lost(graph, wait, point_of)]
     return steps if len(steps) > len(lost) else _behind(graph, lost, point_of) + steps
+
+
+def _without_idle(
+    waits: Sequence[Wait], point_of: PointOf, idle: Collection[int]
+) -> Sequence[Wait]:
+    """The waits that nobody will end, without those for work, if others are left.
+
+    A pool's worker that has nothing to do waits in code that is not the target's, or where passing
+    runs leave it waiting as well. Whom the first thread waits for in the end is not idle.
+    """
+    lost = [wait for wait in waits if wait.owner < 0]
+    last = _awaited(waits)
+    busy = [
+        wait
+        for wait in lost
+        if wait == last or (point_of(wait.point).site != UNKNOWN_SITE and wait.point not in idle)
+    ]
+    return busy or lost
+
+
+def _awaited(waits: Sequence[Wait]) -> Wait | None:
+    """The wait that keeps the first thread from going on: its own, or that of whom it waits for."""
+    by_thread = {wait.thread: wait for wait in waits}
+    seen: set[int] = set()
+    last, thread = None, FIRST_THREAD
+    while thread in by_thread and thread not in seen:
+        seen.add(thread)
+        last = by_thread[thread]
+        thread = last.owner
+    return last
+
+
+def _never_released(graph: Graph, waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:
+    """A lock whose taker has gone on without releasing it, and does not wait for anything.
+
+    What the waiter had read before the taker changed it, where the lock was taken, the wait.
+    """
+    waiting = {wait.thread for wait in waits}
+    left = [
+        wait
+        for wait in waits
+        if wait.owner >= 0
+        and wait.owner not in waiting
+        and point_of(wait.point).op is Op.WAIT
+        and point_of(wait.taken).site != UNKNOWN_SITE
+    ]
+    if not left:
+        return []
+    first = min(left, key=lambda wait: wait.taken_time)
+    timed = [(first.taken_time, StuckStep(first.owner, first.taken, first.object))]
+    edges = graph.edges
+    ours = (edges["source_thread"] == first.thread) & (edges["sink_thread"] == first.owner)
+    for row in _stale(edges[ours & (edges["sink_time"] > first.taken_time)], point_of, "sink")[-1:]:
+        timed += [
+            (int(row[f"{end}_time"]), StuckStep(int(row[f"{end}_thread"]), int(row[f"{end}_point"])))
+            for end in ENDS
+        ]
+    ends = [StuckStep(wait.thread, wait.point, wait.object) for wait in left]
+    return [step for _, step in sorted(timed)] + ends
 
 
 def _cycle(waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:
@@ -112,22 +178,28 @@ def _lost(graph: Graph, wait: Wait, point_of: PointOf) -> list[StuckStep]:
     """A lost wake-up: what the waiter last read, who changed that before it began to wait."""
     edges = graph.edges
     mine = edges[(edges["source_thread"] == wait.thread) & (edges["sink_thread"] != wait.thread)]
-    # Edges from a read to a write exist because reads may be sources, too (docs/adr/0007).
-    stale = [
-        row
-        for row in mine[np.argsort(mine["source_time"])]
-        if point_of(int(row["source_point"])).op is Op.READ
-        and point_of(int(row["sink_point"])).op is Op.WRITE
-    ]
     before = [
         step
-        for row in stale[-1:]
+        for row in _stale(mine, point_of, "source")[-1:]
         for step in (
             StuckStep(wait.thread, int(row["source_point"])),
             StuckStep(int(row["sink_thread"]), int(row["sink_point"])),
         )
     ]
     return [*before, StuckStep(wait.thread, wait.point, wait.object)]
+
+
+def _stale(edges: Any, point_of: PointOf, end: str) -> list[Any]:
+    """Reads of what was changed later, in the order of one end of these edges.
+
+    There are edges from a read to a write because reads may be sources, too (docs/adr/0007).
+    """
+    return [
+        row
+        for row in edges[np.argsort(edges[f"{end}_time"])]
+        if point_of(int(row["source_point"])).op is Op.READ
+        and point_of(int(row["sink_point"])).op is Op.WRITE
+    ]
 
 
 def _behind(graph: Graph, waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:
@@ -161,13 +233,14 @@ def stuck_answer(
     stood_still: int = 0,
     *,
     common: Collection[tuple[int, int]] = (),
+    idle: Collection[int] = (),
 ) -> Answer | None:
     """How most of the failing runs got stuck; None if most did not.
 
     Scored as an edge of all failing and no passing runs; of `passing` ones some may have stood
     still there, too, and gone on by luck when a time limit ran out.
     """
-    ways = [stuck_steps(end, point_of, common) for end in ends]
+    ways = [stuck_steps(end, point_of, common, idle) for end in ends]
     counted = Counter(tuple(step.point for step in steps) for steps in ways)
     first = max(counted, key=lambda points: counted[points], default=())
     if not first:

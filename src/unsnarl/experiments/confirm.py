@@ -28,6 +28,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace as with_fields
 
 from unsnarl.analyses.answer import Answer, AnswerKey
 from unsnarl.campaigns.comparisons import Compared
@@ -58,8 +59,10 @@ from unsnarl.experiments.rules import (
     holding,
     is_intrusion,
     is_order,
+    with_others,
 )
 from unsnarl.experiments.verdict import Verdict, concluded, forcing_result
+from unsnarl.experiments.windows import MOST_WINDOWS, other_window
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.event import Event, Op, site_of
 from unsnarl.model.plan import Plan, Rule
@@ -123,6 +126,8 @@ class Experimenter:
         self._minimal: dict[AnswerKey, tuple[Minimal, int] | None] = {}
         # Orders that bring the failure only if they are not about single threads.
         self._by_roles: dict[AnswerKey, Sequence[Constraint]] = {}
+        # Other accesses that come into their regions: points of the campaign's sites.
+        self.windows: dict[AnswerKey, tuple[int, ...]] = {}
         # What kept their orders from happening, of those that were tested.
         self._forbade: dict[AnswerKey, Sequence[Rule]] = {}
 
@@ -398,19 +403,19 @@ class Experimenter:
     def _forbidding(self, answer: Answer, run: RunFile) -> Series:
         self.trials.budget.doing("forbidding")
         with self.trials.budget.share(FORBIDDING):
-            series = self._forbidden_stop(answer) or self._forbidden(run, self._lines(run, answer))
+            series = self._forbidden_stop(answer) or self._forbidden(answer, run)
         if series.rules is not None and not answer.is_stuck:
             self._forbade[answer.key] = series.rules
         return series
 
-    def _forbidden(self, run: RunFile, lines: Sequence[LinePoints]) -> Series:
+    def _forbidden(self, answer: Answer, run: RunFile) -> Series:
         """What becomes of the failing runs if the order cannot happen, up to the first failure.
 
         Where the last access is done repeatedly (to one element after the other), the first time
         need not be the one that came too late: then its threads must have ended (docs/adr/0045).
         Where holding whoever comes by had to be given up, the one that came too early is held.
         """
-        timeline = Timeline.of(run)
+        timeline, lines = Timeline.of(run), self._lines(run, answer)
         early = _repeaters(timeline, lines)
         equals = equal_threads(run, timeline, lines)
         forbidden = self._series(self._replays(forbidding(lines, early, equals)))
@@ -421,7 +426,8 @@ class Experimenter:
             if kept.runs and not kept.fail:
                 return one_held
         if arm.fail and is_intrusion(lines):
-            return self._lasting(lines, forbidden)
+            lasting = self._lasting(lines, forbidden)
+            return self._without_others(answer, lines, forbidden) if lasting.arm.fail else lasting
         often = [] if early or not arm.fail else _repeaters(timeline, lines, often=True)
         if not often:
             return forbidden
@@ -434,6 +440,37 @@ class Experimenter:
             return short
         lasting = self._series(self._replays(forbidding(lines, lasts=True)))
         return short if lasting.until(has_failed, least=ENOUGH).fail else lasting
+
+    def _without_others(
+        self, answer: Answer, lines: Sequence[LinePoints], short: Series
+    ) -> Series:
+        """With other accesses kept out of the region, too, if it is these that made runs fail.
+
+        If runs fail even so, the arm is as it was.
+        """
+        series, others = short, list[list[LinePoints]]()
+        for _ in range(MOST_WINDOWS):
+            run = self._failed_without(series)
+            kept_out = [line for window in others for line in window]
+            window = other_window(Timeline.of(run), lines, kept_out) if run is not None else ()
+            if run is None or not window:
+                break
+            others.append(self._lines(run, answer_of(answer, window, 0, run, self._interner)))
+            series = self._series(self._replays(with_others(forbidding(lines), others)))
+            if not series.until(has_failed, least=ENOUGH).fail:
+                self.windows[answer.key] = tuple(line[1].points[0] for line in others)
+                return series
+        return short
+
+    def _failed_without(self, series: Series) -> RunFile | None:
+        """The latest trial of an arm once more, with every event, if it failed under all rules."""
+        if not series.made or not self.shows(series.made[-1]):
+            return None
+        (trial,) = self.trials.run([with_fields(series.made[-1].plan, trace=True)])
+        if trial.run is None or not self.shows(trial):
+            return None
+        self.compared.mark(trial.run, len(series.made) - 1)
+        return trial.run
 
     def forbidding_rules(self, answer: Answer) -> Sequence[Rule]:
         """Those of its test; else by the simplest failing run that has it.

@@ -198,7 +198,7 @@ def outermost_acquires(timeline: Timeline) -> Mapping[int, set[int]]:
     """By point: the points of the outermost acquires that were open there; 0 for none."""
     around: dict[int, set[int]] = {}
     for event in timeline.events:
-        if event.site and event.op is not Op.RELEASE:
+        if event.site:
             taken = [one.point for one in timeline.around(event) if one.site]
             around.setdefault(event.point, set()).add(taken[0] if taken else 0)
     return around
