@@ -111,7 +111,8 @@ def _awaited(waits: Sequence[Wait]) -> Wait | None:
 def _never_released(graph: Graph, waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:
     """A lock whose taker has gone on without releasing it, and does not wait for anything.
 
-    What the waiter had read before the taker changed it, where the lock was taken, the wait.
+    Where the lock was taken, what a waiter and the taker did to the same data after that, and the
+    waits. Best is what the waiter had read before the taker changed it, else any conflict.
     """
     waiting = {wait.thread for wait in waits}
     left = [
@@ -126,15 +127,23 @@ def _never_released(graph: Graph, waits: Sequence[Wait], point_of: PointOf) -> l
         return []
     first = min(left, key=lambda wait: wait.taken_time)
     timed = [(first.taken_time, StuckStep(first.owner, first.taken, first.object))]
-    edges = graph.edges
-    ours = (edges["source_thread"] == first.thread) & (edges["sink_thread"] == first.owner)
-    for row in _stale(edges[ours & (edges["sink_time"] > first.taken_time)], point_of, "sink")[-1:]:
+    edges = graph.edges[np.argsort(graph.edges["sink_time"])]
+    waiters = [wait.thread for wait in left if wait.object == first.object]
+    ours = np.isin(edges["source_thread"], waiters) & (edges["sink_thread"] == first.owner)
+    later = edges[ours & (edges["sink_time"] > first.taken_time)]
+    data = [row for row in later if all(_is_data(row, end, point_of) for end in ENDS)]
+    for row in (_stale(later, point_of, "sink") or data)[-1:]:
         timed += [
-            (int(row[f"{end}_time"]), StuckStep(int(row[f"{end}_thread"]), int(row[f"{end}_point"])))
+            (
+                int(row[f"{end}_time"]),
+                StuckStep(int(row[f"{end}_thread"]), int(row[f"{end}_point"])),
+            )
             for end in ENDS
         ]
-    ends = [StuckStep(wait.thread, wait.point, wait.object) for wait in left]
-    return [step for _, step in sorted(timed)] + ends
+        # Others may wait for the same lock: this one shows why.
+        first = next(wait for wait in left if wait.thread == row["source_thread"])
+    ends = StuckStep(first.thread, first.point, first.object)
+    return [*(step for _, step in sorted(timed)), ends]
 
 
 def _cycle(waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:
@@ -172,6 +181,10 @@ def _held_while_waiting(waits: Sequence[Wait], point_of: PointOf) -> list[StuckS
             if wait.object == first.object
         ),
     ]
+
+
+def _is_data(row: Any, end: str, point_of: PointOf) -> bool:
+    return not point_of(int(row[f"{end}_point"])).op.is_sync
 
 
 def _lost(graph: Graph, wait: Wait, point_of: PointOf) -> list[StuckStep]:

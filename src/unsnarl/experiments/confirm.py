@@ -126,8 +126,8 @@ class Experimenter:
         self._minimal: dict[AnswerKey, tuple[Minimal, int] | None] = {}
         # Orders that bring the failure only if they are not about single threads.
         self._by_roles: dict[AnswerKey, Sequence[Constraint]] = {}
-        # Other accesses that come into their regions: points of the campaign's sites.
-        self.windows: dict[AnswerKey, tuple[int, ...]] = {}
+        # Other accesses that come into their regions: points of the campaign.
+        self._windows: dict[AnswerKey, tuple[int, ...]] = {}
         # What kept their orders from happening, of those that were tested.
         self._forbade: dict[AnswerKey, Sequence[Rule]] = {}
 
@@ -308,6 +308,8 @@ class Experimenter:
             return replace(verdict, status="inconclusive", why=self._too_common(answer))
         if verdict.status == "confirmed":
             self._confirmed.add(answer.key)
+            windows = self._windows.get(answer.key, ())
+            return replace(verdict, windows=windows, left_out=forbidding.left_out)
         return verdict
 
     def _forcing(
@@ -381,6 +383,8 @@ class Experimenter:
 
         None for other answers, and where it is data that made the threads wait.
         """
+        if any(self._interner.point(line.point).op in (Op.READ, Op.WRITE) for line in answer.lines):
+            return None
         plans = []
         for at in range(min(RUNS, len(self.compared.runs))) if answer.is_stuck else ():
             run = self.trace(at)
@@ -418,47 +422,70 @@ class Experimenter:
         timeline, lines = Timeline.of(run), self._lines(run, answer)
         early = _repeaters(timeline, lines)
         equals = equal_threads(run, timeline, lines)
-        forbidden = self._series(self._replays(forbidding(lines, early, equals)))
-        arm = forbidden.until(has_failed, least=ENOUGH)
+        forbidden = self._without(answer, forbidding(lines, early, equals))
+        arm = forbidden.arm
         if arm.fail and arm.released and is_order(lines):
             one_held = self._series(self._replays_holding(lines))
             kept = one_held.until(has_failed, least=ENOUGH)
             if kept.runs and not kept.fail:
                 return one_held
         if arm.fail and is_intrusion(lines):
-            lasting = self._lasting(lines, forbidden)
+            lasting = self._lasting(answer, lines, forbidden)
             return self._without_others(answer, lines, forbidden) if lasting.arm.fail else lasting
         often = [] if early or not arm.fail else _repeaters(timeline, lines, often=True)
         if not often:
             return forbidden
-        ended = self._series(self._replays(forbidding(lines, often)))
-        return forbidden if ended.until(has_failed, least=ENOUGH).fail else ended
+        ended = self._without(answer, forbidding(lines, often))
+        return forbidden if ended.arm.fail else ended
 
-    def _lasting(self, lines: Sequence[LinePoints], short: Series) -> Series:
+    def _without(self, answer: Answer, rules: Sequence[Rule]) -> Series:
+        """The failing runs under rules that forbid an answer, up to the first failure.
+
+        Where nearly all failing runs have the answer, one that has not fails for another reason,
+        and says nothing about it: it is left out (docs/adr/0061).
+        """
+        series = self._series(self._replays(rules))
+        which = list(range(series.size))
+        while series.until(has_failed, least=ENOUGH).fail:
+            failed = which.pop(len(series.made) - 1)
+            if not self._has_other_cause(answer, failed):
+                break
+            series = series.without_latest()
+        return series
+
+    def _has_other_cause(self, answer: Answer, at: int) -> bool:
+        """Whether a failing run does not have the answer that nearly all others have."""
+        run = self.trace(at) if self.explains(answer) and at not in answer.runs else None
+        return run is not None and not occurrences(Timeline.of(run), self._lines(run, answer))
+
+    def _lasting(self, answer: Answer, lines: Sequence[LinePoints], short: Series) -> Series:
         """With regions until the end of threads, if the short ones ended too early; else these."""
         if not _is_repeated(lines[-1], short.made[-1]):
             return short
-        lasting = self._series(self._replays(forbidding(lines, lasts=True)))
-        return short if lasting.until(has_failed, least=ENOUGH).fail else lasting
+        lasting = self._without(answer, forbidding(lines, lasts=True))
+        return short if lasting.arm.fail else lasting
 
-    def _without_others(
-        self, answer: Answer, lines: Sequence[LinePoints], short: Series
-    ) -> Series:
+    def _without_others(self, answer: Answer, lines: Sequence[LinePoints], short: Series) -> Series:
         """With other accesses kept out of the region, too, if it is these that made runs fail.
 
         If runs fail even so, the arm is as it was.
         """
-        series, others = short, list[list[LinePoints]]()
+        series, others, found = short, list[list[LinePoints]](), list[int]()
         for _ in range(MOST_WINDOWS):
             run = self._failed_without(series)
             kept_out = [line for window in others for line in window]
             window = other_window(Timeline.of(run), lines, kept_out) if run is not None else ()
             if run is None or not window:
                 break
-            others.append(self._lines(run, answer_of(answer, window, 0, run, self._interner)))
-            series = self._series(self._replays(with_others(forbidding(lines), others)))
-            if not series.until(has_failed, least=ENOUGH).fail:
-                self.windows[answer.key] = tuple(line[1].points[0] for line in others)
+            other = answer_of(answer, window, 0, run, self._interner)
+            others.append(self._lines(run, other))
+            found.append(other.lines[1].point)
+            series = self._without(answer, with_others(forbidding(lines), others))
+            if not series.arm.fail:
+                known = {line.point for line in answer.lines}
+                self._windows[answer.key] = tuple(
+                    dict.fromkeys(at for at in found if at not in known)
+                )
                 return series
         return short
 
@@ -466,10 +493,13 @@ class Experimenter:
         """The latest trial of an arm once more, with every event, if it failed under all rules."""
         if not series.made or not self.shows(series.made[-1]):
             return None
-        (trial,) = self.trials.run([with_fields(series.made[-1].plan, trace=True)])
+        plan = series.made[-1].plan
+        (trial,) = self.trials.run([with_fields(plan, trace=True)])
         if trial.run is None or not self.shows(trial):
             return None
-        self.compared.mark(trial.run, len(series.made) - 1)
+        same = (at for at, run in enumerate(self.compared.runs) if run.schedule is plan.schedule)
+        for at in same:
+            self.compared.mark(trial.run, at)
         return trial.run
 
     def forbidding_rules(self, answer: Answer) -> Sequence[Rule]:

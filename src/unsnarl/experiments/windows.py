@@ -23,10 +23,11 @@ MOST_WINDOWS = 4
 def other_window(
     timeline: Timeline, lines: Sequence[LinePoints], kept_out: Sequence[LinePoints] = ()
 ) -> Occurrence:
-    """The latest access between two of one region, on none of the lines, and these two.
+    """The latest access between two of one region, and these two, if that is not on the lines.
 
     The two are in the functions of the region's first and last line; all three touch a cell that
-    the lines are about, and at least one access on each side of a switch changes it.
+    the lines are about, and neither order of them is the same to the program. Either the access is
+    another one, or the region begins elsewhere.
 
     Args:
         timeline: A run that failed without the order of the lines.
@@ -44,7 +45,7 @@ def other_window(
         for begin, end in _regions(lines)
         for accesses in ours
         for one in _intrusions(accesses, begin, end)
-        if one[1].point not in inside
+        if not {one[0].point, one[1].point} <= inside
     )
     return max(found, key=lambda one: one[-1].at, default=())
 

@@ -10,7 +10,11 @@ import threading
 import time
 import uuid
 
-for _name in ("Mapping", "MutableMapping", "Callable"):  # this old release looks for them where Python 2 had them
+for _name in (
+    "Mapping",
+    "MutableMapping",
+    "Callable",
+):  # this old release looks for them where Python 2 had them
     if not hasattr(collections, _name):
         setattr(collections, _name, getattr(collections.abc, _name))
 

@@ -12,12 +12,12 @@ from unsnarl.probes.protocol import CodesDump, Setup
 from unsnarl.probes.python import (
     child,
     failures,
+    file_locks,
     files,
     importer,
     launcher,
     overlay,
     registry,
-    file_locks,
     sockets,
     sync,
 )
