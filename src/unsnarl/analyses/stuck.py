@@ -52,15 +52,12 @@ def common_edges(passing: Sequence[Graph]) -> frozenset[tuple[int, int]]:
 
 
 def stuck_steps(
-    end: Stuck,
-    point_of: PointOf,
-    common: Collection[tuple[int, int]] = (),
-    idle: Collection[int] = (),
+    end: Stuck, point_of: PointOf, common: Collection[tuple[int, int]] = ()
 ) -> list[StuckStep]:
     """A cycle of locks and joins, a lock held by who waits or has ended, or waits nobody will end.
 
     [] if the run has none of these. What came before a wait is in it, if it is not `common`; who
-    waits for work at the points `idle` is not.
+    waits for work is not.
     """
     cycle = in_cycle(end.waits)
     if cycle:
@@ -73,27 +70,23 @@ def stuck_steps(
     graph = Graph(end.graph.edges[rare])
     if left := _never_released(graph, end.waits, point_of):
         return left
-    lost = _without_idle(end.waits, point_of, idle)
+    lost = _without_idle(graph, end.waits, point_of)
     steps = [step for wait in lost for step in _lost(graph, wait, point_of)]
     return steps if len(steps) > len(lost) else _behind(graph, lost, point_of) + steps
 
 
-def _without_idle(
-    waits: Sequence[Wait], point_of: PointOf, idle: Collection[int]
-) -> Sequence[Wait]:
-    """The waits that nobody will end, without those for work, if others are left.
+def _without_idle(graph: Graph, waits: Sequence[Wait], point_of: PointOf) -> list[Wait]:
+    """The waits that nobody will end, without those for work.
 
-    A pool's worker that has nothing to do waits in code that is not the target's, or where passing
-    runs leave it waiting as well. Whom the first thread waits for in the end is not idle.
+    A pool's worker that has nothing to do waits in code that is not the target's. Where the first
+    thread waits for another one's end, it is that one's wait that matters, and any before which
+    something was changed: others may be idle.
     """
-    lost = [wait for wait in waits if wait.owner < 0]
+    lost = [wait for wait in waits if wait.owner < 0 and point_of(wait.point).site != UNKNOWN_SITE]
     last = _awaited(waits)
-    busy = [
-        wait
-        for wait in lost
-        if wait == last or (point_of(wait.point).site != UNKNOWN_SITE and wait.point not in idle)
-    ]
-    return busy or lost
+    if last is None or last not in lost or last.thread == FIRST_THREAD:
+        return lost
+    return [wait for wait in lost if wait == last or len(_lost(graph, wait, point_of)) > 1]
 
 
 def _awaited(waits: Sequence[Wait]) -> Wait | None:
@@ -246,14 +239,13 @@ def stuck_answer(
     stood_still: int = 0,
     *,
     common: Collection[tuple[int, int]] = (),
-    idle: Collection[int] = (),
 ) -> Answer | None:
     """How most of the failing runs got stuck; None if most did not.
 
     Scored as an edge of all failing and no passing runs; of `passing` ones some may have stood
     still there, too, and gone on by luck when a time limit ran out.
     """
-    ways = [stuck_steps(end, point_of, common, idle) for end in ends]
+    ways = [stuck_steps(end, point_of, common) for end in ends]
     counted = Counter(tuple(step.point for step in steps) for steps in ways)
     first = max(counted, key=lambda points: counted[points], default=())
     if not first:
