@@ -97,6 +97,14 @@ def test_a_worker_that_waits_for_work_is_not_why_nobody_goes_on():
     assert stuck_steps(Stuck(graph(), (pooled,)), table.point) == []
 
 
+def test_who_waits_for_the_result_of_a_thread_that_missed_its_signal_is_no_step():
+    table = Table(*(TABLE.point(at) for at in range(3)), at(9, Op.WAIT))
+    waits = (Wait(0, 3, -1, 0xD), Wait(1, WAIT, -1, 0xC))
+    stale = graph(((READ, 1, 10), (WRITE, 2, 20)))
+    expected = [(1, READ), (2, WRITE), (1, WAIT)]
+    assert places(stuck_steps(Stuck(stale, waits), table.point)) == expected
+
+
 def test_what_most_passing_runs_have_says_nothing_about_a_wait():
     old, new = ((READ, 1, 10), (WRITE, 2, 20)), ((READ, 1, 5), (OTHER_WRITE, 2, 6))
     table = Table(*(TABLE.point(at) for at in range(5)), at(6, Op.WRITE, "done"))

@@ -78,15 +78,19 @@ def stuck_steps(
 def _without_idle(graph: Graph, waits: Sequence[Wait], point_of: PointOf) -> list[Wait]:
     """The waits that nobody will end, without those for work.
 
-    A pool's worker that has nothing to do waits in code that is not the target's. Where the first
-    thread waits for another one's end, it is that one's wait that matters, and any before which
-    something was changed: others may be idle.
+    A pool's worker that has nothing to do waits in code that is not the target's. What matters is
+    the wait of whom the first thread waits for, and any before which something was changed: others
+    are idle, or wait for what came of these.
     """
     lost = [wait for wait in waits if wait.owner < 0 and point_of(wait.point).site != UNKNOWN_SITE]
     last = _awaited(waits)
-    if last is None or last not in lost or last.thread == FIRST_THREAD:
-        return lost
-    return [wait for wait in lost if wait == last or len(_lost(graph, wait, point_of)) > 1]
+    is_joined = last is not None and last.thread != FIRST_THREAD
+    missed = [
+        wait
+        for wait in lost
+        if (is_joined and wait == last) or len(_lost(graph, wait, point_of)) > 1
+    ]
+    return missed or lost
 
 
 def _awaited(waits: Sequence[Wait]) -> Wait | None:
