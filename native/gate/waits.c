@@ -18,8 +18,16 @@ static int waits(const struct uns_thread *t) {
            t->pending.lock->word;
 }
 
+/* ... or for what another thread of the run would have to send: nobody is known to owe it. */
+static int waits_for_word(const struct uns_thread *t) {
+    return t->state == UNS_READY && t->pending.ready && t->pending.own && !t->pending.lock;
+}
+
 static struct uns_wait_record wait_of(const struct uns_thread *t) {
     const struct uns_lock *lock = t->pending.lock;
+    if (!lock)
+        return (struct uns_wait_record){
+            .thread = t->index, .point = waiting_point(t), .owner = UNS_NO_OWNER};
     /* A Condition's wait takes a new lock twice, on one line: only a notify releases it. */
     int own =
         lock->owner == t->index && UNS_POINT_SITE(lock->taken) == UNS_POINT_SITE(t->pending.point);
@@ -96,9 +104,9 @@ static int anybody_failed(void) {
 /* Does every thread wait for what another one has to do? Who sleeps goes on by itself. */
 static int all_wait(void) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++)
-        if (!waits(uns_gate.live[i]))
+        if (!waits(uns_gate.live[i]) && !waits_for_word(uns_gate.live[i]))
             return 0;
-    return !uns_gate_anyone_outside();
+    return !uns_gate_time_is_real();
 }
 
 static int is_same_row(const struct uns_standstill_record *one,
@@ -138,7 +146,7 @@ static uint32_t describe(struct uns_standstill_record *out, const struct uns_thr
     uint32_t count = 0, number = ++standstills, alone = all_wait() ? UNS_STANDSTILL_ALONE : 0;
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         const struct uns_thread *t = uns_gate.live[i];
-        if (!waits(t))
+        if (!waits(t) && !waits_for_word(t))
             continue;
         out[count++] = (struct uns_standstill_record){
             .wait = wait_of(t),

@@ -35,9 +35,14 @@ NOWHERE = (0, 0)
 
 
 def tried_points(index: int, interner: Interner) -> Points:
-    """The raw points of a line as its thread tries them: a wait is an attempt to acquire."""
+    """The raw points of a line as its thread tries them: a wait is an attempt to acquire.
+
+    Where it is for a socket, the thread comes to the gate as one that sleeps.
+    """
     raws = _raw_points(index, interner)
-    return tuple(sorted(with_op(raw, Op.ACQUIRE) if _waits(raw) else raw for raw in raws))
+    waits = {raw for raw in raws if _waits(raw)}
+    tried = {with_op(raw, op) for raw in waits for op in (Op.ACQUIRE, Op.SLEEP)}
+    return tuple(sorted((raws - waits) | tried))
 
 
 def done_points(index: int, interner: Interner, call_points: Callable[[int], set[int]]) -> Points:
