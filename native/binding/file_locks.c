@@ -28,7 +28,7 @@ static PyObject *failed(void) {
     return PyErr_SetFromErrno(PyExc_OSError);
 }
 
-/* Only one thread can have a file for itself; those that share one are not told apart. */
+/* Only one thread can have a file for itself; of those that share one, none is its owner. */
 static void note_taken(struct uns_lock *lock, uint32_t site, int inside, int operation) {
     if (operation & LOCK_EX && !lock->word)
         uns_lock_acquire(lock, site, 0, inside);

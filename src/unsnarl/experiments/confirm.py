@@ -50,6 +50,7 @@ from unsnarl.experiments.arms import (
 from unsnarl.experiments.completion import Completion
 from unsnarl.experiments.minimise import Minimal, Minimiser, explanation
 from unsnarl.experiments.refine import answer_of, tightest
+from unsnarl.experiments.repeats import is_repeated, repeaters
 from unsnarl.experiments.rules import (
     MOST_RULES,
     apart,
@@ -64,7 +65,7 @@ from unsnarl.experiments.rules import (
 from unsnarl.experiments.verdict import Verdict, concluded, forcing_result
 from unsnarl.experiments.windows import MOST_WINDOWS, other_window
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.event import Event, Op, site_of
+from unsnarl.model.event import Event, Op
 from unsnarl.model.plan import Plan, Rule
 from unsnarl.model.report import Arm
 from unsnarl.placement.line_points import GateLines, LinePoints, unrelated
@@ -420,7 +421,7 @@ class Experimenter:
         Where holding whoever comes by had to be given up, the one that came too early is held.
         """
         timeline, lines = Timeline.of(run), self._lines(run, answer)
-        early = _repeaters(timeline, lines)
+        early = repeaters(timeline, lines)
         equals = equal_threads(run, timeline, lines)
         forbidden = self._without(answer, forbidding(lines, early, equals))
         arm = forbidden.arm
@@ -432,7 +433,7 @@ class Experimenter:
         if arm.fail and is_intrusion(lines):
             lasting = self._lasting(answer, lines, forbidden)
             return self._without_others(answer, lines, forbidden) if lasting.arm.fail else lasting
-        often = [] if early or not arm.fail else _repeaters(timeline, lines, often=True)
+        often = [] if early or not arm.fail else repeaters(timeline, lines, often=True)
         if not often:
             return forbidden
         ended = self._without(answer, forbidding(lines, often))
@@ -460,7 +461,7 @@ class Experimenter:
 
     def _lasting(self, answer: Answer, lines: Sequence[LinePoints], short: Series) -> Series:
         """With regions until the end of threads, if the short ones ended too early; else these."""
-        if not _is_repeated(lines[-1], short.made[-1]):
+        if not is_repeated(lines[-1], short.made[-1]):
             return short
         lasting = self._without(answer, forbidding(lines, lasts=True))
         return short if lasting.arm.fail else lasting
@@ -482,9 +483,9 @@ class Experimenter:
             found.append(other.lines[1].point)
             series = self._without(answer, with_others(forbidding(lines), others))
             if not series.arm.fail:
-                known = {line.point for line in answer.lines}
+                own = {line.point for line in answer.lines}
                 self._windows[answer.key] = tuple(
-                    dict.fromkeys(at for at in found if at not in known)
+                    dict.fromkeys(at for at in found if at not in own)
                 )
                 return series
         return short
@@ -514,7 +515,7 @@ class Experimenter:
             return []
         timeline, lines = Timeline.of(run), self._lines(run, answer)
         equals = equal_threads(run, timeline, lines)
-        return forbidding(lines, _repeaters(timeline, lines), equals)
+        return forbidding(lines, repeaters(timeline, lines), equals)
 
     def _control(
         self,
@@ -665,43 +666,9 @@ def _kept_all(trial: Trial) -> bool:
     return trial.run is not None and not any(rule.released for rule in trial.run.rules)
 
 
-def _is_repeated(line: LinePoints, trial: Trial) -> bool:
-    """Whether a thread of a trial came to a line more than once."""
-    if trial.run is None:
-        return False
-    counts = trial.run.counts
-    sites = np.array([site_of(point) for point in line.points], dtype=np.uint32)
-    return bool(np.any(counts[np.isin(counts["site"], sites)]["count"] > 1))
-
-
 def _implies(minimal: Minimal, lines: Sequence[LinePoints]) -> bool:
     """Whether all lines of an answer are among what makes the failure certain, in their order."""
     events = iter(explanation(minimal, minimal.timeline))
     return minimal.implies_answer or all(
         any(event.point in line.points for event in events) for line in lines
     )
-
-
-def _repeaters(
-    timeline: Timeline, lines: Sequence[LinePoints], often: bool = False
-) -> list[tuple[str, str]]:
-    """The threads of the first access, each with one of the last, if that is done repeatedly.
-
-    That is: if one had done it before when it came too late; with `often`, if one does it more than
-    once at all.
-    """
-    occurrence = latest_occurrence(timeline, lines)
-    if len(occurrence) < len(lines):
-        return []
-    theirs = [
-        event
-        for event in timeline.events
-        if event.point in lines[-1].points and event.path != occurrence[0].path
-    ]
-    if not (len(theirs) > 1 if often else theirs[:1] < occurrence[-1:]):
-        return []
-    ours = {event.path for event in timeline.events if event.point in lines[0].points}
-    last = {event.path for event in theirs}
-    # Where threads do both, they would wait for each other's end.
-    ours = {occurrence[0].path} if ours & last else ours
-    return sorted((one, other) for one in ours for other in last)
