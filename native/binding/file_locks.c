@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * flock(): a lock of the kernel's on a file, which threads of one process use against each other,
- * too, each with a descriptor of its own. A thread that would block in there waits at the gate for a
- * lock that stands for the file, so that who waits for whom is known and a deadlock is one. Closing
- * the file frees the lock without a word: the kernel is asked while somebody waits (docs/adr/0061).
+ * too, each with a descriptor of its own. A thread that would block in there waits at the gate for
+ * a lock that stands for the file, so that who waits for whom is known and a deadlock is one.
+ * Closing the file frees the lock without a word: the kernel is asked while somebody waits
+ * (docs/adr/0061).
  */
 #define _GNU_SOURCE
 #include "binding/binding.h"
@@ -30,8 +31,10 @@ static PyObject *failed(void) {
 
 /* Only one thread can have a file for itself; of those that share one, none is its owner. */
 static void note_taken(struct uns_lock *lock, uint32_t site, int inside, int operation) {
-    if (operation & LOCK_EX && !lock->word)
-        uns_lock_acquire(lock, site, 0, inside);
+    if (!(operation & LOCK_EX))
+        return;
+    uns_lock_lost(lock); /* whoever had the file has closed it */
+    uns_lock_acquire(lock, site, 0, inside);
 }
 
 static PyObject *try_once(struct uns_lock *lock, uint32_t site, int inside, struct wish wish) {
@@ -62,8 +65,8 @@ static int may_go_on(enum uns_grant outcome) {
 /* Held by another process, or shared: nobody of ours is known to have it. */
 static int await_unknown(struct uns_lock *lock, uint32_t site, struct wish *wish) {
     uns_lock_release(lock, site);
-    return errno == EWOULDBLOCK && may_go_on(uns_gate_await(uns_current(), site, would_get, wish,
-                                                            UNS_FOREVER));
+    return errno == EWOULDBLOCK &&
+           may_go_on(uns_gate_await(uns_current(), site, would_get, wish, UNS_FOREVER));
 }
 
 /* 1: it has the file's lock; 0: an exception, or errno, says why not. */
@@ -124,7 +127,8 @@ static PyObject *flock_at_gate(PyObject *module, PyObject *args) {
 
 PyMethodDef uns_file_lock_methods[] = {
     {"flock", flock_at_gate, METH_VARARGS,
-     "flock(lock, fd, operation): what fcntl.flock does, waiting at the gate for a lock that stands "
+     "flock(lock, fd, operation): what fcntl.flock does, waiting at the gate for a lock that "
+     "stands "
      "for the file; None: the calling thread is not controlled, and nothing was done"},
     {NULL, NULL, 0, NULL},
 };

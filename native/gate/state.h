@@ -88,7 +88,6 @@ int uns_replay_goes_on(const struct uns_thread *t);
 void uns_gate_note_standstill(const struct uns_thread *ran_out);
 void uns_gate_wake(struct uns_thread *sleeper);  /* it is not: NULL: nobody */
 void uns_count_wait(const struct uns_thread *t); /* it is about to wait, perhaps with locks */
-void uns_lock_lost(struct uns_lock *lock);       /* it is free, whoever was said to hold it */
 
 /* Which one of its point the pending operation is, as schedules count it. */
 #define UNS_WITHIN_BITS 12u /* the so-many-th lock of one call, above: which call */

@@ -151,6 +151,7 @@ UNS_API enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, in
 UNS_API enum uns_grant uns_lock_acquire_asking(struct uns_lock *lock, uint32_t site, int inside,
                                                int (*ready)(void *), void *about);
 UNS_API void uns_lock_release(struct uns_lock *lock, uint32_t site);
+UNS_API void uns_lock_lost(struct uns_lock *lock); /* it is free, whoever was said to hold it */
 /* `real`: a library polls for something outside of the process, whose time is not ours. */
 UNS_API enum uns_grant uns_sleep(uint32_t site, int64_t ns, int real);
 

@@ -495,7 +495,8 @@ class Experimenter:
         if not series.made or not self.shows(series.made[-1]):
             return None
         plan = series.made[-1].plan
-        (trial,) = self.trials.run([with_fields(plan, trace=True)])
+        rules = plan.rules[: len(plan.rules) - len(self.trials.given)]
+        (trial,) = self.trials.run([with_fields(plan, trace=True, rules=rules)])
         if trial.run is None or not self.shows(trial):
             return None
         same = (at for at, run in enumerate(self.compared.runs) if run.schedule is plan.schedule)
