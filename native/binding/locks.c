@@ -17,6 +17,10 @@ int uns_is_signal(PyObject *lock) {
     return (((LockObject *)lock)->lock.flags & UNS_LOCK_IS_SIGNAL) != 0;
 }
 
+struct uns_lock *uns_lock_of(PyObject *lock) {
+    return &((LockObject *)lock)->lock;
+}
+
 static PyObject *lock_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     LockObject *self = (LockObject *)type->tp_alloc(type, 0);
     if (self)

@@ -81,7 +81,7 @@ static int is_own(int fd) {
     return is_local(&peer) && is_ours(&peer, peer_size);
 }
 
-static int has_children(void) {
+int uns_has_children(void) {
     siginfo_t found;
     return waitid(P_ALL, 0, &found, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
@@ -90,7 +90,7 @@ static int all_own(const struct files *files) {
     for (nfds_t i = 0; i < files->count; i++)
         if (!is_own(files->polled[i].fd))
             return 0;
-    return !has_children();
+    return !uns_has_children();
 }
 
 /* What need not wait is no switch point: the call itself was one, if it is the target's. */

@@ -30,10 +30,20 @@ static int is_ready(struct uns_pending *p) {
     return p->ready(p->about);
 }
 
+/* What the kernel guards may be free without our knowing: a file was closed. */
+static int is_taken(struct uns_pending *p) {
+    if (!p->lock->word)
+        return 0;
+    if (!p->ready || !is_ready(p))
+        return 1;
+    uns_lock_lost(p->lock);
+    return 0;
+}
+
 /* Does nothing but the passing of time, or what others do, keep it from going on? */
 static int waits(struct uns_thread *t) {
-    const struct uns_pending *p = &t->pending;
-    return is_sleep(p) || (p->lock && p->lock->word) || !is_ready(&t->pending);
+    struct uns_pending *p = &t->pending;
+    return is_sleep(p) || (p->lock ? is_taken(p) : !is_ready(p));
 }
 
 static int can_run(struct uns_thread *t) {

@@ -252,7 +252,7 @@ static int anyone_outside(int own) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         const struct uns_thread *t = uns_gate.live[i];
         if (t->state == UNS_OUTSIDE || __atomic_load_n(&t->signalled, __ATOMIC_RELAXED) ||
-            (t->state == UNS_READY && t->pending.ready &&
+            (t->state == UNS_READY && t->pending.ready && !t->pending.lock &&
              (own || !t->pending.own || anything_in_flight())))
             return 1;
     }

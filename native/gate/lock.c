@@ -156,8 +156,21 @@ static int goes_on(struct uns_thread *t, struct uns_lock *lock, uint32_t site, i
     return same_call && !must_stop(t, lock_point(lock, site, 1));
 }
 
+void uns_lock_lost(struct uns_lock *lock) {
+    if (is_guard(lock))
+        drop_guard(uns_thread_by_index(lock->owner));
+    lock->owner = UNS_NO_OWNER;
+    lock->word = 0;
+}
+
+/* How to ask whether a lock is free all the same; or none. */
+struct asked {
+    int (*ready)(void *about);
+    void *about;
+};
+
 static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock, uint32_t site,
-                                    int64_t timeout_ns, int inside) {
+                                    int64_t timeout_ns, int inside, struct asked asked) {
     if (goes_on(t, lock, site, inside)) {
         uns_count_event(t);
         lock->word = 1;
@@ -180,6 +193,8 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         .deadline =
             timeout_ns == UNS_FOREVER || !timeout_ns ? UNS_FOREVER : uns_gate_now() + timeout_ns,
         .limit = timeout_ns,
+        .ready = asked.ready,
+        .about = asked.about,
         .within = lock->word ? 0 : t->within,
     };
     if (UNS_UNLIKELY(uns_rt.hooks.about != NULL))
@@ -200,8 +215,8 @@ static void repeat_call(struct uns_thread *t, uint32_t site) {
         uns_write(&uns_rt.tracker, &t->tracked, t->call_point, t->call_cell);
 }
 
-enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t timeout_ns,
-                                int inside) {
+static enum uns_grant acquire(struct uns_lock *lock, uint32_t site, int64_t timeout_ns, int inside,
+                              struct asked asked) {
     if (!uns_rt.active) {
         enum uns_grant idle = acquire_free(lock, timeout_ns);
         if (idle == UNS_GO)
@@ -209,7 +224,8 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
         return idle;
     }
     struct uns_thread *t = uns_current();
-    enum uns_grant outcome = uns_waits_gated(t) ? acquire_gated(t, lock, site, timeout_ns, inside)
+    enum uns_grant outcome = uns_waits_gated(t)
+                                 ? acquire_gated(t, lock, site, timeout_ns, inside, asked)
                              : uns_rt.recording ? acquire_recorded(t, lock, site, timeout_ns)
                                                 : acquire_free(lock, timeout_ns);
     if (outcome == UNS_GO) {
@@ -226,6 +242,16 @@ enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t ti
             report_to_rules(t, lock, lock->taken);
     }
     return outcome;
+}
+
+enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t timeout_ns,
+                                int inside) {
+    return acquire(lock, site, timeout_ns, inside, (struct asked){0});
+}
+
+enum uns_grant uns_lock_acquire_asking(struct uns_lock *lock, uint32_t site, int inside,
+                                       int (*ready)(void *), void *about) {
+    return acquire(lock, site, UNS_FOREVER, inside, (struct asked){ready, about});
 }
 
 void uns_lock_release(struct uns_lock *lock, uint32_t site) {

@@ -18,8 +18,18 @@ static int waits(const struct uns_thread *t) {
            t->pending.lock->word;
 }
 
+/* ... or for what another thread of the run would have to send: nobody is known to owe it. Only
+ * where the time of a join is over: what polls a queue next to a socket does so all the time. */
+static int waits_for_word(const struct uns_thread *t, const struct uns_thread *ran_out) {
+    return t->state == UNS_READY && t->pending.ready && t->pending.own && !t->pending.lock &&
+           UNS_POINT_OP(ran_out->pending.point) == UNS_JOIN;
+}
+
 static struct uns_wait_record wait_of(const struct uns_thread *t) {
     const struct uns_lock *lock = t->pending.lock;
+    if (!lock)
+        return (struct uns_wait_record){
+            .thread = t->index, .point = waiting_point(t), .owner = UNS_NO_OWNER};
     /* A Condition's wait takes a new lock twice, on one line: only a notify releases it. */
     int own =
         lock->owner == t->index && UNS_POINT_SITE(lock->taken) == UNS_POINT_SITE(t->pending.point);
@@ -94,11 +104,11 @@ static int anybody_failed(void) {
 }
 
 /* Does every thread wait for what another one has to do? Who sleeps goes on by itself. */
-static int all_wait(void) {
+static int all_wait(const struct uns_thread *ran_out) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++)
-        if (!waits(uns_gate.live[i]))
+        if (!waits(uns_gate.live[i]) && !waits_for_word(uns_gate.live[i], ran_out))
             return 0;
-    return !uns_gate_anyone_outside();
+    return !uns_gate_time_is_real();
 }
 
 static int is_same_row(const struct uns_standstill_record *one,
@@ -135,10 +145,11 @@ static void drop_like(const struct uns_standstill_record *newest, uint32_t count
 }
 
 static uint32_t describe(struct uns_standstill_record *out, const struct uns_thread *ran_out) {
-    uint32_t count = 0, number = ++standstills, alone = all_wait() ? UNS_STANDSTILL_ALONE : 0;
+    uint32_t count = 0, number = ++standstills,
+             alone = all_wait(ran_out) ? UNS_STANDSTILL_ALONE : 0;
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
         const struct uns_thread *t = uns_gate.live[i];
-        if (!waits(t))
+        if (!waits(t) && !waits_for_word(t, ran_out))
             continue;
         out[count++] = (struct uns_standstill_record){
             .wait = wait_of(t),

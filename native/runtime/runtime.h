@@ -17,7 +17,7 @@ struct uns_pending {
     int64_t deadline;      /* virtual ns: sleeps and timed acquires; else UNS_FOREVER */
     int64_t limit;         /* ... how long that is */
     /* A call that would block in the kernel: enabled while it would not. Asked by any thread, with
-     * the gate's mutex held. */
+     * the gate's mutex held. With a lock: whether that is free all the same. */
     int (*ready)(void *about);
     void *about;
     int own; /* ... only threads of this run can end that: both ends are the process's */

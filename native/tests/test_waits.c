@@ -274,4 +274,60 @@ TEST(where_nobody_can_go_on_those_that_wait_are_noted) {
     uns_run_finish();
 }
 
+/* The same for a thread that waits for what another one would have to send, if a join ran out. */
+static int never(void *unused) {
+    return 0;
+}
+
+static void waits_for_word(void) {
+    uns_gate_await_own(uns_thread_current(), 1, never, NULL, 10 * SECOND);
+}
+
+TEST(who_waits_for_word_is_noted_when_the_time_of_a_join_is_over) {
+    struct worker worker;
+    uint32_t count;
+    plan = plan_of(UNS_PLAN_CONTROLLED, "walk", 1);
+    CHECK_EQUAL(uns_run_begin(&plan, &no_hooks), 0);
+    start(&worker, waits_for_word);
+    CHECK_EQUAL(wait_for(&worker, 5 * SECOND), UNS_TIMED_OUT);
+    const struct uns_standstill_record *rows = uns_gate_standstills(&count);
+    CHECK_EQUAL(count, 2);
+    for (uint32_t i = 0; i < count; i++) {
+        int mine = rows[i].wait.thread == 0;
+        CHECK(mine || rows[i].wait.owner == UNS_NO_OWNER);
+        CHECK(rows[i].flags & UNS_STANDSTILL_ALONE);
+        CHECK_EQUAL(rows[i].wait.point,
+                    mine ? UNS_POINT(JOIN_SITE, UNS_JOIN) : UNS_POINT(1, UNS_WAIT));
+    }
+    CHECK_EQUAL(wait_for(&worker, UNS_FOREVER), UNS_GO);
+    uns_run_finish();
+}
+
+/* A lock that stands for one of the kernel's: nobody releases it here, and yet it is free. */
+static int freed_in_the_kernel;
+
+static int is_free(void *unused) {
+    return freed_in_the_kernel;
+}
+
+static void takes_what_was_closed(void) {
+    CHECK_EQUAL(uns_lock_acquire_asking(&gone, 1, 0, is_free, NULL), UNS_GO);
+    CHECK_EQUAL(gone.owner, uns_thread_current()->index);
+    uns_lock_release(&gone, 2);
+}
+
+TEST(a_lock_that_the_kernel_says_is_free_is_had) {
+    struct worker worker;
+    plan = plan_of(UNS_PLAN_CONTROLLED, "walk", 1);
+    CHECK_EQUAL(uns_run_begin(&plan, &no_hooks), 0);
+    uns_lock_made(&gone, 0);
+    CHECK_EQUAL(uns_lock_acquire(&gone, 9, UNS_FOREVER, 0), UNS_GO);
+    start(&worker, takes_what_was_closed);
+    CHECK_EQUAL(wait_for(&worker, SECOND), UNS_TIMED_OUT);
+    freed_in_the_kernel = 1;
+    CHECK_EQUAL(wait_for(&worker, UNS_FOREVER), UNS_GO);
+    CHECK_EQUAL(gone.word, 0);
+    uns_run_finish();
+}
+
 CHECK_MAIN

@@ -33,6 +33,7 @@ WAITS = {
     "recv": "pass",
     "select": "select.select([connection], [], [], 10)",
     "selector": "with selectors.DefaultSelector() as s: s.register(connection, 1); s.select(10)",
+    "poll by hand": "p = select.poll(); p.register(connection, select.POLLIN); p.poll(10000)",
     "poll": "with selectors.PollSelector() as s: s.register(connection, 1); s.select()",
 }
 # After the failure the first thread waits for the other one, as fixtures do.

@@ -208,3 +208,13 @@ def test_the_regions_of_several_answers_have_locks_of_their_own():
     order = Rule(hold=Match((3,)), until=Match((4,)))
     rules = apart([[region, region], [order], [region]])
     assert [rule.exclusive for rule in rules] == [1, 1, None, 3]
+
+
+def test_a_trial_that_is_left_out_takes_its_plan_along():
+    arm = series([False, False, True, False])
+    arm.until(has_failed)
+    rest = arm.without_latest()
+    assert (rest.size, rest.left_out, rest.arm.runs) == (3, 1, 2)
+    assert rest.until(has_failed).fail == 0
+    assert rest.arm.runs == 3
+    assert rest.longer([trial(False)]).left_out == 1

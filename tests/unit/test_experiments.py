@@ -120,6 +120,12 @@ def test_a_hold_is_lifted_to_the_outermost_acquire():
     assert around[8 << 4 | Op.WRITE] == {0}
 
 
+def test_who_is_to_release_a_lock_later_must_not_take_it():
+    """A release is no switch point: held there, a thread is not held at all."""
+    around = outermost_acquires(timeline((1, Op.ACQUIRE, 5, 100), (1, Op.RELEASE, 6, 100)))
+    assert around[6 << 4 | Op.RELEASE] == {5 << 4 | Op.ACQUIRE}
+
+
 def test_a_lock_that_another_thread_releases_is_a_signal_and_guards_nothing():
     around = outermost_acquires(
         timeline(

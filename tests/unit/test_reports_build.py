@@ -2,6 +2,7 @@
 """From ranked graphs to a report."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from unsnarl.model.graph import EDGE, Graph
 from unsnarl.model.report import Instrumented, Notice, RunCounts
 from unsnarl.model.run import Failure, Frame, Thread, Wait, in_cycle
 from unsnarl.model.site import UNKNOWN_SITE, Point, Site
-from unsnarl.reports.build import build_report
+from unsnarl.model.sources import Sources
+from unsnarl.reports.build import _message, build_report
 from unsnarl.reports.facts import (
     CampaignFacts,
     CapturedAccess,
@@ -228,6 +230,13 @@ def test_a_signature_without_findings_or_runs(tmp_path):
     failure = built(tmp_path, signature([], kind="exit")).failures[0]
     assert failure.message == "AttributeError in spider.py:work"
     assert (failure.findings, failure.where, failure.run) == ((), "", "")
+
+
+def test_a_program_that_ends_with_a_status_is_called_that():
+    failure = Failure("exit", "SystemExit", "exit status 1")
+    assert _message(failure, Sources(Path())) == "exit status 1"
+    failure = Failure("exit", "SystemExit", "no such host")
+    assert _message(failure, Sources(Path())) == "SystemExit: no such host"
 
 
 def deadlocked(*waits):

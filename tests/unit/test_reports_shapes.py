@@ -210,6 +210,16 @@ CASES = {
         )
     ],
     "missed signal": [(point("1 wait changed", "self.changed.wait()"),)],
+    "lock never released": [
+        (
+            point(
+                "1 wait Cache._lock",
+                "acquire()",
+                awaits="for Cache._lock",
+                why="held by writer 0.2 since m.py:3, which never releases it",
+            ),
+        )
+    ],
 }
 
 

@@ -65,6 +65,46 @@ def test_a_lost_wake_up_is_told_from_the_stale_read_on():
     assert places(steps) == [(1, READ), (2, WRITE), (1, WAIT)]
 
 
+def test_a_lock_that_nobody_will_release_comes_with_what_its_taker_changed():
+    """The taker is gone: it is none of those that wait."""
+    stale = ((READ, 1, 10), (WRITE, 2, 40)), ((READ, 1, 12), (WRITE, 2, 20))
+    waits = (Wait(0, WAIT, 1, 0xE), Wait(1, OTHER, 2, 0xA, TAKEN, 30))
+    table = Table(
+        *(TABLE.point(at) for at in (READ, WRITE)), at(3, Op.JOIN), *map(TABLE.point, (3, 4))
+    )
+    steps = stuck_steps(Stuck(graph(*stale), waits), table.point)
+    assert places(steps) == [(1, READ), (2, TAKEN), (2, WRITE), (1, OTHER)]
+
+
+def test_what_the_waiter_changed_and_the_taker_saw_is_the_second_choice():
+    waits = (Wait(1, OTHER, 2, 0xA, TAKEN, 30), Wait(3, OTHER, 2, 0xA, TAKEN, 30))
+    steps = stuck_steps(Stuck(graph(((WRITE, 3, 35), (READ, 2, 40))), waits), TABLE.point)
+    assert places(steps) == [(2, TAKEN), (3, WRITE), (2, READ), (3, OTHER)]
+
+
+def test_a_worker_that_waits_for_work_is_not_why_nobody_goes_on():
+    """Neither in code that is not the target's, nor in its own."""
+    table = Table(at(3, Op.WAIT), at(5, Op.JOIN), Point(UNKNOWN_SITE, Op.WAIT), at(7, Op.WAIT))
+    joins, stuck, pooled, idle = (
+        Wait(0, 1, 1, 0xA),
+        Wait(1, 0, -1, 0xC),
+        Wait(2, 2, -1, 0xD),
+        Wait(3, 3, -1, 0xE),
+    )
+    assert places(stuck_steps(Stuck(graph(), (joins, stuck, pooled, idle)), table.point)) == [
+        (1, 0)
+    ]
+    assert stuck_steps(Stuck(graph(), (pooled,)), table.point) == []
+
+
+def test_who_waits_for_the_result_of_a_thread_that_missed_its_signal_is_no_step():
+    table = Table(*(TABLE.point(at) for at in range(3)), at(9, Op.WAIT))
+    waits = (Wait(0, 3, -1, 0xD), Wait(1, WAIT, -1, 0xC))
+    stale = graph(((READ, 1, 10), (WRITE, 2, 20)))
+    expected = [(1, READ), (2, WRITE), (1, WAIT)]
+    assert places(stuck_steps(Stuck(stale, waits), table.point)) == expected
+
+
 def test_what_most_passing_runs_have_says_nothing_about_a_wait():
     old, new = ((READ, 1, 10), (WRITE, 2, 20)), ((READ, 1, 5), (OTHER_WRITE, 2, 6))
     table = Table(*(TABLE.point(at) for at in range(5)), at(6, Op.WRITE, "done"))

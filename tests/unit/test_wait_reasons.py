@@ -86,6 +86,13 @@ def test_a_lock_and_a_join_wait_for_each_other(sources):
     ]
 
 
+def test_who_holds_a_lock_and_does_not_wait_has_left_it_behind(sources):
+    found = reasons(sources, Wait(1, LOCK, 0, 0xA, 100 + LOCK, 5))
+    assert found == [
+        ("for Log._lock", "held by MainThread 0 since log.py:1, which never releases it")
+    ]
+
+
 def test_who_would_make_room_waits_for_the_lock(sources):
     found = reasons(sources, Wait(0, PUT, -1, 0xC), Wait(1, LOCK, 0, 0xA, 100 + LOCK, 5))
     assert found[0] == (

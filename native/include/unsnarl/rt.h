@@ -146,7 +146,12 @@ UNS_API void uns_lock_made(struct uns_lock *lock, uint32_t flags);
 #define UNS_STAYS 2
 UNS_API enum uns_grant uns_lock_acquire(struct uns_lock *lock, uint32_t site, int64_t timeout_ns,
                                         int inside);
+/* ... which stands for a lock of the kernel's: that may be free although nobody has released this
+ * one. `ready` asks. */
+UNS_API enum uns_grant uns_lock_acquire_asking(struct uns_lock *lock, uint32_t site, int inside,
+                                               int (*ready)(void *), void *about);
 UNS_API void uns_lock_release(struct uns_lock *lock, uint32_t site);
+UNS_API void uns_lock_lost(struct uns_lock *lock); /* it is free, whoever was said to hold it */
 /* `real`: a library polls for something outside of the process, whose time is not ours. */
 UNS_API enum uns_grant uns_sleep(uint32_t site, int64_t ns, int real);
 

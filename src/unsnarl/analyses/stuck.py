@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that ended because nobody could go on: a cycle of locks, or a wake-up that was lost.
+"""Runs that ended because nobody could go on: a cycle of locks, a lost wake-up, a lock kept.
 
 Nothing needs to be ranked here: the gate saw who waits for what. It becomes an answer like any
 other, so that it is shown, tested and replayed like any other.
@@ -24,6 +24,7 @@ PointOf = Callable[[int], Point]
 # Two points that communicate in more than this share of the passing runs say nothing about a wait.
 COMMON = 0.5
 ENDS = ("source", "sink")
+FIRST_THREAD = 0
 
 
 class Stuck(NamedTuple):
@@ -53,9 +54,10 @@ def common_edges(passing: Sequence[Graph]) -> frozenset[tuple[int, int]]:
 def stuck_steps(
     end: Stuck, point_of: PointOf, common: Collection[tuple[int, int]] = ()
 ) -> list[StuckStep]:
-    """A cycle of locks and joins, a lock held by who waits, or waits that nobody will end.
+    """A cycle of locks and joins, a lock held by who waits or has ended, or waits nobody will end.
 
-    [] if the run has none of these. What came before a wait is in it, if it is not `common`.
+    [] if the run has none of these. What came before a wait is in it, if it is not `common`; who
+    waits for work is not.
     """
     cycle = in_cycle(end.waits)
     if cycle:
@@ -63,12 +65,82 @@ def stuck_steps(
     held = _held_while_waiting(end.waits, point_of)
     if held:
         return held
-    lost = [wait for wait in end.waits if wait.owner < 0]
     pairs = zip(*(end.graph.edges[f"{at}_point"].tolist() for at in ENDS), strict=True)
     rare = np.array([pair not in common for pair in pairs], dtype=bool)
     graph = Graph(end.graph.edges[rare])
+    if left := _never_released(graph, end.waits, point_of):
+        return left
+    lost = _without_idle(graph, end.waits, point_of)
     steps = [step for wait in lost for step in _lost(graph, wait, point_of)]
     return steps if len(steps) > len(lost) else _behind(graph, lost, point_of) + steps
+
+
+def _without_idle(graph: Graph, waits: Sequence[Wait], point_of: PointOf) -> list[Wait]:
+    """The waits that nobody will end, without those for work.
+
+    A pool's worker that has nothing to do waits in code that is not the target's. What matters is
+    the wait of whom the first thread waits for, and any before which something was changed: others
+    are idle, or wait for what came of these.
+    """
+    lost = [wait for wait in waits if wait.owner < 0 and point_of(wait.point).site != UNKNOWN_SITE]
+    last = _awaited(waits)
+    is_joined = last is not None and last.thread != FIRST_THREAD
+    missed = [
+        wait
+        for wait in lost
+        if (is_joined and wait == last) or len(_lost(graph, wait, point_of)) > 1
+    ]
+    return missed or lost
+
+
+def _awaited(waits: Sequence[Wait]) -> Wait | None:
+    """The wait that keeps the first thread from going on: its own, or that of whom it waits for."""
+    by_thread = {wait.thread: wait for wait in waits}
+    seen: set[int] = set()
+    last, thread = None, FIRST_THREAD
+    while thread in by_thread and thread not in seen:
+        seen.add(thread)
+        last = by_thread[thread]
+        thread = last.owner
+    return last
+
+
+def _never_released(graph: Graph, waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:
+    """A lock whose taker has gone on without releasing it, and does not wait for anything.
+
+    Where the lock was taken, what a waiter and the taker did to the same data after that, and the
+    waits. Best is what the waiter had read before the taker changed it, else any conflict.
+    """
+    waiting = {wait.thread for wait in waits}
+    left = [
+        wait
+        for wait in waits
+        if wait.owner >= 0
+        and wait.owner not in waiting
+        and point_of(wait.point).op is Op.WAIT
+        and point_of(wait.taken).site != UNKNOWN_SITE
+    ]
+    if not left:
+        return []
+    first = min(left, key=lambda wait: wait.taken_time)
+    timed = [(first.taken_time, StuckStep(first.owner, first.taken, first.object))]
+    edges = graph.edges[np.argsort(graph.edges["sink_time"])]
+    waiters = [wait.thread for wait in left if wait.object == first.object]
+    ours = np.isin(edges["source_thread"], waiters) & (edges["sink_thread"] == first.owner)
+    later = edges[ours & (edges["sink_time"] > first.taken_time)]
+    data = [row for row in later if all(_is_data(row, end, point_of) for end in ENDS)]
+    for row in (_stale(later, point_of, "sink") or data)[-1:]:
+        timed += [
+            (
+                int(row[f"{end}_time"]),
+                StuckStep(int(row[f"{end}_thread"]), int(row[f"{end}_point"])),
+            )
+            for end in ENDS
+        ]
+        # Others may wait for the same lock: this one shows why.
+        first = next(wait for wait in left if wait.thread == row["source_thread"])
+    ends = StuckStep(first.thread, first.point, first.object)
+    return [*(step for _, step in sorted(timed)), ends]
 
 
 def _cycle(waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:
@@ -108,26 +180,36 @@ def _held_while_waiting(waits: Sequence[Wait], point_of: PointOf) -> list[StuckS
     ]
 
 
+def _is_data(row: Any, end: str, point_of: PointOf) -> bool:
+    return not point_of(int(row[f"{end}_point"])).op.is_sync
+
+
 def _lost(graph: Graph, wait: Wait, point_of: PointOf) -> list[StuckStep]:
     """A lost wake-up: what the waiter last read, who changed that before it began to wait."""
     edges = graph.edges
     mine = edges[(edges["source_thread"] == wait.thread) & (edges["sink_thread"] != wait.thread)]
-    # Edges from a read to a write exist because reads may be sources, too (docs/adr/0007).
-    stale = [
-        row
-        for row in mine[np.argsort(mine["source_time"])]
-        if point_of(int(row["source_point"])).op is Op.READ
-        and point_of(int(row["sink_point"])).op is Op.WRITE
-    ]
     before = [
         step
-        for row in stale[-1:]
+        for row in _stale(mine, point_of, "source")[-1:]
         for step in (
             StuckStep(wait.thread, int(row["source_point"])),
             StuckStep(int(row["sink_thread"]), int(row["sink_point"])),
         )
     ]
     return [*before, StuckStep(wait.thread, wait.point, wait.object)]
+
+
+def _stale(edges: Any, point_of: PointOf, end: str) -> list[Any]:
+    """Reads of what was changed later, in the order of one end of these edges.
+
+    There are edges from a read to a write because reads may be sources, too (docs/adr/0007).
+    """
+    return [
+        row
+        for row in edges[np.argsort(edges[f"{end}_time"])]
+        if point_of(int(row["source_point"])).op is Op.READ
+        and point_of(int(row["sink_point"])).op is Op.WRITE
+    ]
 
 
 def _behind(graph: Graph, waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:

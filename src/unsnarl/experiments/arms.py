@@ -37,6 +37,7 @@ class Series:
 
     Attributes:
         size: The trials of the whole arm.
+        left_out: Trials that were made and do not count: they were not about the same.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Series:
     ) -> None:
         """`begun` are the trials of the first plans, if they were made before."""
         self.size = len(plans)
+        self.left_out = 0
         self._trials = trials
         self._symptom = symptom
         self._plans = plans
@@ -63,7 +65,17 @@ class Series:
     def longer(self, plans: Sequence[Plan]) -> Series:
         """With more plans, and what was made so far."""
         every = [*self._plans[: self.size], *plans]
-        return Series(self._trials, self._symptom, every, self._made)
+        same = Series(self._trials, self._symptom, every, self._made)
+        same.left_out = self.left_out
+        return same
+
+    def without_latest(self) -> Series:
+        """Without the latest trial and its plan: it was not about the same."""
+        at = len(self._made) - 1
+        plans = [*self._plans[:at], *self._plans[at + 1 : self.size]]
+        rest = Series(self._trials, self._symptom, plans, self._made[:at])
+        rest.left_out = self.left_out + 1
+        return rest
 
     @property
     def arm(self) -> Arm:

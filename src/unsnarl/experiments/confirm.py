@@ -28,6 +28,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from msgspec.structs import replace as with_fields
 
 from unsnarl.analyses.answer import Answer, AnswerKey
 from unsnarl.campaigns.comparisons import Compared
@@ -49,6 +50,7 @@ from unsnarl.experiments.arms import (
 from unsnarl.experiments.completion import Completion
 from unsnarl.experiments.minimise import Minimal, Minimiser, explanation
 from unsnarl.experiments.refine import answer_of, tightest
+from unsnarl.experiments.repeats import is_repeated, repeaters
 from unsnarl.experiments.rules import (
     MOST_RULES,
     apart,
@@ -58,10 +60,12 @@ from unsnarl.experiments.rules import (
     holding,
     is_intrusion,
     is_order,
+    with_others,
 )
 from unsnarl.experiments.verdict import Verdict, concluded, forcing_result
+from unsnarl.experiments.windows import MOST_WINDOWS, other_window
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.event import Event, Op, site_of
+from unsnarl.model.event import Event, Op
 from unsnarl.model.plan import Plan, Rule
 from unsnarl.model.report import Arm
 from unsnarl.placement.line_points import GateLines, LinePoints, unrelated
@@ -123,6 +127,8 @@ class Experimenter:
         self._minimal: dict[AnswerKey, tuple[Minimal, int] | None] = {}
         # Orders that bring the failure only if they are not about single threads.
         self._by_roles: dict[AnswerKey, Sequence[Constraint]] = {}
+        # Other accesses that come into their regions: points of the campaign.
+        self._windows: dict[AnswerKey, tuple[int, ...]] = {}
         # What kept their orders from happening, of those that were tested.
         self._forbade: dict[AnswerKey, Sequence[Rule]] = {}
 
@@ -303,6 +309,8 @@ class Experimenter:
             return replace(verdict, status="inconclusive", why=self._too_common(answer))
         if verdict.status == "confirmed":
             self._confirmed.add(answer.key)
+            windows = self._windows.get(answer.key, ())
+            return replace(verdict, windows=windows, left_out=forbidding.left_out)
         return verdict
 
     def _forcing(
@@ -376,6 +384,8 @@ class Experimenter:
 
         None for other answers, and where it is data that made the threads wait.
         """
+        if any(self._interner.point(line.point).op in (Op.READ, Op.WRITE) for line in answer.lines):
+            return None
         plans = []
         for at in range(min(RUNS, len(self.compared.runs))) if answer.is_stuck else ():
             run = self.trace(at)
@@ -398,42 +408,101 @@ class Experimenter:
     def _forbidding(self, answer: Answer, run: RunFile) -> Series:
         self.trials.budget.doing("forbidding")
         with self.trials.budget.share(FORBIDDING):
-            series = self._forbidden_stop(answer) or self._forbidden(run, self._lines(run, answer))
+            series = self._forbidden_stop(answer) or self._forbidden(answer, run)
         if series.rules is not None and not answer.is_stuck:
             self._forbade[answer.key] = series.rules
         return series
 
-    def _forbidden(self, run: RunFile, lines: Sequence[LinePoints]) -> Series:
+    def _forbidden(self, answer: Answer, run: RunFile) -> Series:
         """What becomes of the failing runs if the order cannot happen, up to the first failure.
 
         Where the last access is done repeatedly (to one element after the other), the first time
         need not be the one that came too late: then its threads must have ended (docs/adr/0045).
         Where holding whoever comes by had to be given up, the one that came too early is held.
         """
-        timeline = Timeline.of(run)
-        early = _repeaters(timeline, lines)
+        timeline, lines = Timeline.of(run), self._lines(run, answer)
+        early = repeaters(timeline, lines)
         equals = equal_threads(run, timeline, lines)
-        forbidden = self._series(self._replays(forbidding(lines, early, equals)))
-        arm = forbidden.until(has_failed, least=ENOUGH)
+        forbidden = self._without(answer, forbidding(lines, early, equals))
+        arm = forbidden.arm
         if arm.fail and arm.released and is_order(lines):
             one_held = self._series(self._replays_holding(lines))
             kept = one_held.until(has_failed, least=ENOUGH)
             if kept.runs and not kept.fail:
                 return one_held
         if arm.fail and is_intrusion(lines):
-            return self._lasting(lines, forbidden)
-        often = [] if early or not arm.fail else _repeaters(timeline, lines, often=True)
+            lasting = self._lasting(answer, lines, forbidden)
+            return self._without_others(answer, lines, forbidden) if lasting.arm.fail else lasting
+        often = [] if early or not arm.fail else repeaters(timeline, lines, often=True)
         if not often:
             return forbidden
-        ended = self._series(self._replays(forbidding(lines, often)))
-        return forbidden if ended.until(has_failed, least=ENOUGH).fail else ended
+        ended = self._without(answer, forbidding(lines, often))
+        return forbidden if ended.arm.fail else ended
 
-    def _lasting(self, lines: Sequence[LinePoints], short: Series) -> Series:
+    def _without(self, answer: Answer, rules: Sequence[Rule]) -> Series:
+        """The failing runs under rules that forbid an answer, up to the first failure.
+
+        Where nearly all failing runs have the answer, one that has not fails for another reason,
+        and says nothing about it: it is left out (docs/adr/0061).
+        """
+        series = self._series(self._replays(rules))
+        which = list(range(series.size))
+        while series.until(has_failed, least=ENOUGH).fail:
+            failed = which.pop(len(series.made) - 1)
+            if not self._has_other_cause(answer, failed):
+                break
+            series = series.without_latest()
+        return series
+
+    def _has_other_cause(self, answer: Answer, at: int) -> bool:
+        """Whether a failing run does not have the answer that nearly all others have."""
+        run = self.trace(at) if self.explains(answer) and at not in answer.runs else None
+        return run is not None and not occurrences(Timeline.of(run), self._lines(run, answer))
+
+    def _lasting(self, answer: Answer, lines: Sequence[LinePoints], short: Series) -> Series:
         """With regions until the end of threads, if the short ones ended too early; else these."""
-        if not _is_repeated(lines[-1], short.made[-1]):
+        if not is_repeated(lines[-1], short.made[-1]):
             return short
-        lasting = self._series(self._replays(forbidding(lines, lasts=True)))
-        return short if lasting.until(has_failed, least=ENOUGH).fail else lasting
+        lasting = self._without(answer, forbidding(lines, lasts=True))
+        return short if lasting.arm.fail else lasting
+
+    def _without_others(self, answer: Answer, lines: Sequence[LinePoints], short: Series) -> Series:
+        """With other accesses kept out of the region, too, if it is these that made runs fail.
+
+        If runs fail even so, the arm is as it was.
+        """
+        series, others, found = short, list[list[LinePoints]](), list[int]()
+        for _ in range(MOST_WINDOWS):
+            run = self._failed_without(series)
+            kept_out = [line for window in others for line in window]
+            window = other_window(Timeline.of(run), lines, kept_out) if run is not None else ()
+            if run is None or not window:
+                break
+            other = answer_of(answer, window, 0, run, self._interner)
+            others.append(self._lines(run, other))
+            found.append(other.lines[1].point)
+            series = self._without(answer, with_others(forbidding(lines), others))
+            if not series.arm.fail:
+                own = {line.point for line in answer.lines}
+                self._windows[answer.key] = tuple(
+                    dict.fromkeys(at for at in found if at not in own)
+                )
+                return series
+        return short
+
+    def _failed_without(self, series: Series) -> RunFile | None:
+        """The latest trial of an arm once more, with every event, if it failed under all rules."""
+        if not series.made or not self.shows(series.made[-1]):
+            return None
+        plan = series.made[-1].plan
+        rules = plan.rules[: len(plan.rules) - len(self.trials.given)]
+        (trial,) = self.trials.run([with_fields(plan, trace=True, rules=rules)])
+        if trial.run is None or not self.shows(trial):
+            return None
+        same = (at for at, run in enumerate(self.compared.runs) if run.schedule is plan.schedule)
+        for at in same:
+            self.compared.mark(trial.run, at)
+        return trial.run
 
     def forbidding_rules(self, answer: Answer) -> Sequence[Rule]:
         """Those of its test; else by the simplest failing run that has it.
@@ -447,7 +516,7 @@ class Experimenter:
             return []
         timeline, lines = Timeline.of(run), self._lines(run, answer)
         equals = equal_threads(run, timeline, lines)
-        return forbidding(lines, _repeaters(timeline, lines), equals)
+        return forbidding(lines, repeaters(timeline, lines), equals)
 
     def _control(
         self,
@@ -598,43 +667,9 @@ def _kept_all(trial: Trial) -> bool:
     return trial.run is not None and not any(rule.released for rule in trial.run.rules)
 
 
-def _is_repeated(line: LinePoints, trial: Trial) -> bool:
-    """Whether a thread of a trial came to a line more than once."""
-    if trial.run is None:
-        return False
-    counts = trial.run.counts
-    sites = np.array([site_of(point) for point in line.points], dtype=np.uint32)
-    return bool(np.any(counts[np.isin(counts["site"], sites)]["count"] > 1))
-
-
 def _implies(minimal: Minimal, lines: Sequence[LinePoints]) -> bool:
     """Whether all lines of an answer are among what makes the failure certain, in their order."""
     events = iter(explanation(minimal, minimal.timeline))
     return minimal.implies_answer or all(
         any(event.point in line.points for event in events) for line in lines
     )
-
-
-def _repeaters(
-    timeline: Timeline, lines: Sequence[LinePoints], often: bool = False
-) -> list[tuple[str, str]]:
-    """The threads of the first access, each with one of the last, if that is done repeatedly.
-
-    That is: if one had done it before when it came too late; with `often`, if one does it more than
-    once at all.
-    """
-    occurrence = latest_occurrence(timeline, lines)
-    if len(occurrence) < len(lines):
-        return []
-    theirs = [
-        event
-        for event in timeline.events
-        if event.point in lines[-1].points and event.path != occurrence[0].path
-    ]
-    if not (len(theirs) > 1 if often else theirs[:1] < occurrence[-1:]):
-        return []
-    ours = {event.path for event in timeline.events if event.point in lines[0].points}
-    last = {event.path for event in theirs}
-    # Where threads do both, they would wait for each other's end.
-    ours = {occurrence[0].path} if ours & last else ours
-    return sorted((one, other) for one in ours for other in last)

@@ -57,13 +57,22 @@ def forbidding(
     if shape is None:
         return [_forbidden_order(lines)]
     regions: dict[Points, Rule] = {}
-    back = _returning(lines)
+    back = returning(lines)
     for begin, end in shape:
         region = _region(begin, end)
         if lasts and begin.role in back:
             region = replace(region, until=Match(THREAD_ENDS, who="self"), leave=None)
         regions.setdefault(begin.holds, region)
     return list(regions.values())
+
+
+def with_others(rules: Sequence[Rule], others: Sequence[Sequence[LinePoints]]) -> list[Rule]:
+    """The regions of an intrusion, and those of other accesses that must not come in, either."""
+    found = {rule.when: rule for rule in rules}
+    for lines in others:
+        for rule in forbidding(lines):
+            found.setdefault(rule.when, rule)
+    return list(found.values())
 
 
 def holding(lines: Sequence[LinePoints], early: str) -> list[Rule]:
@@ -80,7 +89,7 @@ def holding(lines: Sequence[LinePoints], early: str) -> list[Rule]:
 
 def is_intrusion(lines: Sequence[LinePoints]) -> bool:
     """Whether a thread comes back after another one's access."""
-    return bool(_returning(lines))
+    return bool(returning(lines))
 
 
 def is_order(lines: Sequence[LinePoints]) -> bool:
@@ -137,7 +146,7 @@ def _shape(lines: Sequence[LinePoints]) -> list[tuple[LinePoints, LinePoints]] |
 
     None if no thread comes back: then it is an order of two accesses.
     """
-    threads, back = _by_role(lines), _returning(lines)
+    threads, back = _by_role(lines), returning(lines)
     if not back:
         return None
     between = [
@@ -150,7 +159,7 @@ def _shape(lines: Sequence[LinePoints]) -> list[tuple[LinePoints, LinePoints]] |
     return [(lines[threads[role][0]], lines[threads[role][-1]]) for role in order]
 
 
-def _returning(lines: Sequence[LinePoints]) -> list[int]:
+def returning(lines: Sequence[LinePoints]) -> list[int]:
     """The roles that come back after a line of another one."""
     # Indexes further apart than their number leave room for a line of another role.
     return [role for role, own in _by_role(lines).items() if own[-1] - own[0] >= len(own)]

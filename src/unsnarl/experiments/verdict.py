@@ -27,6 +27,8 @@ class Verdict:
 
     Attributes:
         why: For a status other than confirmed: what kept it from being that, in words.
+        windows: Points of the campaign: other accesses that were forbidden as well (windows.py).
+        left_out: Failing runs that do not have it, and have another cause.
     """
 
     status: Status
@@ -35,6 +37,8 @@ class Verdict:
     control: Arm
     p_value: float
     why: str = ""
+    windows: tuple[int, ...] = ()
+    left_out: int = 0
 
 
 def concluded(forcing: Series, forbidding: Series, controlling: Callable[[], Arm]) -> Verdict:

@@ -243,6 +243,9 @@ class Finding(msgspec.Struct, frozen=True, rename={"locks_checked": "locks_known
         given: The ids of the other causes of the failure: its experiments forbade them.
         replay: How often the failure came back under its constraints, if that is not the failure's
             own `replay`.
+        windows: Other accesses that do the same harm in its stead, in other runs: they were
+            forbidden as well.
+        left_out: Failing runs that do not have its interleaving, and fail for another reason.
     """
 
     rank: int
@@ -272,6 +275,8 @@ class Finding(msgspec.Struct, frozen=True, rename={"locks_checked": "locks_known
     summary: str = ""
     given: tuple[str, ...] = ()
     replay: Replay | None = None
+    windows: tuple[SourceLine, ...] = ()
+    left_out: int = 0
 
 
 class SwallowedException(msgspec.Struct, frozen=True):

@@ -35,9 +35,14 @@ NOWHERE = (0, 0)
 
 
 def tried_points(index: int, interner: Interner) -> Points:
-    """The raw points of a line as its thread tries them: a wait is an attempt to acquire."""
+    """The raw points of a line as its thread tries them: a wait is an attempt to acquire.
+
+    Where it is for a socket, the thread comes to the gate as one that sleeps.
+    """
     raws = _raw_points(index, interner)
-    return tuple(sorted(with_op(raw, Op.ACQUIRE) if _waits(raw) else raw for raw in raws))
+    waits = {raw for raw in raws if _waits(raw)}
+    tried = {with_op(raw, op) for raw in waits for op in (Op.ACQUIRE, Op.SLEEP)}
+    return tuple(sorted((raws - waits) | tried))
 
 
 def done_points(index: int, interner: Interner, call_points: Callable[[int], set[int]]) -> Points:
@@ -198,7 +203,7 @@ def outermost_acquires(timeline: Timeline) -> Mapping[int, set[int]]:
     """By point: the points of the outermost acquires that were open there; 0 for none."""
     around: dict[int, set[int]] = {}
     for event in timeline.events:
-        if event.site and event.op is not Op.RELEASE:
+        if event.site:
             taken = [one.point for one in timeline.around(event) if one.site]
             around.setdefault(event.point, set()).add(taken[0] if taken else 0)
     return around

@@ -21,8 +21,10 @@ from unsnarl.model.report import (
     FindingPoint,
     Replay,
     Report,
+    SourceLine,
 )
 from unsnarl.model.run import Failure, Frame
+from unsnarl.model.site import Site
 from unsnarl.model.sources import Sources
 from unsnarl.reports import finding_ids
 from unsnarl.reports.calls import with_calls
@@ -212,12 +214,21 @@ def _finding(
         control=verdict.control if verdict else None,
         p_value=verdict.p_value if verdict else None,
         why=verdict.why if verdict else "",
+        windows=tuple(_source_line(points.point(at).site, sources) for at in verdict.windows)
+        if verdict
+        else (),
+        left_out=verdict.left_out if verdict else 0,
         fix=with_texts(fix, sources) if fix else None,
         replay=_replay(facts, run, index) if index else None,
     )
     if proof is None:
         return replace(finding, explanation=explanation(finding))
     return with_proof(finding, proof, run, points, sources)
+
+
+def _source_line(site: Site, sources: Sources) -> SourceLine:
+    text = sources.line(site.file, site.line)
+    return SourceLine(sources.relative(site.file), site.line, site.function, text)
 
 
 def _captured_names(
@@ -292,7 +303,9 @@ def _message(failure: Failure | None, sources: Sources) -> str:
     message = without_addresses(failure.message)
     for frame in failure.frames if failure.kind == "deadlock" else ():
         message = message.replace(f"{frame.file}:", f"{shown_path(sources.relative(frame.file))}:")
-    parts = (failure.type, message)
+    # That a program ends with a status is what happened; by which exception says no more.
+    is_plain = failure.kind == "exit" and message.startswith("exit status")
+    parts = ("" if is_plain else failure.type, message)
     return ": ".join(part for part in parts if part)
 
 

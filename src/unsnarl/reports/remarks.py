@@ -68,6 +68,19 @@ def experiment_note(finding: Finding) -> str:
     )
 
 
+def forbidden_note(finding: Finding) -> str:
+    """What else was forbidden, and which failing runs it says nothing about."""
+    lines = [f"{one.file}:{one.line}" for one in finding.windows]
+    also = f"In other runs {_listed(lines)} does the same; forbidden as well." if lines else ""
+    runs = plural(finding.left_out, "failing run")
+    rest = f"Left out: {runs} without this order, which must have another cause."
+    return " ".join(filter(None, (also, rest if finding.left_out else "")))
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
 def _others(finding: Finding) -> str:
     return "the other cause" if len(finding.given) == 1 else "the other causes"
 

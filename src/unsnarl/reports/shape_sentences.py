@@ -125,6 +125,10 @@ def _missed(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     )
 
 
+def _kept(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
+    return f"{names[-1]} waits {_awaited(points[-1])} at {_at(points[-1])}: {points[-1].why}."
+
+
 def _holding(point: FindingPoint) -> str:
     return f"holds {' and '.join(point.locks)} and " if point.locks else ""
 
@@ -158,5 +162,6 @@ SENTENCES: dict[str, Sentence] = {
     "missed signal": _missed,
     "lock-order deadlock": _waiting,
     "lock held while waiting": _waiting,
+    "lock never released": _kept,
     "starvation": _waiting,
 }

@@ -28,6 +28,7 @@ from unsnarl.reports.patterns import (
     whole,
 )
 from unsnarl.reports.shape_sentences import SENTENCES
+from unsnarl.reports.waits import NEVER_RELEASED
 
 Shape = Literal[
     "lost update",
@@ -41,6 +42,7 @@ Shape = Literal[
     "missed signal",
     "lock-order deadlock",
     "lock held while waiting",
+    "lock never released",
     "starvation",
 ]
 # Where several conflicts could be named, the more specific name: what a line does says more than
@@ -175,6 +177,8 @@ def _preference(shape: Shape, found: _Conflict, about: set[str]) -> tuple[int, .
 
 def _stuck(waits: Sequence[FindingPoint]) -> Shape:
     """By what the threads hold and wait for: locks only, a lock and something else, no lock."""
+    if all(point.why.endswith(NEVER_RELEASED) for point in waits):
+        return "lock never released"
     held = {lock for point in waits for lock in point.locks}
     if len(waits) > 1 and all(point.variable in held for point in waits):
         return "lock-order deadlock"

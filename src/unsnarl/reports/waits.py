@@ -21,6 +21,7 @@ from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import JOIN, TIMEOUT, WAIT
 
 IMPORT = "import"
+FLOCK = "flock"
 # What a thread waits for in a method of the standard library, by the method's name.
 AWAITED = {
     "put": "room in {}",
@@ -31,6 +32,7 @@ AWAITED = {
     "wait": "a signal of {}",
     "wait_for": "a signal of {}",
     "acquire": "{}",
+    FLOCK: "the {}",
     "shutdown": "the threads of {}",
     IMPORT: "the import of {}",
 }
@@ -46,6 +48,10 @@ MISSING = {
 }
 
 
+# Of whoever holds a lock and does not wait for anything.
+NEVER_RELEASED = "never releases it"
+
+
 def call_of(site: Site, sources: Sources) -> tuple[str, str]:
     """The method that a line waits in and its object, as written: `put`, `AuditLog._queue`."""
     tree = parsed_line(sources.line(site.file, site.line))
@@ -59,6 +65,8 @@ def call_of(site: Site, sources: Sources) -> tuple[str, str]:
             continue  # " ".join() waits for nobody
         if method.attr == "import_module" and call.args:
             return IMPORT, ast.unparse(call.args[0])
+        if method.attr == FLOCK and call.args:
+            return FLOCK, f"lock of {without_self(ast.unparse(call.args[0]), site.function)}"
         if method.attr in AWAITED:
             return method.attr, without_self(ast.unparse(method.value), site.function)
     return "", ""
@@ -99,7 +107,7 @@ class WaitReasons:
         if self._is_join(wait):
             return waits and f"it {waits}"
         held = f"held by {self._who(wait.owner)}{self._taken(wait)}"
-        return f"{held}, which {waits}" if waits else held
+        return f"{held}, which {waits or NEVER_RELEASED}"
 
     def _nobody(self, wait: Wait) -> str:
         others = len(self._run.waits) - 1

@@ -15,10 +15,14 @@ from typing import Any
 
 from unsnarl import _core
 
+# What a file is registered for, unless it is said.
+ANYTHING = select.POLLIN | select.POLLPRI | select.POLLOUT
+
 Selecting = Callable[..., list[tuple[selectors.SelectorKey, int]]]
 Files = list[tuple[int, int]]
 
 _real_select: Callable[..., tuple[list[Any], list[Any], list[Any]]] = select.select
+_real_poll: Callable[[], Any] | None = getattr(select, "poll", None)
 
 
 def install() -> None:
@@ -27,6 +31,8 @@ def install() -> None:
         return
     _core.control_sockets(socket.socket)
     select.select = _select
+    if _real_poll is not None:
+        select.poll = _Poll  # type: ignore[assignment,misc]
     selectors.SelectSelector._select = staticmethod(_select)  # type: ignore[attr-defined]
     _control(selectors.EpollSelector)
     _control(selectors._PollLikeSelector)
@@ -69,6 +75,36 @@ def _select(
         return _real_select(*given, timeout)
     waited = _core.await_files(files, timeout)
     return _real_select(*given, timeout if waited is None else 0)
+
+
+class _Poll:
+    """What `select.poll` makes: the same files, asked once something has come."""
+
+    def __init__(self) -> None:
+        assert _real_poll is not None
+        self._real = _real_poll()
+        self._files: dict[int, int] = {}
+
+    def register(self, fd: Any, eventmask: int = ANYTHING, /) -> None:
+        self._real.register(fd, eventmask)
+        self._files[_number(fd)] = eventmask
+
+    def modify(self, fd: Any, eventmask: int, /) -> None:
+        self._real.modify(fd, eventmask)
+        self._files[_number(fd)] = eventmask
+
+    def unregister(self, fd: Any, /) -> None:
+        self._real.unregister(fd)
+        del self._files[_number(fd)]
+
+    def poll(self, timeout: float | None = None, /) -> list[tuple[int, int]]:
+        endless = timeout is None or timeout < 0
+        waited = None
+        if timeout != 0 and all(number >= 0 for number in self._files):
+            seconds = None if endless or timeout is None else timeout / 1000
+            waited = _core.await_files(list(self._files.items()), seconds)
+        found: list[tuple[int, int]] = self._real.poll(timeout if waited is None else 0)
+        return found
 
 
 def _pollable(given: Sequence[Sequence[Any]]) -> Files:

@@ -12,6 +12,7 @@ from unsnarl.probes.protocol import CodesDump, Setup
 from unsnarl.probes.python import (
     child,
     failures,
+    file_locks,
     files,
     importer,
     launcher,
@@ -34,6 +35,7 @@ class PythonTarget:
         # and their code goes through the importer from the first one on.
         sync.install()
         sockets.install()
+        file_locks.install()
         files.install()
         child.install(setup["root"])
         wanted = {name: setup.get(name, False) for name in ("branches", "loops")}

@@ -36,6 +36,7 @@ from unsnarl.reports.remarks import (
     cycle_note,
     experiment_note,
     failure_bound,
+    forbidden_note,
     lock_remark,
     outcome,
     plural,
@@ -361,11 +362,10 @@ def _title_lines(
     tail = experiment_note(finding) or f"score {finding.score:.2f} · {seen_in(failure, finding)}"
     lines = _joined(head, "   ", tail, width)
     # Next to figures that seem to say otherwise, the status alone would be a riddle.
-    return (
-        [*lines, *_wrapped(f"Not confirmed: {finding.why}.", width, "yellow")]
-        if finding.why
-        else lines
-    )
+    note = f"Not confirmed: {finding.why}." if finding.why else ""
+    lines += _wrapped(note, width, "yellow") if note else []
+    also = forbidden_note(finding)
+    return [*lines, *_wrapped(also, width, "dim")] if also else lines
 
 
 def _print_rows(findings: Sequence[Finding], first: int, console: Console, what: str = "") -> None:
