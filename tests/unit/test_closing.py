@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from unsnarl.model.event import Event, Op, point_of
 from unsnarl.model.site import Site
-from unsnarl.placement.closing import TracedRun, closing
+from unsnarl.placement.closing import closing
+from unsnarl.placement.traced import TracedRun
 from unsnarl.placement.local_names import assigning_lines, deciding_lines, names_used
 
 READ, WRITE, CALL = Op.READ, Op.WRITE, Op.CALL

@@ -14,11 +14,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations, islice, product
-from typing import NamedTuple
 
 from unsnarl.model.event import Event, Op
 from unsnarl.model.site import Site
+from unsnarl.placement.given_back import given_back
 from unsnarl.placement.local_names import assigning_lines, deciding_lines, names_used
+from unsnarl.placement.traced import TracedRun
 
 DECIDES = re.compile(r"(el)?if\b|while\b|assert\b")
 # Kinds of sites that name what they touch, and those that touch a container as a whole.
@@ -31,24 +32,6 @@ MOST_LINES, FEWEST = 6, 2
 NEAR = 12
 # A name may stand for another one, which stands for what was read.
 STEPS_BACK = 3
-
-
-class TracedRun(NamedTuple):
-    """What is known of the run.
-
-    Attributes:
-        accesses: All of them, in order of time, those that were due last.
-        site: Where an event is in the source.
-        text: The source line of a site.
-        around: The acquires whose locks are held at an event.
-        failing: The last access of the thread that failed.
-    """
-
-    accesses: Sequence[Event]
-    site: Callable[[Event], Site]
-    text: Callable[[Site], str]
-    around: Callable[[Event], Sequence[Event]]
-    failing: Event | None = None
 
 
 def closing(run: TracedRun, shown: Sequence[Event]) -> list[Event]:
@@ -84,7 +67,9 @@ class _Closing:
         for event in self._result():
             if len(lines) + len(added) < MOST_LINES and self._line(event) not in lines:
                 added.setdefault(self._line(event), event)
-        return sorted(added.values())
+        # Not even in a long explanation may that be missing which lets others into a lock.
+        waits = given_back(self._run, sorted({*self._shown, *added.values()}))
+        return sorted({*added.values(), *waits})
 
     def _line(self, event: Event) -> tuple[object, ...]:
         """A further access of a line that is shown says nothing new."""

@@ -7,14 +7,13 @@ and `page = queue.take()`, two lines of one function, do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.reports.patterns import ENTER, is_data
+from unsnarl.reports.patterns import ENTER, MOST_STEPS, gives_back, is_data
 
-# An explanation of more steps than this is not made longer.
-MOST_POINTS = 9
 Text = Callable[[str, int], str]
 
 
@@ -27,34 +26,72 @@ class CallFrame(NamedTuple):
 
 
 def with_calls(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]:
-    """With the calls between which others came, each before the access that was made in it."""
+    """With the calls between which others came, each before the access that was made in it.
+
+    The calls of who was interrupted come first, then those of who came in between; none of them
+    makes an explanation too long.
+    """
     calls: dict[int, FindingPoint] = {}
-    for mine in _torn(points):
-        depth = _common([_frames(points[at]) for at in mine])
-        before = None
-        for at in mine:
-            frames = _frames(points[at])
-            frame = frames[depth] if 0 <= depth < len(frames) - 1 else None
-            if frame is not None and frame != before:
-                calls[at] = call_step(points[at], frame, frames[depth + 1].function, text)
-            before = frame
-    if len(points) + len(calls) > MOST_POINTS:
-        return list(points)
+    for mine in _split(points):
+        for at, call in _calls(points, mine, text).items():
+            if step_count(_joined(points, calls | {at: call})) <= MOST_STEPS:
+                calls[at] = call
+    return _joined(points, calls)
+
+
+def is_too_long(points: Sequence[FindingPoint], text: Text) -> bool:
+    """Whether it is, with all calls."""
+    calls = {at: one for mine in _split(points) for at, one in _calls(points, mine, text).items()}
+    return step_count(_joined(points, calls)) > MOST_STEPS
+
+
+def _joined(
+    points: Sequence[FindingPoint], calls: Mapping[int, FindingPoint]
+) -> list[FindingPoint]:
     return [one for at, point in enumerate(points) for one in (*_at(calls, at), point)]
 
 
-def _at(calls: dict[int, FindingPoint], at: int) -> Iterator[FindingPoint]:
+def _at(calls: Mapping[int, FindingPoint], at: int) -> Iterator[FindingPoint]:
     if at in calls:
         yield calls[at]
 
 
-def _torn(points: Sequence[FindingPoint]) -> Iterator[list[int]]:
-    """The accesses of each thread that has another one's in between."""
-    data = [at for at, point in enumerate(points) if is_data(point) and not point.setup]
-    for thread in dict.fromkeys(points[at].thread for at in data):
-        mine = [at for at in data if points[at].thread == thread]
-        if len(mine) <= data.index(mine[-1]) - data.index(mine[0]):
-            yield mine
+def step_count(points: Iterable[FindingPoint]) -> int:
+    """How many steps the points are: those that one thread passes on one line are one."""
+    lines = [(one.thread, one.file, one.line) for one in points if not one.setup]
+    return sum(1 for _ in groupby(lines))
+
+
+def _calls(
+    points: Sequence[FindingPoint], mine: Sequence[int], text: Text
+) -> dict[int, FindingPoint]:
+    """The calls of one thread, by the index of the access that was made in each."""
+    depth = _common([_frames(points[at]) for at in mine])
+    calls: dict[int, FindingPoint] = {}
+    before = None
+    for at in mine:
+        frames = _frames(points[at])
+        frame = frames[depth] if 0 <= depth < len(frames) - 1 else None
+        if frame is not None and frame != before:
+            calls[at] = call_step(points[at], frame, frames[depth + 1].function, text)
+        before = frame
+    return calls
+
+
+def _split(points: Sequence[FindingPoint]) -> list[list[int]]:
+    """The accesses of each thread, if there are two threads; of who was interrupted first."""
+    data = [
+        at
+        for at, point in enumerate(points)
+        if (is_data(point) or gives_back(point)) and not point.setup
+    ]
+    threads = dict.fromkeys(points[at].thread for at in data)
+    every = [[at for at in data if points[at].thread == thread] for thread in threads]
+
+    def is_whole(mine: Sequence[int]) -> bool:
+        return len(mine) > data.index(mine[-1]) - data.index(mine[0])
+
+    return sorted(every, key=is_whole) if len(every) > 1 else []
 
 
 def _common(stacks: Sequence[Sequence[CallFrame]]) -> int:

@@ -19,6 +19,7 @@ CLOSE = re.compile(
     r"\.?_?(close|shutdown|stop|terminate|dispose|free|delete|destroy|disconnect|release|exit)",
     re.IGNORECASE,
 )
+MOST_STEPS = 8  # of an explanation
 FAIL = "fail"
 WAIT = "wait"
 JOIN = "join"
@@ -30,6 +31,7 @@ RELEASE = "release"
 CALL = "call"
 WRITES = ("write", CALL)
 SYNC = ("acquire", "release", "wait", "start", "begin", "end", "join", "sleep")
+WAITS = re.compile(r"\bwait\w*\(|\bpthread_cond_\w*wait\(")
 # local, remote, local: no serial order of the two threads gives the same reads (Falcon, table 2).
 UNSERIALISABLE = ("RWR", "WWR", "WRW", "RWW", "WWW")
 
@@ -37,6 +39,11 @@ UNSERIALISABLE = ("RWR", "WWR", "WRW", "RWW", "WWW")
 def is_data(point: FindingPoint) -> bool:
     """Whether the point reads or writes data, as opposed to locks and threads."""
     return point.op == "read" or point.op in WRITES
+
+
+def gives_back(point: FindingPoint) -> bool:
+    """Whether it is a wait in which a thread gives a lock back."""
+    return point.op == RELEASE and bool(WAITS.search(point.text))
 
 
 def core(points: Sequence[FindingPoint]) -> tuple[int, ...]:

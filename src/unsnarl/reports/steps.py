@@ -21,16 +21,17 @@ from unsnarl.reports.patterns import (
     CALL,
     ENTER,
     FAIL,
+    MOST_STEPS,
     NO_EVENTS,
     RELEASE,
     SYNC,
     TIMEOUT,
     WAIT,
     core,
+    gives_back,
     is_data,
 )
 
-MOST_STEPS = 8
 # Accesses of other variables before and after the bug rarely help: they get less room.
 STEPS_WITH_SURROUNDINGS = 6
 LONGEST_VALUE = 48
@@ -157,7 +158,8 @@ def _essential(points: Sequence[FindingPoint]) -> list[int]:
 
 
 def _candidates(points: Sequence[FindingPoint], kept: set[int]) -> list[int]:
-    rest = [i for i in range(len(points)) if i not in kept and is_data(points[i])]
+    shown = [i for i, point in enumerate(points) if is_data(point) or gives_back(point)]
+    rest = [i for i in shown if i not in kept]
     middle = sum(kept) / len(kept) if kept else 0.0
     return sorted(
         rest,
@@ -166,7 +168,7 @@ def _candidates(points: Sequence[FindingPoint], kept: set[int]) -> list[int]:
 
 
 def _priority(points: Sequence[FindingPoint], index: int, kept: set[int]) -> int:
-    if points[index].variable in {points[i].variable for i in kept}:
+    if gives_back(points[index]) or points[index].variable in {points[i].variable for i in kept}:
         return 0
     return 1 if points[index].region == "body" else 2
 
@@ -279,13 +281,20 @@ def _what(point: FindingPoint, name: str) -> str:
     value, part = _short(point.value), clean(point.part)
     if point.op in SYNC or point.op == CALL or not (value or part):
         name = name or point.variable
-    if point.op in (ACQUIRE, RELEASE) and not name:
-        called = CALLED.findall(point.text)
-        return f"calls {called[-1]}()" if called else f"{point.op} a lock of a library"
+    if point.op in (ACQUIRE, RELEASE) and (not name or gives_back(point)):
+        return _library_lock(point, clean(name))
     touched = f"{clean(name)}{part}"
     if touched:
         return f"{point.op} {touched}" + (f" = {value}" if value else "")
     return f"{point.op} {value}".strip()
+
+
+def _library_lock(point: FindingPoint, name: str) -> str:
+    """What a library does to a lock, its own or one that it was given, on a line of the program."""
+    if gives_back(point):
+        return f"waits, and releases {name or 'its lock'} meanwhile"
+    called = CALLED.findall(point.text)
+    return f"calls {called[-1]}()" if called else f"{point.op} a lock of a library"
 
 
 def _called(function: str) -> str:
