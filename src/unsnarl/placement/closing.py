@@ -19,6 +19,7 @@ from unsnarl.model.event import Event, Op
 from unsnarl.model.site import Site
 from unsnarl.placement.given_back import given_back
 from unsnarl.placement.local_names import assigning_lines, deciding_lines, names_used
+from unsnarl.placement.set_anew import set_anew
 from unsnarl.placement.traced import TracedRun
 
 DECIDES = re.compile(r"(el)?if\b|while\b|assert\b")
@@ -81,16 +82,27 @@ class _Closing:
         failing = self._run.failing
         yield from self._failure(failing)
         yield from self._missing_writes()
+        yield from set_anew(self._run, self._shown)
         for event in self._shown:
             yield from self._decisions(event)
         failed = [failing] if failing is not None and self._is_shown(failing) else []
-        turns = (*failed, *self._turns())
-        begins = [(begin, event) for event in turns for begin in self._begin(event)]
+        begins = [
+            (begin, event)
+            for event in (*failed, *self._turns())
+            for begin in self._begin(event)
+            if not (begin.writes and self._only_fails(event))
+        ]
         for begin, event in sorted(begins, key=lambda pair: not self._decides(pair[0])):
             yield begin
             yield from self._too_late(begin, event)
         for event in self._turns():
             yield from self._origins(event)
+
+    def _only_fails(self, event: Event) -> bool:
+        """Whether its thread finds no more than the result: what it had made before is no news."""
+        mine = [one for one in self._shown if one.path == event.path]
+        is_failing = self._run.failing is not None and event.key == self._run.failing.key
+        return is_failing and len(mine) <= 1
 
     def _failure(self, failing: Event | None) -> Iterator[Event]:
         """The access that fails, if it is of what is shown, and who wrote what it read."""

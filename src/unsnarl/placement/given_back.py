@@ -15,7 +15,7 @@ from unsnarl.placement.traced import TracedRun
 
 def given_back(run: TracedRun, shown: Sequence[Event]) -> list[Event]:
     """The releases by waits of locks that a thread holds at two accesses with another's between."""
-    found = []
+    found: list[Event] = []
     threads = dict.fromkeys(event.path for event in shown if run.locks)
     for thread in threads:
         mine = [event for event in shown if event.path == thread]

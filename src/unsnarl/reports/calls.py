@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from unsnarl.model.report import FindingPoint
 from unsnarl.reports.patterns import ENTER, MOST_STEPS, gives_back, is_data
 
@@ -31,6 +33,7 @@ def with_calls(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]
     The calls of who was interrupted come first, then those of who came in between; none of them
     makes an explanation too long.
     """
+    points = _with_waits(points, text)
     calls: dict[int, FindingPoint] = {}
     for mine in _split(points):
         for at, call in _calls(points, mine, text).items():
@@ -39,8 +42,34 @@ def with_calls(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]
     return _joined(points, calls)
 
 
+def _with_waits(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]:
+    """Waits that give a lock back stand where the function that was interrupted calls them."""
+    shown = list(points)
+    for mine in _split(points):
+        depth = _common([_frames(points[at]) for at in mine if is_data(points[at])])
+        for at in mine:
+            frames = _frames(points[at])
+            if gives_back(points[at]) and 0 <= depth < len(frames) - 1:
+                shown[at] = _lifted(points[at], frames[depth], frames[depth + 1].function, text)
+    return shown
+
+
+def _lifted(wait: FindingPoint, frame: CallFrame, callee: str, text: Text) -> FindingPoint:
+    outer = [_parsed(one) for one in wait.stack].index(frame)
+    return replace(
+        wait,
+        file=frame.file,
+        line=frame.line,
+        function=frame.function,
+        text=text(frame.file, frame.line),
+        stack=wait.stack[outer + 1 :],
+        awaits=callee,
+    )
+
+
 def is_too_long(points: Sequence[FindingPoint], text: Text) -> bool:
     """Whether it is, with all calls."""
+    points = _with_waits(points, text)
     calls = {at: one for mine in _split(points) for at, one in _calls(points, mine, text).items()}
     return step_count(_joined(points, calls)) > MOST_STEPS
 

@@ -42,8 +42,8 @@ def is_data(point: FindingPoint) -> bool:
 
 
 def gives_back(point: FindingPoint) -> bool:
-    """Whether it is a wait in which a thread gives a lock back."""
-    return point.op == RELEASE and bool(WAITS.search(point.text))
+    """Whether it is a wait in which a thread gives a lock back, or the call of what waits."""
+    return point.op == RELEASE and bool(point.awaits or WAITS.search(point.text))
 
 
 def core(points: Sequence[FindingPoint]) -> tuple[int, ...]:

@@ -292,7 +292,8 @@ def _what(point: FindingPoint, name: str) -> str:
 def _library_lock(point: FindingPoint, name: str) -> str:
     """What a library does to a lock, its own or one that it was given, on a line of the program."""
     if gives_back(point):
-        return f"waits, and releases {name or 'its lock'} meanwhile"
+        begin = f"calls {_called(clean(point.awaits))}, which waits" if point.awaits else "waits,"
+        return f"{begin} and releases {name or 'its lock'} meanwhile"
     called = CALLED.findall(point.text)
     return f"calls {called[-1]}()" if called else f"{point.op} a lock of a library"
 
