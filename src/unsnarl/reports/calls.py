@@ -14,7 +14,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.reports.patterns import ENTER, MOST_STEPS, gives_back, is_data
+from unsnarl.reports.names import class_of
+from unsnarl.reports.patterns import ENTER, MOST_STEPS, contended, gives_back, is_data
 
 Text = Callable[[str, int], str]
 
@@ -30,16 +31,19 @@ class CallFrame(NamedTuple):
 def with_calls(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]:
     """With the calls between which others came, each before the access that was made in it.
 
-    The calls of who was interrupted come first, then those of who came in between; none of them
-    makes an explanation too long.
+    The calls of who was interrupted come first, then those of who came in between. Where steps of
+    their own would make an explanation too long, they share one with what was done in the call.
     """
-    points = _with_waits(points, text)
+    shown = _with_waits(points, text)
     calls: dict[int, FindingPoint] = {}
-    for mine in _split(points):
-        for at, call in _calls(points, mine, text).items():
-            if step_count(_joined(points, calls | {at: call})) <= MOST_STEPS:
-                calls[at] = call
-    return _joined(points, calls)
+    for wanted in (_entries(shown, text), *(_calls(shown, mine, text) for mine in _split(shown))):
+        for at, call in wanted.items():
+            if at in calls:
+                continue
+            calls[at] = call
+            if step_count(_joined(shown, calls)) > MOST_STEPS:
+                shown[at] = replace(shown[at], within=True)
+    return _joined(shown, calls)
 
 
 def _with_waits(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]:
@@ -70,7 +74,9 @@ def _lifted(wait: FindingPoint, frame: CallFrame, callee: str, text: Text) -> Fi
 def is_too_long(points: Sequence[FindingPoint], text: Text) -> bool:
     """Whether it is, with all calls."""
     points = _with_waits(points, text)
-    calls = {at: one for mine in _split(points) for at, one in _calls(points, mine, text).items()}
+    calls = _entries(points, text)
+    for mine in _split(points):
+        calls = _calls(points, mine, text) | calls
     return step_count(_joined(points, calls)) > MOST_STEPS
 
 
@@ -87,7 +93,7 @@ def _at(calls: Mapping[int, FindingPoint], at: int) -> Iterator[FindingPoint]:
 
 def step_count(points: Iterable[FindingPoint]) -> int:
     """How many steps the points are: those that one thread passes on one line are one."""
-    lines = [(one.thread, one.file, one.line) for one in points if not one.setup]
+    lines = [(one.thread, one.file, one.line) for one in points if not (one.setup or one.within)]
     return sum(1 for _ in groupby(lines))
 
 
@@ -105,6 +111,37 @@ def _calls(
             calls[at] = call_step(points[at], frame, frames[depth + 1].function, text)
         before = frame
     return calls
+
+
+def _entries(points: Sequence[FindingPoint], text: Text) -> dict[int, FindingPoint]:
+    """The lines from which threads came into the one class that all accesses are in.
+
+    An object that is part of another one is not at fault if two threads are in it: whoever let them
+    in is. Where threads use the object themselves, that is all they do, and goes without saying.
+    """
+    shared = set(contended(points))
+    every = [at for mine in _split(points) for at in mine if points[at].variable in shared]
+    classes = {class_of(points[at].function) for at in every}
+    if len(classes) != 1 or "" in classes:
+        return {}
+    calls: dict[int, FindingPoint] = {}
+    before: dict[str, CallFrame] = {}
+    for at in sorted(every):
+        frames, thread = _frames(points[at]), points[at].thread
+        depth = _entry(frames)
+        if depth < 1:
+            return {}
+        if before.get(thread) != frames[depth]:
+            calls[at] = call_step(points[at], frames[depth], frames[depth + 1].function, text)
+        before[thread] = frames[depth]
+    return calls
+
+
+def _entry(frames: Sequence[CallFrame]) -> int:
+    """How deep the innermost function of another class is; -1 if there is none."""
+    inner = class_of(frames[-1].function) if frames else ""
+    others = [at for at, frame in enumerate(frames) if class_of(frame.function) != inner]
+    return max(others, default=-1)
 
 
 def _split(points: Sequence[FindingPoint]) -> list[list[int]]:

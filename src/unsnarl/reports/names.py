@@ -94,7 +94,7 @@ def call_part(point: Point, sources: Sources) -> str:
     if point.op is not Op.CALL or point.site.kind == "library_arg":
         return ""
     site = point.site
-    if site.kind == "callee" and site.name == "call":
+    if site.name == "call":
         name = CALLED.match(sources.segment(site))
         return f".{name[1]}()" if name else ""
     return f".{OPERATORS.get(site.kind) or OPERATORS.get(site.name) or site.name}()"

@@ -14,6 +14,7 @@ from itertools import chain, combinations
 from typing import Literal
 
 from unsnarl.model.report import FindingKind, FindingPoint
+from unsnarl.placement.set_anew import SETTING
 
 CLOSE = re.compile(
     r"\.?_?(close|shutdown|stop|terminate|dispose|free|delete|destroy|disconnect|release|exit)",
@@ -174,6 +175,11 @@ def closes(point: FindingPoint) -> bool:
     last = point.function.rpartition(".")[2]
     named = CLOSE.match(last) or CLOSE.search(point.text)
     return mode(point) == "W" and (bool(named) or point.text.startswith("del "))
+
+
+def sets(point: FindingPoint) -> bool:
+    """Whether a call sets the state of its object, whatever that was before."""
+    return point.op == CALL and point.part[1:-2] in SETTING
 
 
 def mode(point: FindingPoint) -> Literal["R", "W"]:

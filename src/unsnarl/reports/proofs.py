@@ -13,12 +13,12 @@ from unsnarl.analyses.answer import Line
 from unsnarl.model.event import Op
 from unsnarl.model.report import Finding, FindingPoint, PassingRun
 from unsnarl.model.sources import Sources
-from unsnarl.reports.calls import is_too_long, with_calls
+from unsnarl.reports.calls import with_calls
 from unsnarl.reports.deadlock import run_names
 from unsnarl.reports.explain import describe_lines, with_failing_lines
 from unsnarl.reports.facts import ExplainedEvent, FailingRun, Points, ProofFacts
+from unsnarl.reports.folding import folded
 from unsnarl.reports.patterns import FAIL, NO_EVENTS, is_data
-from unsnarl.reports.spectators import without_spectators
 from unsnarl.reports.waits import with_reasons
 from unsnarl.reports.ways import with_ways
 
@@ -37,9 +37,8 @@ def with_proof(
     if any(event.pending for event in proof.events):
         described = with_ways(with_reasons(described, run, names, points, sources), sources.line)
     explained = with_failing_lines(described, run, sources)
-    if is_too_long(explained, sources.line):
-        explained = without_spectators(explained)
-    explained = with_calls(explained, sources.line)
+    ordered = {id(described[at]) for pair in proof.orders for at in pair}
+    explained = with_calls(folded(explained, ordered, sources.call), sources.call)
     position = _positions(explained)
     orders = [(position[one], position[other]) for one, other in proof.orders]
     explained = _with_failing_access(explained)

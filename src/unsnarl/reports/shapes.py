@@ -25,6 +25,7 @@ from unsnarl.reports.patterns import (
     ends,
     is_data,
     mode,
+    sets,
     whole,
 )
 from unsnarl.reports.shape_sentences import SENTENCES
@@ -249,6 +250,8 @@ def _single(found: _Conflict) -> Shape:
         return "used after close"
     if found.modes == "WRW":
         return "published before initialised" if _is_empty(found.first) else UNFINISHED
+    if _is_set_anew(found):
+        return "stale read"
     if found.modes == "RWW" or _overwrites(found):
         return "lost update"
     return UNFINISHED if found.modes == "WWW" else "stale read"
@@ -297,6 +300,11 @@ def _stores_own(found: _Conflict) -> bool:
     is_one = (first.file, first.function) == (last.file, last.function)
     name = last.variable.rpartition(".")[2]
     return bool(made) and is_one and not _uses(last.text, {name})
+
+
+def _is_set_anew(found: _Conflict) -> bool:
+    """Whether a thread sets the state of an object, another one does, and the first one uses it."""
+    return sets(found.first) and any(map(sets, found.others)) and not sets(found.last)
 
 
 def _ends_use(point: FindingPoint) -> bool:

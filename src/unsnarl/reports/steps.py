@@ -158,13 +158,19 @@ def _essential(points: Sequence[FindingPoint]) -> list[int]:
 
 
 def _candidates(points: Sequence[FindingPoint], kept: set[int]) -> list[int]:
-    shown = [i for i, point in enumerate(points) if is_data(point) or gives_back(point)]
-    rest = [i for i in shown if i not in kept]
+    rest = [i for i in range(len(points)) if i not in kept and _matters(points, i, kept)]
     middle = sum(kept) / len(kept) if kept else 0.0
     return sorted(
         rest,
         key=lambda i: (_priority(points, i, kept), -points[i].confidence, abs(i - middle), i),
     )
+
+
+def _matters(points: Sequence[FindingPoint], index: int, kept: set[int]) -> bool:
+    """Data, what lets others into a lock, and taking a lock that is the variable at fault."""
+    point = points[index]
+    is_at_fault = point.op == ACQUIRE and point.variable in {points[i].variable for i in kept}
+    return is_data(point) or gives_back(point) or is_at_fault
 
 
 def _priority(points: Sequence[FindingPoint], index: int, kept: set[int]) -> int:
@@ -177,11 +183,17 @@ def _grouped(points: Sequence[FindingPoint], kept: Iterable[int]) -> list[list[i
     """Runs of kept points that one thread passed on one line."""
     groups: list[list[int]] = []
     for index in sorted(kept):
-        if groups and _position(points[groups[-1][-1]]) == _position(points[index]):
+        if groups and _is_one(points[groups[-1][-1]], points[index]):
             groups[-1].append(index)
         else:
             groups.append([index])
     return groups
+
+
+def _is_one(before: FindingPoint, point: FindingPoint) -> bool:
+    """Whether two points make one step: on one line, or a call and what was done in it."""
+    is_inside = point.within and before.op == ENTER and before.thread == point.thread
+    return is_inside or _position(before) == _position(point)
 
 
 def _position(point: FindingPoint) -> tuple[str, str, int]:
@@ -258,8 +270,15 @@ def _words(points: Sequence[FindingPoint], names: Mapping[str, str]) -> Iterator
         is_same = is_data(point) and point.value is not None and point.variable == before
         if is_same and _is_repeated(points[at - 1], point):
             continue  # what is in it, after the variable that has it
-        yield _what(point, "" if is_same else names.get(point.variable, ""))
+        what = _what(point, "" if is_same else names.get(point.variable, ""))
+        yield f"{what} at {_line_of(point, points[0])}" if point.within else what
         before = point.variable
+
+
+def _line_of(point: FindingPoint, first: FindingPoint) -> str:
+    """Where it is, if the step stands for the line of a call: `:736` in the same file."""
+    same = point.file == first.file
+    return f":{point.line}" if same else f"{shown_path(point.file)}:{point.line}"
 
 
 def _is_repeated(before: FindingPoint, point: FindingPoint) -> bool:
