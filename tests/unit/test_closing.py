@@ -377,3 +377,17 @@ def test_what_a_thread_made_that_only_finds_the_result_is_no_news():
     )
     assert added(events, 1, 2, 3, failing=3) == []
     assert added(events, 1, 3, failing=1) == [0]
+
+
+def test_an_earlier_turn_is_not_what_a_thread_had_found():
+    """`self.value -= 1`, twice: a read (20) and a write (21) on one line."""
+
+    def here(event):
+        return Site("m.py", "down", 14, 14, 0, 0, "attr_read", "value")
+
+    events = made(
+        (1, READ, 20, COUNT), (1, WRITE, 21, COUNT),
+        (1, READ, 20, COUNT), (2, WRITE, 21, COUNT), (1, WRITE, 21, COUNT),
+    )  # fmt: skip
+    assert closing(plain(events, here), [events[3], events[4]])[0].at == 2
+    assert closing(plain(events, here), [events[2], events[3], events[4]]) == []

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from unsnarl.model.report import FindingPoint
 from unsnarl.replay.debugging import _points_of
 from unsnarl.reports.calls import step_count, with_calls
-from unsnarl.reports.patterns import ENTER, gives_back
+from unsnarl.reports.patterns import ENTER, FAIL, gives_back
 from unsnarl.reports.render.dot import _label
 
 TEXTS = {35: "while queue.size() > 0:", 36: "page = queue.take()"}
@@ -66,6 +66,15 @@ def test_a_long_explanation_is_not_made_longer():
     shown = with_calls((first, *others, last), lambda _file, line: TEXTS.get(line, ""))
     assert step_count(shown) == 9
     assert [(one.line, one.within) for one in (shown[1], shown[-1])] == [(22, True), (27, True)]
+
+
+def test_the_line_that_fails_is_shown_as_it_is():
+    first = access("0.2", 22, "Queue.size", "spider.py:35 in visit")
+    last = access("0.2", 27, "Queue.take", "spider.py:36 in visit")
+    others = [access("0.1", line, "f") for line in range(40, 47)]
+    shown = with_calls((first, *others, last, replace(last, op=FAIL)), lambda *_: "")
+    assert [one.line for one in shown if one.op == ENTER] == [35]
+    assert not shown[-2].within
 
 
 def test_set_up_takes_no_room():

@@ -250,18 +250,27 @@ class _Closing:
     def _execution(self, event: Event) -> Iterator[Event]:
         """What its thread did before it in the same execution of the function, the latest first.
 
-        Going back, lines only decrease; else it was an earlier call, or round of a loop.
+        Going back, lines only decrease, and on one line the code's own order is kept; else it was
+        an earlier call, or round of a loop.
         """
         site = self._site(event)
-        line = site.line
+        latest, met = event, {event.point}
         for one in reversed(self._threads[event.path]):
             other = self._site(one)
             if one.at >= event.at or (other.file, other.enclosing) != (site.file, site.enclosing):
                 continue
-            if other.line > line:
+            if one.point in met or self._comes_later(one, latest):
                 break
-            line = other.line
+            latest = one
+            met.add(one.point)
             yield one
+
+    def _comes_later(self, one: Event, other: Event) -> bool:
+        """Whether an event comes later in the code than another one of the same function."""
+        first, second = self._site(one), self._site(other)
+        if first.line != second.line or first.function != second.function:
+            return first.line > second.line
+        return one.site > other.site
 
     def _origins(self, event: Event) -> Iterator[Event]:
         """Where its thread got what it uses there: the reads behind the local names of its line.

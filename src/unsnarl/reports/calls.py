@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from unsnarl.model.report import FindingPoint
 from unsnarl.reports.names import class_of
-from unsnarl.reports.patterns import ENTER, MOST_STEPS, contended, gives_back, is_data
+from unsnarl.reports.patterns import ENTER, FAIL, MOST_STEPS, contended, gives_back, is_data
 
 Text = Callable[[str, int], str]
 
@@ -35,13 +35,18 @@ def with_calls(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]
     their own would make an explanation too long, they share one with what was done in the call.
     """
     shown = _with_waits(points, text)
+    failing = {_line(point) for point in points if point.op == FAIL}
     calls: dict[int, FindingPoint] = {}
     for wanted in (_entries(shown, text), *(_calls(shown, mine, text) for mine in _split(shown))):
         for at, call in wanted.items():
             if at in calls:
                 continue
             calls[at] = call
-            if step_count(_joined(shown, calls)) > MOST_STEPS:
+            if step_count(_joined(shown, calls)) <= MOST_STEPS:
+                continue
+            if _line(shown[at]) in failing:
+                del calls[at]  # the line that fails is shown as it is
+            else:
                 shown[at] = replace(shown[at], within=True)
     return _joined(shown, calls)
 
@@ -93,8 +98,12 @@ def _at(calls: Mapping[int, FindingPoint], at: int) -> Iterator[FindingPoint]:
 
 def step_count(points: Iterable[FindingPoint]) -> int:
     """How many steps the points are: those that one thread passes on one line are one."""
-    lines = [(one.thread, one.file, one.line) for one in points if not (one.setup or one.within)]
+    lines = [_line(one) for one in points if not (one.setup or one.within)]
     return sum(1 for _ in groupby(lines))
+
+
+def _line(point: FindingPoint) -> tuple[str, str, int]:
+    return point.thread, point.file, point.line
 
 
 def _calls(

@@ -250,11 +250,9 @@ def _single(found: _Conflict) -> Shape:
         return "used after close"
     if found.modes == "WRW":
         return "published before initialised" if _is_empty(found.first) else UNFINISHED
-    if _is_set_anew(found):
-        return "stale read"
     if found.modes == "RWW" or _overwrites(found):
         return "lost update"
-    return UNFINISHED if found.modes == "WWW" else "stale read"
+    return UNFINISHED if found.modes == "WWW" and not _is_set_anew(found) else "stale read"
 
 
 def _is_computed(found: _Conflict) -> bool:
