@@ -74,7 +74,7 @@ def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
         one for one in events if one.key in ordered and not _is_conflict([one, *conflict], one)
     ]
     setup |= {event.key for event in apart}
-    for more in (_unseen, _other_matters):
+    for more in (_unseen, _other_matters, _earlier):
         left = [event for event in events if event.key not in setup]
         if len(left) > MOST_EVENTS:
             setup |= more(proof, left)
@@ -98,6 +98,15 @@ def _unseen(proof: Proof, events: Sequence[Event]) -> set[EventKey]:
         and any(_is_same(one, event) and one.op is Op.WRITE for one in events[:at])
         and not any(one.cell == event.cell for one in events[at + 1 :])
     }
+
+
+def _earlier(proof: Proof, events: Sequence[Event]) -> set[EventKey]:
+    """What is only ordered, and happened before the conflict began."""
+    ordered = _only_ordered(proof.minimal)
+    conflict = [event for event in events if event.key not in ordered]
+    if not _is_conflict(conflict):
+        return set()
+    return {one.key for one in events if one.key in ordered and one.at < conflict[0].at}
 
 
 def _is_same(one: Event, other: Event) -> bool:

@@ -225,10 +225,10 @@ def _short_names(points: Sequence[FindingPoint]) -> dict[str, str]:
 
 
 def _last_name(variable: str) -> str:
-    """`_created` of `Binding._created`; a name in brackets or quotes stays whole; so do files."""
-    if variable.startswith(PATHS):
-        return variable
+    """`_created` of `Binding._created`; what is in brackets or quotes, and calls, stay whole."""
     head, bracket, rest = variable.partition("[")
+    if variable.startswith(PATHS) or "(" in head:
+        return variable
     return head.rpartition(".")[2] + bracket + rest if head.isascii() else variable
 
 

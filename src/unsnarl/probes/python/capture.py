@@ -122,6 +122,8 @@ def _sync(index: int, point: int, path: str, lock: object, frames: list[types.Fr
     caller = sys._getframe(2)
     is_own = bool(frames) and frames[0] is caller
     name = name_of_lock(lock, frames) if is_own else ""
+    if not is_own and op_of(point) is Op.RELEASE and id(lock) in _locks:
+        name = _lock_names.get(_locks[id(lock)][0], "")  # a wait gives back what the program holds
     return [index, point, path, "", [], name, [], [0, "", 0], _stack(frames)]
 
 
