@@ -108,6 +108,13 @@ def test_who_let_two_threads_into_an_object_that_is_part_of_another_one():
     ]
 
 
+def test_that_all_came_in_on_one_line_says_nothing():
+    push, pop = (
+        component(thread, "write", "Heap.push", "lru.py:30 in Lru.put") for thread in ("0.1", "0.2")
+    )
+    assert [op for _, op, *_ in called(push, pop)] == ["write"] * 2
+
+
 def test_threads_that_use_an_object_themselves_say_so_anyway():
     push = component("0.1", "write", "Heap.push")
     pop = component("0.2", "write", "Heap.pop")

@@ -126,7 +126,8 @@ def _entries(points: Sequence[FindingPoint], text: Text) -> dict[int, FindingPoi
     """The lines from which threads came into the one class that all accesses are in.
 
     An object that is part of another one is not at fault if two threads are in it: whoever let them
-    in is. Where threads use the object themselves, that is all they do, and goes without saying.
+    in is. Where threads use the object themselves, that is all they do, and goes without saying;
+    where all came in on one line, it says nothing.
     """
     shared = set(contended(points))
     every = [at for mine in _split(points) for at in mine if points[at].variable in shared]
@@ -143,7 +144,7 @@ def _entries(points: Sequence[FindingPoint], text: Text) -> dict[int, FindingPoi
         if before.get(thread) != frames[depth]:
             calls[at] = call_step(points[at], frames[depth], frames[depth + 1].function, text)
         before[thread] = frames[depth]
-    return calls
+    return calls if len({(one.file, one.line) for one in calls.values()}) > 1 else {}
 
 
 def _entry(frames: Sequence[CallFrame]) -> int:
