@@ -4,7 +4,7 @@
 from msgspec.structs import replace
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.reports.folding import folded, without_spectators
+from unsnarl.reports.folding import folded, without_idle, without_spectators
 
 CHECK, USE = "if self.count == 1:", "n = self.count"
 
@@ -56,3 +56,9 @@ def test_who_checks_twice_has_decided_by_the_second_check():
 def test_a_short_explanation_is_left_as_it_is():
     points = [point(1, 1, "read", "x", CHECK), point(1, 2, "read", "x", CHECK)]
     assert lines(folded(points, (), lambda *_: "")) == [1, 2]
+
+
+def test_an_idle_worker_of_a_pool_is_no_part_of_a_standstill():
+    mine, idle = point(1, 5, "wait", "event"), point(2, 0, "wait", "")
+    assert [one.setup for one in without_idle([mine, idle])] == [False, True]
+    assert [one.setup for one in without_idle([idle])] == [False]

@@ -65,6 +65,13 @@ def test_a_lost_wake_up_is_told_from_the_stale_read_on():
     assert places(steps) == [(1, READ), (2, WRITE), (1, WAIT)]
 
 
+def test_an_idle_worker_of_a_pool_waits_for_nothing_that_is_lost():
+    table = Table(at(3, Op.WAIT), Point(UNKNOWN_SITE, Op.WAIT))
+    mine, idle = Wait(1, 0, -1, 0xC), Wait(2, 1, -1, 0xD)
+    assert places(stuck_steps(Stuck(graph(), (mine, idle)), table.point)) == [(1, 0)]
+    assert places(stuck_steps(Stuck(graph(), (idle,)), table.point)) == [(2, 1)]
+
+
 def test_what_most_passing_runs_have_says_nothing_about_a_wait():
     old, new = ((READ, 1, 10), (WRITE, 2, 20)), ((READ, 1, 5), (OTHER_WRITE, 2, 6))
     table = Table(*(TABLE.point(at) for at in range(5)), at(6, Op.WRITE, "done"))

@@ -63,12 +63,18 @@ def stuck_steps(
     held = _held_while_waiting(end.waits, point_of)
     if held:
         return held
-    lost = [wait for wait in end.waits if wait.owner < 0]
+    lost = _of_the_target([wait for wait in end.waits if wait.owner < 0], point_of)
     pairs = zip(*(end.graph.edges[f"{at}_point"].tolist() for at in ENDS), strict=True)
     rare = np.array([pair not in common for pair in pairs], dtype=bool)
     graph = Graph(end.graph.edges[rare])
     steps = [step for wait in lost for step in _lost(graph, wait, point_of)]
     return steps if len(steps) > len(lost) else _behind(graph, lost, point_of) + steps
+
+
+def _of_the_target(waits: Sequence[Wait], point_of: PointOf) -> Sequence[Wait]:
+    """Without idle workers of a pool: no line of the target led there, so nobody need end that."""
+    known = [wait for wait in waits if point_of(wait.point).site.line]
+    return known or waits
 
 
 def _cycle(waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from unsnarl.model.report import FindingPoint
 from unsnarl.reports.calls import Text, is_too_long
-from unsnarl.reports.patterns import FAIL, is_data, mode
+from unsnarl.reports.patterns import FAIL, WAIT, is_data, mode
 
 CHECK = re.compile(r"(el)?if\b|while\b|assert\b")
 
@@ -73,3 +73,10 @@ def _looked_at(points: Sequence[FindingPoint]) -> dict[str, set[str]]:
         if all(is_data(one) and mode(one) == "R" and one.op != FAIL for one in mine):
             found[thread] = {one.variable for one in mine}
     return found
+
+
+def without_idle(points: Sequence[FindingPoint]) -> list[FindingPoint]:
+    """Waits of pools' idle workers are set-up, where a thread waits on a line of the program."""
+    if not any(point.op == WAIT and point.line for point in points):
+        return list(points)
+    return [replace(one, setup=True) if one.op == WAIT and not one.line else one for one in points]

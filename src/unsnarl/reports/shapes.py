@@ -151,7 +151,7 @@ def shape_of(
 ) -> tuple[Shape, tuple[FindingPoint, ...]] | None:
     """The shape and the accesses that it is about."""
     points = finding.explanation if finding.orders else finding.points
-    waits = tuple(point for point in points if point.op == WAIT)
+    waits = tuple(point for point in points if point.op == WAIT and not point.setup)
     if waits:
         return _stuck(waits), waits
     shown = [point for point in points if is_data(point) and not point.setup]
