@@ -68,6 +68,25 @@ def test_a_long_explanation_is_not_made_longer():
     assert [(one.line, one.within) for one in (shown[1], shown[-1])] == [(22, True), (27, True)]
 
 
+def test_all_accesses_of_a_line_are_part_of_the_call():
+    read = access("0.2", 22, "Queue.size", "spider.py:35 in visit")
+    write = replace(read, op="write")
+    last = access("0.2", 27, "Queue.take", "spider.py:36 in visit")
+    others = [access("0.1", line, "f") for line in range(40, 47)]
+    shown = with_calls((read, write, *others, last), lambda *_: "")
+    assert [one.within for one in shown[:3]] == [False, True, True]
+    assert step_count(shown) == 9
+
+
+def test_in_a_deadlock_only_the_calls_of_who_was_interrupted_are_shown():
+    first = access("0.2", 22, "Queue.size", "spider.py:35 in visit")
+    last = access("0.2", 27, "Queue.take", "spider.py:36 in visit")
+    other = access("0.1", 50, "f")
+    wait = replace(other, op="wait", line=51)
+    assert ENTER not in [op for _, op, *_ in called(first, last, other, wait)]
+    assert ENTER in [op for _, op, *_ in called(first, other, last, wait)]
+
+
 def test_the_line_that_fails_is_shown_as_it_is():
     first = access("0.2", 22, "Queue.size", "spider.py:35 in visit")
     last = access("0.2", 27, "Queue.take", "spider.py:36 in visit")

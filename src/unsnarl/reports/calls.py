@@ -8,14 +8,14 @@ and `page = queue.take()`, two lines of one function, do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from unsnarl.model.report import FindingPoint
 from unsnarl.reports.names import class_of
-from unsnarl.reports.patterns import ENTER, FAIL, MOST_STEPS, contended, gives_back, is_data
+from unsnarl.reports.patterns import ENTER, FAIL, MOST_STEPS, WAIT, contended, gives_back, is_data
 
 Text = Callable[[str, int], str]
 
@@ -47,8 +47,15 @@ def with_calls(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]
             if _line(shown[at]) in failing:
                 del calls[at]  # the line that fails is shown as it is
             else:
-                shown[at] = replace(shown[at], within=True)
+                shown = _within(shown, at)
     return _joined(shown, calls)
+
+
+def _within(points: Sequence[FindingPoint], at: int) -> list[FindingPoint]:
+    """With an access, and what follows it on its line, as part of the call before it."""
+    same = takewhile(lambda one: _line(one) == _line(points[at]), points[at:])
+    inside = [replace(one, within=True) for one in same]
+    return [*points[:at], *inside, *points[at + len(inside) :]]
 
 
 def _with_waits(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]:
@@ -167,7 +174,9 @@ def _split(points: Sequence[FindingPoint]) -> list[list[int]]:
     def is_whole(mine: Sequence[int]) -> bool:
         return len(mine) > data.index(mine[-1]) - data.index(mine[0])
 
-    return sorted(every, key=is_whole) if len(every) > 1 else []
+    if any(point.op == WAIT for point in points):
+        every = [mine for mine in every if not is_whole(mine)]  # a deadlock is its waits
+    return sorted(every, key=is_whole) if len(threads) > 1 else []
 
 
 def _common(stacks: Sequence[Sequence[CallFrame]]) -> int:
