@@ -202,3 +202,12 @@ def test_another_object_of_the_same_class_is_numbered(tmp_path):
 def test_a_call_names_the_object_and_what_is_called(tmp_path, text, kind, part):
     found = labels(tmp_path, (text, kind, Op.CALL, 1.0, None))
     assert found == [Label("Cache.table", part)]
+
+
+def test_a_method_under_another_name_is_called_by_that(tmp_path):
+    (tmp_path / "mod.py").write_text("head = read(1)\n")
+    one = CapturedAccess("", (), "Records.file")
+    where = Point(site("head = read(1)", "read(1)", "callee", name="call"), Op.CALL)
+    line = Line(0, "body", 1, 1.0, 1.0, 1.0, 1.0, 0)
+    found = label_lines([line], [where], [one], Sources(tmp_path))
+    assert found == [Label("Records.file", ".read()")]

@@ -331,3 +331,9 @@ def test_taking_a_lock_that_is_the_variable_at_fault_is_a_step():
     another = replaced(taken, variable="y")
     lines = [step.line for step in brief_steps(finding([check, another, other, last]))]
     assert lines == [1, 3, 4]
+
+
+def test_what_a_call_returns_is_no_attribute():
+    made = points("1R:source:json.loads(p.read_text())['n'] 2W:sink:Book.n")
+    steps = brief_steps(finding(made))
+    assert [step.what for step in steps] == ["read json.loads(p.read_text())['n']", "write n"]
