@@ -167,9 +167,10 @@ def _names(point: CasePoint, line: FindingPoint, source: SourceOf, callers: bool
 
 
 def _is_at(point: CasePoint, file: str, function: str, text: str) -> bool:
+    true = point.function.replace(".<locals>", "")  # as reports write qualified names
     return (
         _same_file(point.file, file)
-        and (function == point.function or function.endswith(f".{point.function}"))
+        and (function == true or function.endswith(f".{true}"))
         and any(_words(one) in _words(text) for one in point.texts)
     )
 

@@ -105,9 +105,12 @@ static void touch_found(Site *site, const struct search *search, uint32_t op, in
         uns_forget_when_dead(Py_TYPE(search->iterators[i]));
         uns_touch_object(site, search->iterators[i], 1, UNS_WRITE, NULL);
     }
-    for (int i = 0; i < search->container_count; i++, follows = 1)
-        uns_deliver(site, search->containers[i], Py_None, uns_shape_cell(search->containers[i]), op,
-                    follows);
+    for (int i = 0; i < search->container_count; i++, follows = 1) {
+        PyObject *container = search->containers[i];
+        uns_deliver(site, container, Py_None, uns_shape_cell(container), op, follows);
+        if (op == UNS_READ)
+            uns_read_elements(site, container);
+    }
 }
 
 /* Somebody takes from an iterator. If nobody else has it, only what is behind it counts. */
@@ -149,6 +152,7 @@ static int read_deep(PyObject *object, void *arg) {
     deep->left--;
     if (is_container) {
         uns_deliver(deep->site, object, Py_None, uns_shape_cell(object), UNS_READ, deep->follows);
+        uns_read_elements(deep->site, object);
         deep->follows = 1;
     } else if (is_instance) {
         uns_touch_attributes(deep->site, object, 0);

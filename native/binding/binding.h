@@ -119,6 +119,8 @@ void uns_probe_callee(Site *site, PyObject *callee, enum uns_treatment how);
 void uns_consume(Site *site, PyObject *iterator, Py_ssize_t own_references);
 void uns_touch_behind(Site *site, PyObject *view, uint32_t op);
 void uns_read_deep(Site *site, PyObject *object);
+void uns_read_elements(Site *site, PyObject *container);
+void uns_read_slice(Site *site, PyObject *container);
 void uns_probe_argument(Site *site, PyObject *callee, PyObject *argument);
 PyObject *uns_running_generator(void);
 

@@ -101,10 +101,13 @@ static int take(LockObject *self, int64_t timeout_ns) {
 }
 
 static void give(LockObject *self) {
-    if (UNS_UNLIKELY(uns_capture_hook && !self->lock.flags))
-        uns_capture_lock((PyObject *)self, 0);
     int inside;
-    uns_lock_release(&self->lock, uns_rt.active ? uns_python_site(&inside) : 0);
+    uint32_t site = uns_rt.active ? uns_python_site(&inside) : 0;
+    if (UNS_UNLIKELY(uns_capture_hook && !self->lock.flags)) {
+        uns_capture_sync(UNS_POINT(site, UNS_RELEASE), (PyObject *)self);
+        uns_capture_lock((PyObject *)self, 0);
+    }
+    uns_lock_release(&self->lock, site);
 }
 
 typedef int taker(LockObject *self, int64_t timeout_ns);

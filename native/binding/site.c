@@ -257,6 +257,8 @@ static void probe_element(Site *site, PyObject *container, PyObject *key, enum u
             o.shape_write = PyDict_Contains(container, key) != 1; /* a new key */
     }
     deliver(site, &o);
+    if (!write && PySlice_Check(key))
+        uns_read_slice(site, container);
 }
 
 /* `x[k]`, `k in x` or len(x), where a library's Python code does the work. The interpreter may
@@ -290,10 +292,13 @@ static void probe_item(Site *site, PyObject *container, PyObject *key) {
 /* A method of a container that concerns all of it. */
 static void probe_whole(Site *site, PyObject *container, int write) {
     PyObject *owner = UNS_UNLIKELY(uns_namespaces) ? uns_owner_of(container) : NULL;
-    if (owner)
+    if (owner) {
         uns_touch_attributes(site, owner, write);
-    else
-        plain(site, container, Py_None, uns_shape_cell(container), write);
+        return;
+    }
+    plain(site, container, Py_None, uns_shape_cell(container), write);
+    if (!write)
+        uns_read_elements(site, container);
 }
 
 void uns_do_method(Site *site, PyObject *receiver, enum uns_treatment how, PyObject *argument) {

@@ -141,6 +141,26 @@ BUILTINS = [
 ]
 BUILTINS[-6:] = [row._replace(name="it['inner']") for row in BUILTINS[-6:]]
 
+ELEMENTS = [
+    *_reads(
+        "elements that are overwritten",
+        DICT,
+        "self.it['a'] = 5",
+        "sum(self.it.values())",
+        "list(self.it.items())",
+        "dict(self.it)",
+        "self.it.copy()",
+        "self.it == {}",
+        "{**self.it}",
+        "json.dumps(self.it)",
+        "copy.deepcopy(self.it)",
+        "str(self.it)",
+    ),
+    *[
+        Row(f"elements that are overwritten: {read} of a list", LIST, "self.it[0] = 5", read)
+        for read in ("sum(self.it)", "sorted(self.it)", "max(self.it)", "self.it[:]", "[*self.it]")
+    ],
+]
 ITERATORS = [
     Row(
         "iterators that threads share: next", "iter([1, 2])", "next(self.it)", "next(self.it)", "WW"
@@ -548,7 +568,17 @@ FILES = [
         ]
     ),
 ]
-ROWS = [*ITERTOOLS, *BUILTINS, *ITERATORS, *ATTRIBUTES, *COLLECTIONS, *METHODS, *STATE, *FILES]
+ROWS = [
+    *ITERTOOLS,
+    *BUILTINS,
+    *ELEMENTS,
+    *ITERATORS,
+    *ATTRIBUTES,
+    *COLLECTIONS,
+    *METHODS,
+    *STATE,
+    *FILES,
+]
 
 HEAD = """
 import array, bisect, collections, contextvars, copy, functools, glob, heapq, io, itertools, json

@@ -12,7 +12,7 @@ from unsnarl.runfile.reader import read_run
 
 pytestmark = pytest.mark.core
 
-READ, WRITE, ACQUIRE, WAIT, CALL = 0, 1, 2, 4, 10
+READ, WRITE, ACQUIRE, RELEASE, WAIT, CALL = 0, 1, 2, 3, 4, 10
 MOST_RUNS = 200
 
 
@@ -144,6 +144,22 @@ WAITING = """
         ready.notify()
     thread.join()
 """
+
+
+def test_of_a_wait_the_lock_that_it_gives_back_and_the_calls_are_taken(start):
+    client = start(WAITING)
+    # The worker is first to come to the lock, finds nothing done, and waits.
+    for number in range(1, MOST_RUNS):
+        client.run(number, trace=True, seed=number)
+        trace = read_run(client.path(number, "run")).trace
+        points = sorted({int(point) for point in trace["point"]})
+        values = captured(client, points, number=number + MOST_RUNS, seed=number)
+        released = [one for one in values if one.point & 15 == RELEASE and one.stack]
+        waits = [one for one in released if one.stack[0][1] == 8]
+        if waits:
+            break
+    (wait,) = [one for one in waits if one.variable]
+    assert (wait.variable, [function for *_, function in wait.stack]) == ("ready", ["work"])
 
 
 def test_what_a_condition_leaves_behind_is_no_lock_of_the_target(start):

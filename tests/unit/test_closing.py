@@ -8,8 +8,9 @@ from msgspec.structs import replace
 
 from unsnarl.model.event import Event, Op, point_of
 from unsnarl.model.site import Site
-from unsnarl.placement.closing import TracedRun, closing
+from unsnarl.placement.closing import closing
 from unsnarl.placement.local_names import assigning_lines, deciding_lines, names_used
+from unsnarl.placement.traced import TracedRun
 
 READ, WRITE, CALL = Op.READ, Op.WRITE, Op.CALL
 SOCK, COUNT, FILE, DATA = 1, 2, 3, 4
@@ -300,3 +301,93 @@ def test_what_came_of_it_is_shown_only_where_there_is_room():
     short, long = made(*rows), made(*((2, READ, line, COUNT) for line in range(60, 64)), *rows)
     assert added(short, 0, 1, failing=3) == [2]
     assert added(long, *range(6), failing=7) == []
+
+
+RLOCK = 9
+
+
+def waiting(*rows):
+    """As `made`, with what is held at each event of thread 1 and 2 as it takes and releases."""
+    events = made(*rows)
+    held: dict[str, list[Event]] = {}
+    around = []
+    for event in events:
+        around.append(tuple(held.get(event.path, ())))
+        if event.op is Op.ACQUIRE:
+            held.setdefault(event.path, []).append(event)
+        elif event.op is Op.RELEASE:
+            held[event.path] = []
+    locks = [event for event in events if event.op in (Op.ACQUIRE, Op.RELEASE)]
+    accesses = [event for event in events if event.is_access]
+    run = TracedRun(accesses, site, lambda _: "", lambda event: around[event.at], None, locks)
+    return run, events
+
+
+def test_a_wait_that_gives_the_lock_back_is_what_lets_the_other_one_in():
+    run, events = waiting(
+        (1, Op.ACQUIRE, 90, RLOCK),
+        (1, WRITE, 91, DATA),
+        (1, Op.RELEASE, 92, RLOCK),  # condition.wait()
+        (2, Op.ACQUIRE, 93, RLOCK),
+        (2, WRITE, 94, DATA),
+        (2, Op.RELEASE, 93, RLOCK),
+        (1, Op.ACQUIRE, 92, RLOCK),
+        (1, WRITE, 95, DATA),
+    )
+    assert [one.at for one in closing(run, [events[1], events[4], events[7]])] == [2]
+
+
+def test_two_critical_sections_are_no_wait():
+    run, events = waiting(
+        (1, Op.ACQUIRE, 90, RLOCK),
+        (1, WRITE, 91, DATA),
+        (1, Op.RELEASE, 90, RLOCK),
+        (2, Op.ACQUIRE, 93, RLOCK),
+        (2, WRITE, 94, DATA),
+        (2, Op.RELEASE, 93, RLOCK),
+        (1, Op.ACQUIRE, 96, RLOCK),
+        (1, WRITE, 95, DATA),
+    )
+    assert closing(run, [events[1], events[4], events[7]]) == []
+
+
+def seeking(event):
+    name = {70: "seek"}.get(event.site, "read")
+    return Site("m.py", f"f{event.site}", event.site, event.site, 0, 0, "method_call", name)
+
+
+def test_who_set_the_position_from_which_a_call_reads_and_who_set_it_anew():
+    events = made(
+        (1, CALL, 70, FILE), (2, CALL, 70, FILE), (2, CALL, 71, FILE), (1, CALL, 72, FILE),
+    )  # fmt: skip
+    found = closing(plain(events, seeking), [events[2], events[3]])
+    assert [event.at for event in found] == [0, 1]
+
+
+def test_a_position_that_nobody_else_set_is_no_news():
+    events = made(
+        (2, CALL, 70, FILE), (2, CALL, 71, FILE), (1, CALL, 70, FILE), (1, CALL, 72, FILE),
+    )  # fmt: skip
+    assert closing(plain(events, seeking), [events[1], events[3]]) == []
+
+
+def test_what_a_thread_made_that_only_finds_the_result_is_no_news():
+    events = made(
+        (3, WRITE, 10, DATA), (1, WRITE, 51, DATA), (2, WRITE, 52, DATA), (3, READ, 11, DATA)
+    )
+    assert added(events, 1, 2, 3, failing=3) == []
+    assert added(events, 1, 3, failing=1) == [0]
+
+
+def test_an_earlier_turn_is_not_what_a_thread_had_found():
+    """`self.value -= 1`, twice: a read (20) and a write (21) on one line."""
+
+    def here(event):
+        return Site("m.py", "down", 14, 14, 0, 0, "attr_read", "value")
+
+    events = made(
+        (1, READ, 20, COUNT), (1, WRITE, 21, COUNT),
+        (1, READ, 20, COUNT), (2, WRITE, 21, COUNT), (1, WRITE, 21, COUNT),
+    )  # fmt: skip
+    assert closing(plain(events, here), [events[3], events[4]])[0].at == 2
+    assert closing(plain(events, here), [events[2], events[3], events[4]]) == []

@@ -146,6 +146,34 @@ def test_what_another_thread_did_to_the_same_cell_is_part_of_the_conflict():
     assert [event.setup for event in shown.events] == [False] + [True] * 5 + [False] * 3
 
 
+def long_proof(rows, orders, occurrence):
+    """A proof whose explanation has more events than there is room for."""
+    run = traced(*rows)
+    timeline = Timeline(run)
+    events = timeline.events
+    made = tuple(timeline.constraint(events[one], events[other]) for one, other in orders)
+    minimal = Minimal(made, 10, 10, 0, run, timeline, "0.1", tuple(events[at] for at in occurrence))
+    shown = proof_facts(Proof(0, minimal, Seen(tuple(events), None)), run, FakeInterner())
+    return [at for at, event in enumerate(shown.events) if event.setup]
+
+
+def test_a_further_write_that_nobody_sees_is_left_out_where_it_is_long():
+    looks = [(1, READ, at, SOCK) for at in (10, 11, 12, 13)]
+    first = [(2, WRITE, 20, MODE), (1, READ, 9, MODE)]
+    rows = [*first, *looks[:3], (2, WRITE, 22, SOCK), (2, WRITE, 21, MODE), looks[3]]
+    every = range(len(rows))
+    assert long_proof(rows, [(0, 1), (5, 7)], every) == [6]
+    assert long_proof(rows[:4] + rows[5:], [(0, 1), (4, 6)], range(7)) == [5]
+    assert long_proof([rows[0], rows[1], *rows[5:]], [(0, 1), (2, 4)], range(5)) == []
+
+
+def test_what_is_only_ordered_and_came_before_the_conflict_is_left_out_where_it_is_long():
+    looks = [(1, READ, at, SOCK) for at in (8, 9, 11)]
+    rows = [(2, WRITE, 40, SOCK), (1, READ, 41, SOCK), *looks, *RACE]
+    assert long_proof(rows, [(0, 1), (5, 6), (6, 7)], range(2, 8)) == [0, 1]
+    assert long_proof(RACE, [(0, 1), (1, 2)], range(1, 3)) == []
+
+
 def test_where_the_orders_are_all_there_is_they_are_shown(proof):
     whole, run = proof
     minimal = Minimal(**{**vars(whole.minimal), "occurrence": ()})

@@ -144,6 +144,8 @@ class Slotted:
         (lambda: [1, 2], 5, "<unset>"),
         (lambda: {"k": None}, "k", "None"),
         (lambda: {}, "k", "<unset>"),
+        (lambda: {("a", 1): 2}, ("a", 1), "2"),
+        (lambda: {}, Plain, ""),
         (lambda: collections.deque([3]), 0, "3"),
         (lambda: types.CellType(4), None, "4"),
         (types.CellType, None, "<unset>"),

@@ -157,6 +157,12 @@ def test_a_point_is_named_by_file_function_and_text(point, points):
     assert count([point]) == points
 
 
+def test_functions_in_functions_are_named_as_reports_write_them():
+    true = CasePoint("pool/core.py", "cached.<locals>.wrapper", "return cache[k]")
+    line = shown("return cache[k]", function="cached.wrapper")
+    assert named([true], [line], lambda *_: "", callers=False) == 1
+
+
 def test_every_true_point_counts_once():
     assert count([shown("if self.free:")] * 3) == 1
     assert count([shown("if self.free:"), shown("return self.pick()")]) == 2

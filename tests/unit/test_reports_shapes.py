@@ -85,6 +85,11 @@ STALE = [
         point("2 write d", "self.d.popitem()"),
         point("1 read d[key]", "return self.d[key]"),
     ),
+    (
+        point("1 call file", "self.file.seek(start)", part=".seek()"),
+        point("2 call file", "self.file.seek(start)", part=".seek()"),
+        point("1 call file", "head = read(1)", part=".read()"),
+    ),
 ]
 UNFINISHED = [
     (

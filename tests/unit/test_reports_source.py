@@ -34,6 +34,14 @@ def test_a_form_feed_does_not_end_a_line(tmp_path):
     assert Sources(tmp_path).line("mod.py", 3) == "c = 3"
 
 
+def test_a_call_has_its_arguments_on_the_next_lines(tmp_path):
+    (tmp_path / "mod.py").write_text("a = f(\n  x,\n  y\n)\nb = g(\n1,\n2,\n3,\n4)\nc = 1\n")
+    sources = Sources(tmp_path)
+    assert sources.call("mod.py", 1) == "a = f( x, y )"
+    assert sources.call("mod.py", 5) == "b = g("
+    assert sources.call("mod.py", 10) == "c = 1"
+
+
 @pytest.mark.parametrize("file", ["missing.py", "", "<string>", "a\0b.py", "."])
 def test_a_file_that_cannot_be_read_has_no_lines(tmp_path, file):
     assert Sources(tmp_path).line(file, 1) == ""
@@ -194,3 +202,12 @@ def test_another_object_of_the_same_class_is_numbered(tmp_path):
 def test_a_call_names_the_object_and_what_is_called(tmp_path, text, kind, part):
     found = labels(tmp_path, (text, kind, Op.CALL, 1.0, None))
     assert found == [Label("Cache.table", part)]
+
+
+def test_a_method_under_another_name_is_called_by_that(tmp_path):
+    (tmp_path / "mod.py").write_text("head = read(1)\n")
+    one = CapturedAccess("", (), "Records.file")
+    where = Point(site("head = read(1)", "read(1)", "callee", name="call"), Op.CALL)
+    line = Line(0, "body", 1, 1.0, 1.0, 1.0, 1.0, 0)
+    found = label_lines([line], [where], [one], Sources(tmp_path))
+    assert found == [Label("Records.file", ".read()")]

@@ -296,3 +296,44 @@ def test_titles_name_two_variables_at_most():
 def test_a_step_without_a_value_names_its_variable():
     (step,) = all_steps(finding([replaced(points("1R:source")[0], value=None)]))
     assert step.what == f"read {step.points[0].variable}"
+
+
+def test_a_call_and_what_was_done_in_it_may_be_one_step():
+    call, inner, other = points("1W:source 1W:body 2R:sink")
+    call = replaced(call, op="enter", value="Lock.release", variable="")
+    inner = replaced(inner, value="None", within=True)
+    made = msgspec.structs.replace(
+        finding([call, inner, other]), explanation=(call, inner, other), orders=((2, 3),)
+    )
+    first, second = brief_steps(made)
+    assert (first.line, first.what) == (1, "calls Lock.release, write None at :2")
+    assert second.line == 3
+    elsewhere = msgspec.structs.replace(
+        made, explanation=(call, replaced(inner, file="a/n.py"), other)
+    )
+    assert brief_steps(elsewhere)[0].what == "calls Lock.release, write None at a/n.py:2"
+
+
+def test_a_wait_says_that_it_releases_the_lock():
+    check, wait, other = points("1R:source 1A:body 2W:sink")
+    wait = replaced(wait, op="release", variable="", text="self.cond.wait()")
+    steps = brief_steps(finding([check, wait, other]))
+    assert steps[1].what == "waits, and releases its lock meanwhile"
+    lifted = replaced(wait, text="self.pause()", awaits="Desk.pause", variable="Desk.cond")
+    steps = brief_steps(finding([check, lifted, other]))
+    assert steps[1].what == "calls Desk.pause, which waits and releases Desk.cond meanwhile"
+
+
+def test_taking_a_lock_that_is_the_variable_at_fault_is_a_step():
+    check, taken, other, last = points("1R:source 2A:body 2W:sink 1W:suffix")
+    lines = [step.line for step in brief_steps(finding([check, taken, other, last]))]
+    assert lines == [1, 2, 3, 4]
+    another = replaced(taken, variable="y")
+    lines = [step.line for step in brief_steps(finding([check, another, other, last]))]
+    assert lines == [1, 3, 4]
+
+
+def test_what_a_call_returns_is_no_attribute():
+    made = points("1R:source:json.loads(p.read_text())['n'] 2W:sink:Book.n")
+    steps = brief_steps(finding(made))
+    assert [step.what for step in steps] == ["read json.loads(p.read_text())['n']", "write n"]

@@ -124,6 +124,21 @@ def test_while_another_thread_sleeps_only_a_cycle_cannot_end():
     assert assigned([run(cycle(), polling(2))], [run(polling())]) == ([1], 0)
 
 
+def timer(who, limit):
+    """All wait; one of them for a moment."""
+    flags = ALONE | RAN_OUT
+    return [
+        row(1, who, GET, limit=limit, flags=flags),
+        row(1, 1 - who, LEFT, limit=5 * SECOND, flags=ALONE),
+    ]
+
+
+def test_a_short_limit_of_a_thread_that_does_not_fail_is_a_timer():
+    assert assigned([run(timer(1, SECOND // 1000))], [run()]) == ([None], 0)
+    assert assigned([run(timer(1, SECOND))], [run()]) == ([1], 0)
+    assert assigned([run(timer(0, SECOND // 1000))], [run()]) == ([1], 0)
+
+
 def test_a_cycle_counts_though_some_runs_pass_by_luck():
     assert assigned([run(cycle()), run(cycle())], [run(cycle()), run()]) == ([1, 1], 1)
 

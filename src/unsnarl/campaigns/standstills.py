@@ -5,7 +5,8 @@ A run that timed out somewhere has often timed out elsewhere, too: a loop that p
 all the time. A cycle of waits can be ended by nobody but a time limit, whatever other threads do; a
 run may still pass by luck after that. Of other waits the last ones count, from which the program
 went on to its failure, if every thread was among them and no passing run comes there. Where it had
-failed before, they only came of that: a pool that was opened twice is closed once.
+failed before, they only came of that: a pool that was opened twice is closed once. A short limit
+that runs out in a thread which does not fail is a timer: what it was to do comes next.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from unsnarl.runfile import Interner, RunFile
 # A cycle that more than this share of the passing runs has is how the program works: it takes its
 # locks with a time limit, and tries again.
 COMMON = 0.8
+# Seconds: the gate lets shorter waits end by choice, too (docs/adr/0025).
+SHORT = 0.5
 # Where those wait that cannot go on, by campaign-wide points.
 Waiting = frozenset[int]
 
@@ -45,7 +48,7 @@ def assign_standstills(
         if not in_cycle(one.waits):
             came_of_it = one.time > min(run.ends.values(), default=one.time)
             is_last = one is run.standstills[-1] and not came_of_it
-            return is_last and one.is_alone and not passed[way]
+            return is_last and one.is_alone and not passed[way] and not _is_timer(one, run)
         share = passed[way] / max(len(passing), 1)
         return share <= COMMON and share < failed[way] / len(failing)
 
@@ -55,6 +58,13 @@ def assign_standstills(
         run.standstill, way = next((pair for pair in ways if is_cause(*pair)), (None, None))
         chosen.update([way] if way else [])
     return passed[max(chosen, key=lambda way: chosen[way])] if chosen else 0
+
+
+def _is_timer(one: Standstill, run: RunFile) -> bool:
+    """Whether a short wait ended, and its thread is not the one that failed."""
+    path = run.threads[one.ran_out].path
+    failed = {run.failing_thread, *(run.threads[thread].path for thread in run.ends)}
+    return one.limits.get(one.ran_out, SHORT) < SHORT and path not in failed
 
 
 def _counts(

@@ -21,10 +21,11 @@ from unsnarl.model.event import Event, Op
 from unsnarl.model.run import Frame
 from unsnarl.model.site import Site
 from unsnarl.model.sources import Sources
-from unsnarl.placement.closing import TracedRun, closing
+from unsnarl.placement.closing import closing
 from unsnarl.placement.occurrence import EventSearch
 from unsnarl.placement.signals import missed_signal
 from unsnarl.placement.timeline import EventTimes, Timeline
+from unsnarl.placement.traced import TracedRun
 from unsnarl.runfile import Interner, RunFile
 
 # Ends of an answer in a run that are tried, the latest first.
@@ -56,8 +57,9 @@ class Completion:
             # A deadlock is its waits: nothing closes it but a signal that one of them missed.
             return self._missed(shown)
         have = [event for event in shown if event.point in self._indexes]
+        locks = [event for event in self._timeline.done if event.op in (Op.ACQUIRE, Op.RELEASE)]
         run = TracedRun(
-            self._accesses, self._site, self._text, self._timeline.around, self._failing()
+            self._accesses, self._site, self._text, self._timeline.around, self._failing(), locks
         )
         return closing(run, have)
 

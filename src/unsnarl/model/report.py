@@ -27,6 +27,7 @@ class FindingPoint(msgspec.Struct, frozen=True, omit_defaults=True):
         stack: The calls that led to the access, innermost first: `spider.py:25 in Spider.run`.
         due: The thread was still to do it when the failure ended the process.
         setup: Of an explanation: it only brought the threads there, and is shown on request.
+        within: It is shown in one line with the call before it, in which it was made.
         caught: Of a failing line: where the program caught the exception, "" if it did not.
         awaits: Of a wait that does not end: what it is for, `in join() for worker 0.1`.
         why: ... and why that does not come.
@@ -56,6 +57,7 @@ class FindingPoint(msgspec.Struct, frozen=True, omit_defaults=True):
     awaits: str = ""
     why: str = ""
     limit: float = 0.0
+    within: bool = False
 
 
 class Support(msgspec.Struct, frozen=True):

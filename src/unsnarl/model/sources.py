@@ -9,6 +9,8 @@ from types import MappingProxyType
 
 from unsnarl.model.site import Site
 
+MOST_ARGUMENT_LINES = 3
+
 
 class Sources:
     """Reads source files below `root` lazily; a file that cannot be read has no lines."""
@@ -22,6 +24,15 @@ class Sources:
     def line(self, file: str, number: int) -> str:
         """The text of a line without its indentation, or "" if there is none."""
         return self._raw(file, number).decode("utf-8", "replace").strip()
+
+    def call(self, file: str, number: int) -> str:
+        """A line that calls something, with the arguments on the next ones if these are few."""
+        text = self.line(file, number)
+        for more in range(number + 1, number + MOST_ARGUMENT_LINES + 1):
+            if not _is_open(text):
+                return text
+            text = f"{text} {self.line(file, more)}"
+        return self.line(file, number) if _is_open(text) else text
 
     def segment(self, site: Site) -> str:
         """The source text that a site's columns enclose, whitespace collapsed to single spaces.
@@ -57,3 +68,8 @@ class Sources:
             # Only these three end a line for Python; bytes.splitlines agrees, str.splitlines not.
             self._lines[file] = tuple(content.removeprefix(b"\xef\xbb\xbf").splitlines())
         return self._lines[file]
+
+
+def _is_open(text: str) -> bool:
+    """Whether a bracket is not closed; one in a string counts, too: then a line stays alone."""
+    return sum(text.count(one) for one in "([{") > sum(text.count(one) for one in ")]}")

@@ -14,11 +14,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import combinations, islice, product
-from typing import NamedTuple
 
 from unsnarl.model.event import Event, Op
 from unsnarl.model.site import Site
+from unsnarl.placement.given_back import given_back
 from unsnarl.placement.local_names import assigning_lines, deciding_lines, names_used
+from unsnarl.placement.set_anew import set_anew
+from unsnarl.placement.traced import TracedRun
 
 DECIDES = re.compile(r"(el)?if\b|while\b|assert\b")
 # Kinds of sites that name what they touch, and those that touch a container as a whole.
@@ -31,24 +33,6 @@ MOST_LINES, FEWEST = 6, 2
 NEAR = 12
 # A name may stand for another one, which stands for what was read.
 STEPS_BACK = 3
-
-
-class TracedRun(NamedTuple):
-    """What is known of the run.
-
-    Attributes:
-        accesses: All of them, in order of time, those that were due last.
-        site: Where an event is in the source.
-        text: The source line of a site.
-        around: The acquires whose locks are held at an event.
-        failing: The last access of the thread that failed.
-    """
-
-    accesses: Sequence[Event]
-    site: Callable[[Event], Site]
-    text: Callable[[Site], str]
-    around: Callable[[Event], Sequence[Event]]
-    failing: Event | None = None
 
 
 def closing(run: TracedRun, shown: Sequence[Event]) -> list[Event]:
@@ -84,7 +68,9 @@ class _Closing:
         for event in self._result():
             if len(lines) + len(added) < MOST_LINES and self._line(event) not in lines:
                 added.setdefault(self._line(event), event)
-        return sorted(added.values())
+        # Not even in a long explanation may that be missing which lets others into a lock.
+        waits = given_back(self._run, sorted({*self._shown, *added.values()}))
+        return sorted({*added.values(), *waits})
 
     def _line(self, event: Event) -> tuple[object, ...]:
         """A further access of a line that is shown says nothing new."""
@@ -96,16 +82,27 @@ class _Closing:
         failing = self._run.failing
         yield from self._failure(failing)
         yield from self._missing_writes()
+        yield from set_anew(self._run, self._shown)
         for event in self._shown:
             yield from self._decisions(event)
         failed = [failing] if failing is not None and self._is_shown(failing) else []
-        turns = (*failed, *self._turns())
-        begins = [(begin, event) for event in turns for begin in self._begin(event)]
+        begins = [
+            (begin, event)
+            for event in (*failed, *self._turns())
+            for begin in self._begin(event)
+            if not (begin.writes and self._only_fails(event))
+        ]
         for begin, event in sorted(begins, key=lambda pair: not self._decides(pair[0])):
             yield begin
             yield from self._too_late(begin, event)
         for event in self._turns():
             yield from self._origins(event)
+
+    def _only_fails(self, event: Event) -> bool:
+        """Whether its thread finds no more than the result: what it had made before is no news."""
+        mine = [one for one in self._shown if one.path == event.path]
+        is_failing = self._run.failing is not None and event.key == self._run.failing.key
+        return is_failing and len(mine) <= 1
 
     def _failure(self, failing: Event | None) -> Iterator[Event]:
         """The access that fails, if it is of what is shown, and who wrote what it read."""
@@ -253,18 +250,27 @@ class _Closing:
     def _execution(self, event: Event) -> Iterator[Event]:
         """What its thread did before it in the same execution of the function, the latest first.
 
-        Going back, lines only decrease; else it was an earlier call, or round of a loop.
+        Going back, lines only decrease, and on one line the code's own order is kept; else it was
+        an earlier call, or round of a loop.
         """
         site = self._site(event)
-        line = site.line
+        latest, met = event, {event.point}
         for one in reversed(self._threads[event.path]):
             other = self._site(one)
             if one.at >= event.at or (other.file, other.enclosing) != (site.file, site.enclosing):
                 continue
-            if other.line > line:
+            if one.point in met or self._comes_later(one, latest):
                 break
-            line = other.line
+            latest = one
+            met.add(one.point)
             yield one
+
+    def _comes_later(self, one: Event, other: Event) -> bool:
+        """Whether an event comes later in the code than another one of the same function."""
+        first, second = self._site(one), self._site(other)
+        if first.line != second.line or first.function != second.function:
+            return first.line > second.line
+        return one.site > other.site
 
     def _origins(self, event: Event) -> Iterator[Event]:
         """Where its thread got what it uses there: the reads behind the local names of its line.

@@ -203,7 +203,7 @@ def _finding(
         features=dict(answer.features),
         kind=_kind(answer, ranked),
         variables=_variables(answer, ranked),
-        points=tuple(with_failing_lines(with_calls(described, sources.line), run, sources)),
+        points=tuple(with_calls(with_failing_lines(described, run, sources), sources.call)),
         runs=len(answer.runs),
         passing=answer.passing,
         locks_checked=run.captured is not None or answer.is_stuck,

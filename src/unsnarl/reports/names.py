@@ -9,6 +9,7 @@ the site's own name (an attribute, a method) is the last resort.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -36,6 +37,8 @@ OPERATORS = {
     "len": "__len__",
     "iter": "__iter__",
 }
+# `read(1)` of a method that a name stands for.
+CALLED = re.compile(r"(?:\w+\.)*(\w+)\(")
 DISPLAYS = (ast.List, ast.Set, ast.Dict, ast.ListComp, ast.SetComp, ast.DictComp, ast.Constant)
 
 
@@ -74,7 +77,7 @@ def variable_name(point: Point, sources: Sources) -> str:
 
 def _label(point: Point, seen: CapturedAccess | None, sources: Sources) -> Label:
     """The name of a container and its element apart; so are an object and what is called."""
-    called = call_part(point)
+    called = call_part(point, sources)
     if seen and seen.variable:
         return Label(seen.variable, called or seen.element)
     if point.site.variable:
@@ -86,11 +89,14 @@ def _label(point: Point, seen: CapturedAccess | None, sources: Sources) -> Label
     return written._replace(part=called or written.part)
 
 
-def call_part(point: Point) -> str:
-    """What a call into a library calls: `.remove_section()`."""
+def call_part(point: Point, sources: Sources) -> str:
+    """What a call into a library calls: `.remove_section()`; by the name that its line has."""
     if point.op is not Op.CALL or point.site.kind == "library_arg":
         return ""
     site = point.site
+    if site.name == "call":
+        name = CALLED.match(sources.segment(site))
+        return f".{name[1]}()" if name else ""
     return f".{OPERATORS.get(site.kind) or OPERATORS.get(site.name) or site.name}()"
 
 

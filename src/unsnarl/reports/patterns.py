@@ -14,11 +14,13 @@ from itertools import chain, combinations
 from typing import Literal
 
 from unsnarl.model.report import FindingKind, FindingPoint
+from unsnarl.placement.set_anew import SETTING
 
 CLOSE = re.compile(
     r"\.?_?(close|shutdown|stop|terminate|dispose|free|delete|destroy|disconnect|release|exit)",
     re.IGNORECASE,
 )
+MOST_STEPS = 8  # of an explanation
 FAIL = "fail"
 WAIT = "wait"
 JOIN = "join"
@@ -30,6 +32,7 @@ RELEASE = "release"
 CALL = "call"
 WRITES = ("write", CALL)
 SYNC = ("acquire", "release", "wait", "start", "begin", "end", "join", "sleep")
+WAITS = re.compile(r"\bwait\w*\(|\bpthread_cond_\w*wait\(")
 # local, remote, local: no serial order of the two threads gives the same reads (Falcon, table 2).
 UNSERIALISABLE = ("RWR", "WWR", "WRW", "RWW", "WWW")
 
@@ -37,6 +40,11 @@ UNSERIALISABLE = ("RWR", "WWR", "WRW", "RWW", "WWW")
 def is_data(point: FindingPoint) -> bool:
     """Whether the point reads or writes data, as opposed to locks and threads."""
     return point.op == "read" or point.op in WRITES
+
+
+def gives_back(point: FindingPoint) -> bool:
+    """Whether it is a wait in which a thread gives a lock back, or the call of what waits."""
+    return point.op == RELEASE and bool(point.awaits or WAITS.search(point.text))
 
 
 def core(points: Sequence[FindingPoint]) -> tuple[int, ...]:
@@ -167,6 +175,11 @@ def closes(point: FindingPoint) -> bool:
     last = point.function.rpartition(".")[2]
     named = CLOSE.match(last) or CLOSE.search(point.text)
     return mode(point) == "W" and (bool(named) or point.text.startswith("del "))
+
+
+def sets(point: FindingPoint) -> bool:
+    """Whether a call sets the state of its object, whatever that was before."""
+    return point.op == CALL and point.part[1:-2] in SETTING
 
 
 def mode(point: FindingPoint) -> Literal["R", "W"]:

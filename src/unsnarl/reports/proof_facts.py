@@ -74,8 +74,44 @@ def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
         one for one in events if one.key in ordered and not _is_conflict([one, *conflict], one)
     ]
     setup |= {event.key for event in apart}
-    left = [event for event in events if event.key not in setup]
-    return setup | _other_matters(proof, left) if len(left) > MOST_EVENTS else setup
+    for more in (_unseen, _other_matters, _earlier):
+        left = [event for event in events if event.key not in setup]
+        if len(left) > MOST_EVENTS:
+            setup |= more(proof, left)
+    return setup
+
+
+def _ordered(minimal: Minimal) -> set[EventKey]:
+    """The events that the proved orders are about."""
+    pairs = [(one.before, one.after) for one in minimal.constraints]
+    return {minimal.timeline.meaning(event).key for pair in pairs for event in pair}
+
+
+def _unseen(proof: Proof, events: Sequence[Event]) -> set[EventKey]:
+    """Further writes of a thread that nobody else shown comes to see."""
+    ordered = _ordered(proof.minimal)
+    return {
+        event.key
+        for at, event in enumerate(events)
+        if event.op is Op.WRITE
+        and event.key not in ordered
+        and any(_is_same(one, event) and one.op is Op.WRITE for one in events[:at])
+        and not any(one.cell == event.cell for one in events[at + 1 :])
+    }
+
+
+def _earlier(proof: Proof, events: Sequence[Event]) -> set[EventKey]:
+    """What is only ordered, and happened before the conflict began."""
+    ordered = _only_ordered(proof.minimal)
+    conflict = [event for event in events if event.key not in ordered]
+    if not _is_conflict(conflict):
+        return set()
+    return {one.key for one in events if one.key in ordered and one.at < conflict[0].at}
+
+
+def _is_same(one: Event, other: Event) -> bool:
+    """Whether both are of one thread and one cell."""
+    return (one.path, one.cell) == (other.path, other.cell)
 
 
 def _other_matters(proof: Proof, events: Sequence[Event]) -> set[EventKey]:
@@ -98,9 +134,7 @@ def _alone(proof: Proof) -> set[EventKey]:
     minimal = proof.minimal
     if minimal.timeline.pending:
         return set()
-    pairs = [(one.before, one.after) for one in minimal.constraints]
-    used = {minimal.timeline.meaning(event).key for pair in pairs for event in pair}
-    used |= {event.key for event in minimal.occurrence}
+    used = _ordered(minimal) | {event.key for event in minimal.occurrence}
     events = proof.failing.events
     last = map(minimal.timeline.meaning, minimal.timeline.failing(minimal.failing))
     return {
@@ -112,9 +146,7 @@ def _alone(proof: Proof) -> set[EventKey]:
 
 def _overwritten(proof: Proof) -> set[EventKey]:
     """Writes that their own thread overwrote before anybody shown touched the cell."""
-    minimal = proof.minimal
-    pairs = [(one.before, one.after) for one in minimal.constraints]
-    ordered = {minimal.timeline.meaning(event).key for pair in pairs for event in pair}
+    ordered = _ordered(proof.minimal)
     by_cell: dict[int, list[Event]] = {}
     for event in proof.failing.events:
         by_cell.setdefault(event.cell, []).append(event)
@@ -129,10 +161,10 @@ def _overwritten(proof: Proof) -> set[EventKey]:
 def _only_ordered(minimal: Minimal) -> set[EventKey]:
     """The events that are part of the orders and of nothing else."""
     meaning = minimal.timeline.meaning
-    pairs = [(one.before, one.after) for one in minimal.constraints]
-    ordered = {meaning(event).key for pair in pairs for event in pair}
     failing = minimal.timeline.failing(minimal.failing)
-    return ordered - {event.key for event in (*minimal.occurrence, *map(meaning, failing))}
+    return _ordered(minimal) - {
+        event.key for event in (*minimal.occurrence, *map(meaning, failing))
+    }
 
 
 def _is_conflict(events: Sequence[Event], of: Event | None = None) -> bool:

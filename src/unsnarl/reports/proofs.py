@@ -17,6 +17,7 @@ from unsnarl.reports.calls import with_calls
 from unsnarl.reports.deadlock import run_names
 from unsnarl.reports.explain import describe_lines, with_failing_lines
 from unsnarl.reports.facts import ExplainedEvent, FailingRun, Points, ProofFacts
+from unsnarl.reports.folding import folded, without_idle
 from unsnarl.reports.patterns import FAIL, NO_EVENTS, is_data
 from unsnarl.reports.waits import with_reasons
 from unsnarl.reports.ways import with_ways
@@ -34,9 +35,11 @@ def with_proof(
     described = _described(proof.events, names, points, sources)
     shown = _variables(described, proof.events)
     if any(event.pending for event in proof.events):
+        described = without_idle(described)
         described = with_ways(with_reasons(described, run, names, points, sources), sources.line)
-    called = with_calls(described, sources.line)
-    explained = with_failing_lines(called, run, sources)
+    explained = with_failing_lines(described, run, sources)
+    ordered = {id(described[at]) for pair in proof.orders for at in pair}
+    explained = with_calls(folded(explained, ordered, sources.call), sources.call)
     position = _positions(explained)
     orders = [(position[one], position[other]) for one, other in proof.orders]
     explained = _with_failing_access(explained)

@@ -122,7 +122,7 @@ def stack_lines(steps: Sequence[Step]) -> list[str]:
     """Who called what, where the calls are known: `steps 1 and 3: from spider.py:25 in run`."""
     stacks: dict[tuple[str, ...], list[Step]] = {}
     for step in steps:
-        if step.points[0].stack:
+        if step.number and step.points[0].stack:
             # A comprehension has a frame of its own, on the line of its function.
             stacks.setdefault(tuple(dict.fromkeys(step.points[0].stack)), []).append(step)
     return [

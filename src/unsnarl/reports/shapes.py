@@ -25,6 +25,7 @@ from unsnarl.reports.patterns import (
     ends,
     is_data,
     mode,
+    sets,
     whole,
 )
 from unsnarl.reports.shape_sentences import SENTENCES
@@ -152,7 +153,7 @@ def shape_of(
 ) -> tuple[Shape, tuple[FindingPoint, ...]] | None:
     """The shape and the accesses that it is about."""
     points = finding.explanation if finding.orders else finding.points
-    waits = tuple(point for point in points if point.op == WAIT)
+    waits = tuple(point for point in points if point.op == WAIT and not point.setup)
     if waits:
         return _stuck(waits), waits
     shown = [point for point in points if is_data(point) and not point.setup]
@@ -255,7 +256,7 @@ def _single(found: _Conflict) -> Shape:
         return "published before initialised" if _is_empty(found.first) else UNFINISHED
     if found.modes == "RWW" or _overwrites(found):
         return "lost update"
-    return UNFINISHED if found.modes == "WWW" else "stale read"
+    return UNFINISHED if found.modes == "WWW" and not _is_set_anew(found) else "stale read"
 
 
 def _is_computed(found: _Conflict) -> bool:
@@ -301,6 +302,11 @@ def _stores_own(found: _Conflict) -> bool:
     is_one = (first.file, first.function) == (last.file, last.function)
     name = last.variable.rpartition(".")[2]
     return bool(made) and is_one and not _uses(last.text, {name})
+
+
+def _is_set_anew(found: _Conflict) -> bool:
+    """Whether a thread sets the state of an object, another one does, and the first one uses it."""
+    return sets(found.first) and any(map(sets, found.others)) and not sets(found.last)
 
 
 def _ends_use(point: FindingPoint) -> bool:

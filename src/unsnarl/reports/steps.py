@@ -21,16 +21,17 @@ from unsnarl.reports.patterns import (
     CALL,
     ENTER,
     FAIL,
+    MOST_STEPS,
     NO_EVENTS,
     RELEASE,
     SYNC,
     TIMEOUT,
     WAIT,
     core,
+    gives_back,
     is_data,
 )
 
-MOST_STEPS = 8
 # Accesses of other variables before and after the bug rarely help: they get less room.
 STEPS_WITH_SURROUNDINGS = 6
 LONGEST_VALUE = 48
@@ -157,7 +158,7 @@ def _essential(points: Sequence[FindingPoint]) -> list[int]:
 
 
 def _candidates(points: Sequence[FindingPoint], kept: set[int]) -> list[int]:
-    rest = [i for i in range(len(points)) if i not in kept and is_data(points[i])]
+    rest = [i for i in range(len(points)) if i not in kept and _matters(points, i, kept)]
     middle = sum(kept) / len(kept) if kept else 0.0
     return sorted(
         rest,
@@ -165,8 +166,15 @@ def _candidates(points: Sequence[FindingPoint], kept: set[int]) -> list[int]:
     )
 
 
+def _matters(points: Sequence[FindingPoint], index: int, kept: set[int]) -> bool:
+    """Data, what lets others into a lock, and taking a lock that is the variable at fault."""
+    point = points[index]
+    is_at_fault = point.op == ACQUIRE and point.variable in {points[i].variable for i in kept}
+    return is_data(point) or gives_back(point) or is_at_fault
+
+
 def _priority(points: Sequence[FindingPoint], index: int, kept: set[int]) -> int:
-    if points[index].variable in {points[i].variable for i in kept}:
+    if gives_back(points[index]) or points[index].variable in {points[i].variable for i in kept}:
         return 0
     return 1 if points[index].region == "body" else 2
 
@@ -175,11 +183,17 @@ def _grouped(points: Sequence[FindingPoint], kept: Iterable[int]) -> list[list[i
     """Runs of kept points that one thread passed on one line."""
     groups: list[list[int]] = []
     for index in sorted(kept):
-        if groups and _position(points[groups[-1][-1]]) == _position(points[index]):
+        if groups and _is_one(points[groups[-1][-1]], points[index]):
             groups[-1].append(index)
         else:
             groups.append([index])
     return groups
+
+
+def _is_one(before: FindingPoint, point: FindingPoint) -> bool:
+    """Whether two points make one step: on one line, or a call and what was done in it."""
+    is_inside = point.within and before.op == ENTER and before.thread == point.thread
+    return is_inside or _position(before) == _position(point)
 
 
 def _position(point: FindingPoint) -> tuple[str, str, int]:
@@ -211,10 +225,10 @@ def _short_names(points: Sequence[FindingPoint]) -> dict[str, str]:
 
 
 def _last_name(variable: str) -> str:
-    """`_created` of `Binding._created`; a name in brackets or quotes stays whole; so do files."""
-    if variable.startswith(PATHS):
-        return variable
+    """`_created` of `Binding._created`; what is in brackets or quotes, and calls, stay whole."""
     head, bracket, rest = variable.partition("[")
+    if variable.startswith(PATHS) or "(" in head:
+        return variable
     return head.rpartition(".")[2] + bracket + rest if head.isascii() else variable
 
 
@@ -256,8 +270,15 @@ def _words(points: Sequence[FindingPoint], names: Mapping[str, str]) -> Iterator
         is_same = is_data(point) and point.value is not None and point.variable == before
         if is_same and _is_repeated(points[at - 1], point):
             continue  # what is in it, after the variable that has it
-        yield _what(point, "" if is_same else names.get(point.variable, ""))
+        what = _what(point, "" if is_same else names.get(point.variable, ""))
+        yield f"{what} at {_line_of(point, points[0])}" if point.within else what
         before = point.variable
+
+
+def _line_of(point: FindingPoint, first: FindingPoint) -> str:
+    """Where it is, if the step stands for the line of a call: `:736` in the same file."""
+    same = point.file == first.file
+    return f":{point.line}" if same else f"{shown_path(point.file)}:{point.line}"
 
 
 def _is_repeated(before: FindingPoint, point: FindingPoint) -> bool:
@@ -279,13 +300,21 @@ def _what(point: FindingPoint, name: str) -> str:
     value, part = _short(point.value), clean(point.part)
     if point.op in SYNC or point.op == CALL or not (value or part):
         name = name or point.variable
-    if point.op in (ACQUIRE, RELEASE) and not name:
-        called = CALLED.findall(point.text)
-        return f"calls {called[-1]}()" if called else f"{point.op} a lock of a library"
+    if point.op in (ACQUIRE, RELEASE) and (not name or gives_back(point)):
+        return _library_lock(point, clean(name))
     touched = f"{clean(name)}{part}"
     if touched:
         return f"{point.op} {touched}" + (f" = {value}" if value else "")
     return f"{point.op} {value}".strip()
+
+
+def _library_lock(point: FindingPoint, name: str) -> str:
+    """What a library does to a lock, its own or one that it was given, on a line of the program."""
+    if gives_back(point):
+        begin = f"calls {_called(clean(point.awaits))}, which waits" if point.awaits else "waits,"
+        return f"{begin} and releases {name or 'its lock'} meanwhile"
+    called = CALLED.findall(point.text)
+    return f"calls {called[-1]}()" if called else f"{point.op} a lock of a library"
 
 
 def _called(function: str) -> str:

@@ -35,6 +35,7 @@ from unsnarl.probes.python.naming import (
 
 VALUE_LIMIT = 40
 UNNAMED = "a lock"
+UNKNOWN = object()  # what a cell has, if that cannot be looked at
 _MAX_ITEMS = 8
 _MAX_FRAMES = 8
 _ATOMS = (*KEYS, complex)
@@ -121,6 +122,8 @@ def _sync(index: int, point: int, path: str, lock: object, frames: list[types.Fr
     caller = sys._getframe(2)
     is_own = bool(frames) and frames[0] is caller
     name = name_of_lock(lock, frames) if is_own else ""
+    if not is_own and op_of(point) is Op.RELEASE and id(lock) in _locks:
+        name = _lock_names.get(_locks[id(lock)][0], "")  # a wait gives back what the program holds
     return [index, point, path, "", [], name, [], [0, "", 0], _stack(frames)]
 
 
@@ -144,6 +147,8 @@ def value_text(obj: object, key: object) -> str:
     if type(obj) is str:
         return _file(obj)
     found = _contents(obj, key)
+    if found is UNKNOWN:
+        return ""
     return "<unset>" if found is MISSING else short(found)
 
 
@@ -208,7 +213,8 @@ def _inside(obj: Any, key: object) -> object:
     if key is None or type(key) is slice:
         return obj
     if is_a(obj, dict):
-        return dict.get(obj, key, MISSING) if type(key) in KEYS else MISSING
+        # To look for any other key would run the program's own code.
+        return dict.get(obj, key, MISSING) if _is_plain(key, 1) else UNKNOWN
     base: Any = next((kind for kind in SEQUENCES if is_a(obj, kind)), None)
     if base is None or type(key) is not int or not -base.__len__(obj) <= key < base.__len__(obj):
         return MISSING
