@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which patches are tried first."""
 
+import dataclasses
+
+from msgspec.structs import replace
 from tests.unit.conflicts import conflict, line_of, point, source
 from tests.unit.test_patch_kinds import CLIENT, at, of_kind
 
 from unsnarl.execution.budget import Budget
 from unsnarl.model.report import Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
-from unsnarl.patches.drafts import calls_only, drafts, repairs_tests_only
+from unsnarl.patches.drafts import calls_only, drafts, protects, repairs_tests_only, to_protect
+from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, shown
 from unsnarl.patches.search import PatchSearch
 from unsnarl.patches.trying import Tried
@@ -231,3 +235,90 @@ def test_who_reads_what_no_other_thread_writes_reads_it_as_often_as_before():
         at(text, "self.sock.close()", 1, "read", "Client.sock", function="Client.close"),
     )
     assert texts and all("if self.sock: self.sock.end()" in one for one in texts)
+
+
+SERVER = """
+class Daemon:
+    def __init__(self):
+        self.instances = {}
+
+    def instance(self, cls):
+        one = self.instances.get(cls)
+        if one is None:
+            one = cls()
+            self.instances[cls] = one
+        return one
+
+class Message:
+    def __init__(self, kind):
+        self.kind = kind
+"""
+
+
+def served(fix=None):
+    """Two threads make an instance each; messages brought them there."""
+    inside = {"function": "Daemon.instance"}
+    return conflict(
+        SERVER,
+        at(SERVER, "instances.get", 1, "read", "Daemon.instances", **inside),
+        at(SERVER, "instances.get", 2, "read", "Daemon.instances", **inside),
+        at(SERVER, "instances[cls]", 1, "write", "Daemon.instances", **inside),
+        at(SERVER, "instances[cls]", 2, "write", "Daemon.instances", **inside),
+        at(SERVER, "self.kind", 3, "write", "Message.kind", function="Message.__init__"),
+        at(SERVER, "self.kind", 4, "write", "Message.kind", function="Message.__init__"),
+        fix=fix,
+    )
+
+
+def test_what_no_simulated_region_touched_needs_no_lock():
+    """Two objects of a class are called alike; the region has shown which variables matter."""
+    file = source(SERVER)
+    begin = SourceLine("a.py", line_of(file, "instances.get"), "Daemon.instance")
+    end = SourceLine("a.py", line_of(file, "instances[cls]"), "Daemon.instance")
+    worked, failed = Fix("region", begin, end, runs=46), Fix("region", begin, end, runs=46, fail=1)
+    assert drafts(served(worked))[0].says.startswith("hold Daemon._lock (a new lock) around a.py:")
+    assert not any("Daemon._lock" in one.says for one in drafts(served(failed)))
+
+
+JOBS = """
+class Jobs:
+    def __init__(self):
+        self.stop = False
+
+    def cancel(self):
+        self.stop = True
+
+    def again(self):
+        return not self.stop
+
+def test_cancel(jobs):
+    tries = []
+    tries.append(jobs.again())
+"""
+
+
+def test_what_only_a_test_accesses_needs_no_lock():
+    """It shows the failure; a patch of the library alone must be possible."""
+    made = conflict(
+        JOBS,
+        at(JOBS, "not self.stop", 1, "read", "Jobs.stop", function="Jobs.again"),
+        at(JOBS, "self.stop = True", 2, "write", "Jobs.stop", function="Jobs.cancel"),
+        replace(at(JOBS, "tries.append", 1, "call", "tries"), file="test_a.py"),
+        replace(at(JOBS, "tries.append", 2, "call", "tries"), file="test_a.py"),
+    )
+    assert {one.file for one in to_protect(made)} == {"a.py"}
+    assert any(one.kind == "lock" for one in drafts(made))
+
+
+def test_a_lock_that_was_held_protects_an_access():
+    """It was taken in a function that is not in the finding's lines."""
+    held = conflict(
+        CALLED,
+        at(CALLED, "self.cash = self", 1, "read", "Till.cash", locks=("Till.lock #2",)),
+        at(CALLED, "self.cash = 0", 2, "write", "Till.cash"),
+    )
+    line = line_of(source(CALLED), "self.cash = 0")
+    spans = (LineSpan("a.py", line, line),)
+    draft = Draft("lock", "", {}, 1, spans, LockChoice("Till", "lock"))
+    assert protects(held, draft)
+    assert not protects(held, dataclasses.replace(draft, choice=LockChoice("Till", "other")))

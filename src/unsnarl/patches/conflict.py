@@ -27,6 +27,7 @@ FRAME = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<function>.+)")
 LINES = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
 # `names` of `names[2]`, `x` of `Config.x.y`: the variable itself, then what of it.
 PARTS = re.compile(r"[\[(].*")
+TESTS = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 # What has a frame of its own and no name.
 UNNAMED = re.compile(r"((\.<locals>)?\.<(listcomp|setcomp|dictcomp|genexpr|lambda)>)+$")
 
@@ -54,7 +55,7 @@ class ConflictPoints:
         """Those points that touch the variables at fault."""
         wanted = {PARTS.sub("", one) for one in self.variables}
         points = [one for one in self.points if one.op in ACCESSES]
-        return [one for one in points if plain_name(_whole(one)) in wanted] or points
+        return [one for one in points if plain_name(whole_name(one)) in wanted] or points
 
     @property
     def conflicting(self) -> list[FindingPoint]:
@@ -65,11 +66,13 @@ class ConflictPoints:
         shared: dict[str, set[int]] = {}
         written = set()
         for point in self.accesses:
-            shared.setdefault(_whole(point), set()).add(point.role)
+            shared.setdefault(whole_name(point), set()).add(point.role)
             if point.op != "read":
-                written.add(_whole(point))
+                written.add(whole_name(point))
         found = [
-            one for one in self.holdable if _whole(one) in written and len(shared[_whole(one)]) > 1
+            one
+            for one in self.holdable
+            if whole_name(one) in written and len(shared[whole_name(one)]) > 1
         ]
         while found and found[-1].thread == MAIN and found[-1].op == "read":
             found.pop()
@@ -148,7 +151,7 @@ class Conflict(ConflictPoints):
         return False
 
 
-def _whole(point: FindingPoint) -> str:
+def whole_name(point: FindingPoint) -> str:
     """The variable without what of it: a key and the structure of a dict conflict."""
     return PARTS.sub("", point.variable)
 
@@ -206,8 +209,13 @@ def frames(point: FindingPoint) -> list[CallLine]:
 def span_sets(conflict: Conflict) -> Iterator[tuple[LineSpan, ...]]:
     """Sets of lines that may have to be atomic."""
     yield from named_spans(conflict)
-    yield tuple(accesses_in(conflict, functions_of(conflict)))
-    yield tuple(accesses_in(conflict, functions_of(conflict), calls=True))
+    every = [functions_of(conflict.accesses)]
+    within = [one for one in conflict.accesses if one.file not in outer_files(conflict)]
+    if len(within) < len(conflict.accesses):
+        every.append(functions_of(within))
+    for functions in every:
+        yield tuple(accesses_in(conflict, functions))
+        yield tuple(accesses_in(conflict, functions, calls=True))
 
 
 def named_spans(conflict: ConflictPoints) -> Iterator[tuple[LineSpan, ...]]:
@@ -258,9 +266,22 @@ def _common(points: Sequence[FindingPoint]) -> LineSpan | None:
     return None
 
 
-def functions_of(conflict: ConflictPoints) -> set[tuple[str, str]]:
-    """The functions of all accesses, by file."""
-    return {(one.file, one.function) for one in conflict.accesses}
+def functions_of(points: Iterable[FindingPoint]) -> set[tuple[str, str]]:
+    """The functions of some points, by file."""
+    return {(one.file, one.function) for one in points}
+
+
+def outer_files(conflict: ConflictPoints) -> set[str]:
+    """Tests, and the script that is run: what they access alone only shows the failure."""
+    every = [frame for point in conflict.points for frame in frames(point)]
+    return {one.file for one in every if one.function == MODULE_CODE or TESTS.search(one.file)}
+
+
+def seen_outside(conflict: ConflictPoints) -> set[str]:
+    """The variables that only tests and scripts access, if there are others."""
+    outer = outer_files(conflict)
+    inside = {whole_name(one) for one in conflict.accesses if one.file not in outer}
+    return {whole_name(one) for one in conflict.accesses} - inside if inside else set()
 
 
 def accesses_in(

@@ -30,9 +30,12 @@ from unsnarl.patches.locks import (
     self_name,
     threading_call,
 )
-from unsnarl.patches.moves import out_of_locks, published_last, registered_last
+from unsnarl.patches.moves import published_last, registered_last
 from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
+from unsnarl.patches.queues import put_back, unfinished
 from unsnarl.patches.regions import Draft, reentrant_draft
+from unsnarl.patches.removals import removals
+from unsnarl.patches.sections import into_locks, out_of_locks
 from unsnarl.patches.source import (
     LineEdits,
     SourceFile,
@@ -41,12 +44,15 @@ from unsnarl.patches.source import (
     header_text,
 )
 
+# Shapes of findings in which threads wait for each other, whether or not the program ends so.
+WAITING = ("lock held while waiting", "lock-order deadlock")
+
 
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
     makers = [rechecks, copies, local_copies, own_managers, import_waits]
-    makers += [published_last, registered_last]
-    if conflict.is_deadlock:
+    makers += [published_last, registered_last, removals, unfinished, put_back, into_locks]
+    if conflict.is_deadlock or conflict.finding.shape in WAITING:
         makers += [sorted_locks, out_of_locks, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).
     fix = conflict.finding.fix
