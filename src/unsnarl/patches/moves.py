@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from unsnarl.model.report import FindingPoint
 from unsnarl.patches.blocks import (
+    Function,
     StatementRun,
     covering,
     executed,
@@ -16,6 +17,7 @@ from unsnarl.patches.blocks import (
     last_line,
 )
 from unsnarl.patches.conflict import MODULE_CODE, Conflict
+from unsnarl.patches.locks import self_name
 from unsnarl.patches.pieces import (
     block_of,
     check_block,
@@ -69,6 +71,60 @@ def registered_last(conflict: Conflict) -> Iterator[Draft]:
                 yield from made(_undecorated, source, first_line(node)) if decorated else ()
             elif isinstance(node, ast.Expr) and names_in(node) & used:
                 yield from made(_behind_block, source, node.lineno)
+
+
+def set_before_start(conflict: Conflict) -> Iterator[Draft]:
+    """A constant that a thread assigns when it begins, assigned by whoever starts the thread.
+
+    What others have assigned since then is not undone.
+    """
+    for point in conflict.points:
+        source = conflict.sources.get(point.file)
+        if source is not None and point.op == "write" and point.function != MODULE_CODE:
+            yield from made(_before_start, source, point.line)
+
+
+def _before_start(source: SourceFile, line: int) -> Draft:
+    run, _ = _movable(source, line)
+    (node,) = run.statements
+    function, owner = run.function, run.owner
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
+        raise UnpatchableError("it is not a constant")
+    if function is None or owner is None or node not in function.body or run.first != run.last:
+        raise UnpatchableError("it is not in a line of a method")
+    check_independent(source, node, function.body[: function.body.index(node)])
+    start = _start_of(owner, function.name)
+    block = block_of(covering(source, start.lineno, start.lineno))
+    edits = LineEdits(source)
+    text = source.lines[run.first - 1].strip()
+    edits.insert_before(first_line(start), text, like=start.lineno)
+    edits.remove(run.first)
+    old = list(function.body)
+    function.body[:] = [one for one in old if one is not node] or [ast.Pass()]
+    try:
+        at = block.index(start)
+        check_block(source, edits, block, [*block[:at], node, *block[at:]])
+    finally:
+        function.body[:] = old
+    says = f"move {source.name}:{run.first} to {start.lineno}, before its thread is started"
+    return whole("move", says, edits, 2)
+
+
+def _start_of(owner: ast.ClassDef, target: str) -> ast.stmt:
+    """The statement of a class that starts a thread with this method."""
+    for method in (one for one in owner.body if isinstance(one, Function)):
+        made_there = any(
+            isinstance(one, ast.keyword)
+            and one.arg == "target"
+            and ast.unparse(one.value) == f"{self_name(method)}.{target}"
+            for one in executed(method.body)
+        )
+        for one in executed(method.body) if made_there else ():
+            call = one.value if isinstance(one, ast.Expr) else None
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(".start"):
+                assert isinstance(one, ast.stmt)
+                return one
+    raise UnpatchableError("its thread is started elsewhere")
 
 
 def _behind_role(source: SourceFile, conflict: Conflict, point: FindingPoint) -> Draft:
