@@ -98,6 +98,7 @@ class _Hunter:
         self._constraints: Mapping[int, Sequence[Constraint]] = {}
         self._budget = Budget()
         self._on_answer: Callable[[Report], None] = ignore
+        self._explained_after = 0.0
 
     @classmethod
     def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> _Hunter:
@@ -186,12 +187,17 @@ class _Hunter:
     def _timed(self, report: Report) -> Report:
         budget = self._budget
         return replace(
-            report, seconds=budget.spent, timings=dict(budget.phases), trials=dict(budget.trials)
+            report,
+            seconds=budget.spent,
+            timings=dict(budget.phases),
+            trials=dict(budget.trials),
+            explained=self._explained_after,
         )
 
     def _explained(self, report: Report) -> None:
         """Hand out what is known by now; whoever shows it must not cost the rest."""
         if report.failures:
+            self._explained_after = self._budget.spent
             self._budget.part(
                 "report",
                 "showing the answer",
