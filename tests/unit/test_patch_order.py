@@ -13,8 +13,8 @@ from unsnarl.patches.blocks import LineSpan
 from unsnarl.patches.drafts import calls_only, drafts, protects, repairs_tests_only, to_protect
 from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, shown
-from unsnarl.patches.search import PatchSearch
-from unsnarl.patches.trying import Tried
+from unsnarl.patches.search import PatchSearch, waits_too
+from unsnarl.patches.trying import WAITS, Tried
 
 CALLED = """
 import threading
@@ -322,3 +322,32 @@ def test_a_lock_that_was_held_protects_an_access():
     draft = Draft("lock", "", {}, 1, spans, LockChoice("Till", "lock"))
     assert protects(held, draft)
     assert not protects(held, dataclasses.replace(draft, choice=LockChoice("Till", "other")))
+
+
+def test_what_held_a_lock_during_a_wait_is_not_tried_with_another_lock():
+    """Nor with more lines under it; in every turn of a loop it is not held as long."""
+    lines, more = (LineSpan("a.py", 3, 5),), (LineSpan("a.py", 2, 6), LineSpan("a.py", 9, 9))
+    refused = Draft("lock", "", {}, 1, lines, LockChoice("Till", "lock"))
+    other = dataclasses.replace(refused, choice=LockChoice("", "_lock", is_new=True))
+    assert waits_too(other, refused)
+    assert waits_too(dataclasses.replace(other, spans=more), refused)
+    assert not waits_too(dataclasses.replace(other, turns=True), refused)
+    assert not waits_too(dataclasses.replace(other, spans=(LineSpan("a.py", 3, 4),)), refused)
+    assert not waits_too(Draft("copy", "", {}, 1), refused)
+
+
+def test_the_search_leaves_out_what_would_wait_too():
+    made = conflict(
+        CALLED,
+        at(CALLED, "self.cash = self", 1, "read", "Till.cash", function="Till.pay"),
+        at(CALLED, "self.cash = self", 2, "write", "Till.cash", function="Till.pay"),
+        at(CALLED, "self.cash = self", 1, "write", "Till.cash", function="Till.pay"),
+    )
+    tried = []
+
+    def attempt(draft):
+        tried.append(draft.says)
+        return Tried(PatchChecks(runs=1, fail=1), message=WAITS)
+
+    PatchSearch(made, attempt, Budget()).find()
+    assert len(tried) == 1 < len(drafts(made))
