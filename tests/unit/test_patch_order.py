@@ -2,6 +2,7 @@
 """Which patches are tried first."""
 
 import dataclasses
+from pathlib import Path
 
 from msgspec.structs import replace
 from tests.unit.conflicts import conflict, line_of, point, source
@@ -14,6 +15,7 @@ from unsnarl.patches.drafts import calls_only, drafts, protects, repairs_tests_o
 from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, shown
 from unsnarl.patches.search import PatchSearch, waits_too
+from unsnarl.patches.source import SourceFile
 from unsnarl.patches.trying import WAITS, Tried
 
 CALLED = """
@@ -351,3 +353,21 @@ def test_the_search_leaves_out_what_would_wait_too():
 
     PatchSearch(made, attempt, Budget()).find()
     assert len(tried) == 1 < len(drafts(made))
+
+
+def test_a_new_lock_is_born_in_a_module_that_the_others_import():
+    """Not always the first one of the lines at fault."""
+    first = "import b\n\ndef add():\n    b.total += 1\n"
+    second = "total = 0\n\ndef half():\n    global total\n    total /= 2\n"
+    made = conflict(
+        first,
+        point(4, 1, "read", "b.total", function="add"),
+        replace(point(5, 2, "write", "b.total", function="half"), file="b.py"),
+        point(4, 1, "write", "b.total", function="add"),
+    )
+    made = dataclasses.replace(
+        made, sources={**made.sources, "b.py": SourceFile(Path("b.py"), "b.py", second.encode())}
+    )
+    texts = drafts(made)[0].texts
+    assert "with b._lock:\n        b.total += 1\n" in texts["a.py"]
+    assert "_lock = threading.Lock()" in texts["b.py"] and "with _lock:" in texts["b.py"]

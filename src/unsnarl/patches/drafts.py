@@ -286,7 +286,9 @@ def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
             source = owners[owner].source
             yield LockChoice(owner, new_name("_lock", all_names(source)), source.name, is_new=True)
     taken = set().union(*(all_names(source) for source in conflict.sources.values()))
-    yield LockChoice("", new_name("_lock", taken), spans[0].file, is_new=True)
+    # Of two modules, often only one imports the other.
+    for file in dict.fromkeys(span.file for span in spans):
+        yield LockChoice("", new_name("_lock", taken), file, is_new=True)
 
 
 def _own(conflict: Conflict, owners: dict[str, ClassSource]) -> Iterator[LockChoice]:
