@@ -89,6 +89,7 @@ def _idempotent(source: SourceFile, node: ast.Delete | ast.Expr, removal: Remova
     if run.statements != (node,):
         raise UnpatchableError(f"{source.name}:{node.lineno} is not one statement")
     _check_last(run)
+    _check_unused(run, node)
     edits = LineEdits(source)
     if removal.error:
         new = _suppressed(edits, run, removal.error)
@@ -112,6 +113,43 @@ def _check_last(run: StatementRun) -> None:
         for node in executed([statement]):
             if _has_effect(node) and node not in run.statements:
                 raise UnpatchableError("more is done after the removal")
+
+
+def _check_unused(run: StatementRun, node: ast.Delete | ast.Expr) -> None:
+    """Raises if the same thing is used there: that fails, too, and more rarely.
+
+    `if key in d: use(d[key]); del d[key]` survived 200 runs with a removal that may come second.
+    """
+    assert run.function is not None
+    parts = _parts(node)
+    for one in executed(run.function.body):
+        used = _parts_of(one)
+        if used is not None and used == parts and one not in executed([node]):
+            raise UnpatchableError("what is removed is used there")
+
+
+def _parts(node: ast.Delete | ast.Expr) -> tuple[str, str] | None:
+    """What a removal removes, and of what: `d` and `k` of `del d[k]`, of `d.pop(k)`."""
+    if isinstance(node, ast.Delete):
+        return _parts_of(node.targets[0])
+    call = node.value
+    if not isinstance(call, ast.Call):
+        return None
+    if ast.unparse(call.func) == "delattr" and len(call.args) == 2:
+        return ast.unparse(call.args[0]), ast.unparse(call.args[1])
+    if isinstance(call.func, ast.Attribute) and len(call.args) == 1:
+        return ast.unparse(call.func.value), ast.unparse(call.args[0])
+    return None
+
+
+def _parts_of(node: ast.AST) -> tuple[str, str] | None:
+    if isinstance(node, ast.Subscript):
+        return ast.unparse(node.value), ast.unparse(node.slice)
+    if isinstance(node, ast.Attribute):
+        return ast.unparse(node.value), node.attr
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr" and len(node.args) == 2:
+        return ast.unparse(node.args[0]), ast.unparse(node.args[1])
+    return None
 
 
 def _later(run: StatementRun) -> Iterator[ast.stmt]:
