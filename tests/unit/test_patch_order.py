@@ -11,6 +11,7 @@ from tests.unit.test_patch_kinds import CLIENT, at, of_kind
 from unsnarl.execution.budget import Budget
 from unsnarl.model.report import Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
+from unsnarl.patches.conflict import span_sets
 from unsnarl.patches.drafts import calls_only, drafts, protects, repairs_tests_only, to_protect
 from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, shown
@@ -371,3 +372,18 @@ def test_a_new_lock_is_born_in_a_module_that_the_others_import():
     texts = drafts(made)[0].texts
     assert "with b._lock:\n        b.total += 1\n" in texts["a.py"]
     assert "_lock = threading.Lock()" in texts["b.py"] and "with _lock:" in texts["b.py"]
+
+
+def test_the_lines_of_a_role_are_those_of_the_library():
+    """A role that also touches what the test sees has no function in common with it."""
+    test = {"file": "test_a.py", "function": "test_cancel"}
+    made = conflict(
+        JOBS,
+        at(JOBS, "not self.stop", 1, "read", "Jobs.stop", function="Jobs.again"),
+        replace(at(JOBS, "tries.append", 1, "call", "tries"), **test),
+        at(JOBS, "self.stop = True", 2, "write", "Jobs.stop", function="Jobs.cancel"),
+        replace(at(JOBS, "tries.append", 2, "call", "tries"), **test),
+    )
+    read, write = (line_of(source(JOBS), part) for part in ("not self.stop", "self.stop = True"))
+    lines = {LineSpan("a.py", read, read), LineSpan("a.py", write, write)}
+    assert lines in [set(spans) for spans in span_sets(made)]

@@ -3,7 +3,10 @@
 
 import textwrap
 
+from tests.unit.conflicts import conflict
 from tests.unit.test_patch_kinds import at, of_kind
+
+from unsnarl.patches.drafts import drafts
 
 HELD = "lock held while waiting"
 HOOKS = textwrap.dedent(
@@ -133,3 +136,14 @@ def test_a_write_does_not_pass_what_reads_it_or_leaves() -> None:
     for between in ("self.reader.join(self.sock)", "return", "assert self.reader"):
         text = CLOSING.replace("self.reader.join()", between)
         assert moved(text, *closing(text)) == [], between
+
+
+def test_threads_that_wait_with_locks_held_get_no_lock_first() -> None:
+    """Also where a line could be locked that only brought the threads there."""
+    points = (
+        at(LISTENERS, "for listener", 1, "read", "Bus.listeners", function="Bus.send"),
+        at(LISTENERS, "for listener", 2, "write", "Bus.listeners", function="Bus.send"),
+        waits(LISTENERS, "listener(event)", "Bus.send", "Bus.lock"),
+    )
+    kinds = [one.kind for one in drafts(conflict(LISTENERS, *points, shape=HELD))]
+    assert kinds[0] == "move" and "lock" in kinds

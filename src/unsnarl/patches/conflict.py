@@ -21,6 +21,8 @@ from unsnarl.patches.source import SourceFile, UnpatchableError
 ACCESSES = ("read", "write", "call")
 LOCKING = ("acquire", "wait")
 MAIN = "0"
+# Shapes of findings in which threads wait for each other, whether or not the program ends so.
+WAITING = ("lock held while waiting", "lock-order deadlock")
 SELF = "self"
 MODULE_CODE = "<module>"  # the function of what a module executes
 FRAME = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<function>.+)")
@@ -213,6 +215,7 @@ def span_sets(conflict: Conflict) -> Iterator[tuple[LineSpan, ...]]:
     within = [one for one in conflict.accesses if one.file not in outer_files(conflict)]
     if len(within) < len(conflict.accesses):
         every.append(functions_of(within))
+        yield tuple(_of_roles([one for one in conflict.holdable if one in within]))
     for functions in every:
         yield tuple(accesses_in(conflict, functions))
         yield tuple(accesses_in(conflict, functions, calls=True))
@@ -226,16 +229,16 @@ def named_spans(conflict: ConflictPoints) -> Iterator[tuple[LineSpan, ...]]:
         others = [span for span in map(parsed, fix.others) if span is not None]
         yield (own,)
         yield (own, *others)
-        yield (own, *others, *_of_roles(conflict))
-    roles = tuple(_of_deadlock(conflict) if conflict.is_deadlock else _of_roles(conflict))
+        yield (own, *others, *_of_roles(conflict.holdable))
+    roles = tuple(_of_deadlock(conflict) if conflict.is_deadlock else _of_roles(conflict.holdable))
     yield from ((one,) for one in roles)
     yield roles
 
 
-def _of_roles(conflict: ConflictPoints) -> Iterator[LineSpan]:
+def _of_roles(accesses: Iterable[FindingPoint]) -> Iterator[LineSpan]:
     """For each role the lines from its first to its last access, in a function that has all."""
     by_role: dict[int, list[FindingPoint]] = {}
-    for point in conflict.holdable:
+    for point in accesses:
         by_role.setdefault(point.role, []).append(point)
     for points in by_role.values():
         span = _common(points)

@@ -11,6 +11,7 @@ from unsnarl.model.report import FindingPoint
 from unsnarl.patches.blocks import LineSpan, covering
 from unsnarl.patches.conflict import (
     TESTS,
+    WAITING,
     CallLine,
     Conflict,
     called_names,
@@ -51,8 +52,11 @@ def drafts(conflict: Conflict) -> list[Draft]:
     return sorted(found.values(), key=lambda one: _rank(conflict, one))
 
 
-def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, int]:
+def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, bool, int]:
+    # One more lock is the last thing that threads need which wait with locks held.
+    waiting = conflict.finding.shape in WAITING and draft.kind == "lock"
     return (
+        waiting,
         not keeps_together(conflict, draft),
         calls_only(conflict, draft),
         leaves_out(conflict, draft),

@@ -17,7 +17,14 @@ from unsnarl.patches.blocks import (
     last_line,
 )
 from unsnarl.patches.checks import same_but_for
-from unsnarl.patches.conflict import MODULE_CODE, CallLine, Conflict, frames, function_named
+from unsnarl.patches.conflict import (
+    MODULE_CODE,
+    WAITING,
+    CallLine,
+    Conflict,
+    frames,
+    function_named,
+)
 from unsnarl.patches.copies import copies, local_copies, own_managers
 from unsnarl.patches.expressions import replace_expressions
 from unsnarl.patches.imports import member
@@ -44,9 +51,6 @@ from unsnarl.patches.source import (
     header_text,
 )
 from unsnarl.patches.waits import looks, rechecks, releases
-
-# Shapes of findings in which threads wait for each other, whether or not the program ends so.
-WAITING = ("lock held while waiting", "lock-order deadlock")
 
 
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
