@@ -31,7 +31,9 @@ def asked(text: str) -> list[str]:
 
 def test_a_queue_that_is_empty_may_have_unfinished_tasks() -> None:
     (text,) = asked(POOL)
-    assert "        if not self.tasks.unfinished_tasks == 0:\n" in text
+    assert "        if self.tasks.unfinished_tasks > 0:\n" in text
+    (text,) = asked(POOL.replace("not self.tasks.empty()", "self.tasks.empty() or self.off"))
+    assert "        if self.tasks.unfinished_tasks == 0 or self.off:\n" in text
 
 
 def test_only_where_somebody_says_what_is_done() -> None:

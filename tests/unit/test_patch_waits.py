@@ -32,15 +32,19 @@ def looked(text: str) -> list[str]:
 
 def test_whoever_comes_late_looks_before_it_waits() -> None:
     (text,) = looked(RESULT)
-    wanted = (
-        "if not (self.value is not None):\n                self.ready.wait(timeout)\n        ret"
-    )
+    wanted = "if self.value is None:\n                self.ready.wait(timeout)\n        ret"
     assert wanted in text
 
 
 def test_without_a_time_limit_it_looks_again() -> None:
     (text,) = looked(RESULT.replace("wait(timeout)", "wait()"))
-    assert "while not (self.value is not None):\n                self.ready.wait()" in text
+    assert "while self.value is None:\n                self.ready.wait()" in text
+
+
+def test_any_answer_can_be_asked_for() -> None:
+    for answer, asked in (("self.value", "not self.value"), ("not self.value", "self.value")):
+        (text,) = looked(RESULT.replace("self.value is not None", answer))
+        assert f"            if {asked}:\n" in text
 
 
 def test_what_nobody_tells_is_not_waited_for() -> None:

@@ -22,12 +22,17 @@ def unfinished(conflict: Conflict) -> Iterator[Draft]:
     """
     lines = lines_of(conflict)
     for source, function in functions(conflict):
+        negated = {
+            id(node.operand): node
+            for node in nodes(function)
+            if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        }
         for node in nodes(function):
             if not isinstance(node, ast.Call) or (source.name, node.lineno) not in lines:
                 continue
             queue = _asked(node, "empty")
             if queue is not None and names_in(queue) & conflict.at_fault:
-                yield from made(_counted, source, node, ast.unparse(queue))
+                yield from made(_counted, source, node, negated.get(id(node)))
 
 
 def _asked(call: ast.Call, method: str) -> ast.expr | None:
@@ -36,7 +41,9 @@ def _asked(call: ast.Call, method: str) -> ast.expr | None:
     return call.func.value if is_it and isinstance(call.func, ast.Attribute) else None
 
 
-def _counted(source: SourceFile, node: ast.Call, queue: str) -> Draft:
+def _counted(source: SourceFile, node: ast.Call, negated: ast.expr | None) -> Draft:
+    """`negated` is `not q.empty()`, where it says so."""
+    queue = ast.unparse(node.func).rpartition(".")[0]
     done = [
         one
         for one in ast.walk(source.tree)
@@ -45,7 +52,8 @@ def _counted(source: SourceFile, node: ast.Call, queue: str) -> Draft:
     if not done or node.args or node.keywords:
         raise UnpatchableError(f"nobody calls {queue}.task_done()")
     edits = LineEdits(source)
-    replace_expressions(edits, [node], text=f"{queue}.unfinished_tasks == 0")
+    asks = "==" if negated is None else ">"
+    replace_expressions(edits, [negated or node], text=f"{queue}.unfinished_tasks {asks} 0")
     says = f"ask at {source.name}:{node.lineno} for tasks that are not done, not for waiting ones"
     return whole("queue", says, edits, 1)
 

@@ -20,6 +20,14 @@ from unsnarl.patches.source import (
 )
 
 LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
+OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
+    ast.Is: ast.IsNot,
+    ast.IsNot: ast.Is,
+    ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq,
+    ast.In: ast.NotIn,
+    ast.NotIn: ast.In,
+}
 
 # A wait in a loop.
 
@@ -92,7 +100,7 @@ def _looked(source: SourceFile, node: ast.With, answer: ast.expr) -> Draft:
         raise UnpatchableError("what the answer depends on is not told")
     # One with a time limit may end without a signal.
     word = "if" if call is not None and (call.args or call.keywords) else "while"
-    header = f"{word} not ({ast.unparse(answer)}):"
+    header = f"{word} {_negated(answer)}:"
     run = covering(source, wait.lineno, wait.lineno)
     edits = LineEdits(source)
     edits.wrap(run.first, run.last, header)
@@ -100,6 +108,16 @@ def _looked(source: SourceFile, node: ast.With, answer: ast.expr) -> Draft:
     check_block(source, edits, block_of(run), list(new))
     says = f"look before the wait of {source.name}:{wait.lineno} whether it is over"
     return whole("recheck", says, edits, 1)
+
+
+def _negated(node: ast.expr) -> str:
+    """`x is None` of `x is not None`; else with a `not`."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+        return ast.unparse(node.operand)
+    if isinstance(node, ast.Compare) and type(node.ops[0]) in OPPOSITES and len(node.ops) == 1:
+        opposite = ast.Compare(node.left, [OPPOSITES[type(node.ops[0])]()], node.comparators)
+        return ast.unparse(opposite)
+    return ast.unparse(ast.UnaryOp(ast.Not(), node))
 
 
 def _shared(node: ast.AST) -> set[str]:
