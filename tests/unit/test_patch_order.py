@@ -11,7 +11,7 @@ from tests.unit.test_patch_kinds import CLIENT, at, of_kind
 from unsnarl.execution.budget import Budget
 from unsnarl.model.report import Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
-from unsnarl.patches.conflict import span_sets
+from unsnarl.patches.conflict import outer_files, span_sets
 from unsnarl.patches.drafts import calls_only, drafts, protects, repairs_tests_only, to_protect
 from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, shown
@@ -387,3 +387,14 @@ def test_the_lines_of_a_role_are_those_of_the_library():
     read, write = (line_of(source(JOBS), part) for part in ("not self.stop", "self.stop = True"))
     lines = {LineSpan("a.py", read, read), LineSpan("a.py", write, write)}
     assert lines in [set(spans) for spans in span_sets(made)]
+
+
+def test_a_module_that_a_thread_imports_is_no_script():
+    """What its code accesses is at fault like any other."""
+    main = {"function": "main", "thread": "0", "stack": ("run.py:9 in <module>",)}
+    run = replace(at(JOBS, "tries.append", 1, "call", "tries"), file="run.py", **main)
+    imported = replace(
+        at(JOBS, "self.stop = True", 2, "write", "Jobs.stop"), file="b.py", function="<module>"
+    )
+    read = at(JOBS, "not self.stop", 3, "read", "Jobs.stop", function="Jobs.again")
+    assert outer_files(conflict(JOBS, run, imported, read)) == {"run.py"}

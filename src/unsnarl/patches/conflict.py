@@ -276,8 +276,10 @@ def functions_of(points: Iterable[FindingPoint]) -> set[tuple[str, str]]:
 
 def outer_files(conflict: ConflictPoints) -> set[str]:
     """Tests, and the script that is run: what they access alone only shows the failure."""
-    every = [frame for point in conflict.points for frame in frames(point)]
-    return {one.file for one in every if one.function == MODULE_CODE or TESTS.search(one.file)}
+    begins = [frames(one)[-1] for one in conflict.points if one.thread == MAIN]
+    scripts = {one.file for one in begins if one.function == MODULE_CODE}
+    every = {frame.file for point in conflict.points for frame in frames(point)}
+    return scripts | set(filter(TESTS.search, every))
 
 
 def seen_outside(conflict: ConflictPoints) -> set[str]:
