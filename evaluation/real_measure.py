@@ -210,6 +210,7 @@ def _judged(here: Workplace, row: Measured, report: Report | None) -> Measured:
         failures=len(report.failures),
         warnings=tuple(notice.slug for notice in report.warnings),
         timings=report.timings,
+        early=report.seconds - report.explained if report.explained else 0.0,
         trials=report.trials,
     )
     return _first_failure(here, row, report.failures[0]) if report.failures else row

@@ -148,6 +148,7 @@ class Measured(msgspec.Struct, frozen=True):
     applied: Applied | None = None
     warnings: tuple[str, ...] = ()
     timings: dict[str, float] = msgspec.field(default_factory=dict)
+    early: float = 0.0  # so many seconds before the end, a terminal shows the explanation
     trials: dict[str, int] = msgspec.field(default_factory=dict)
     replayed: int = 0
     replays: int = 0
@@ -192,6 +193,11 @@ class Measured(msgspec.Struct, frozen=True):
     def late(self) -> bool:
         """Whether the hunt went on for more than one run beyond its time."""
         return self.ended.code is None or self.ended.seconds > TIME + ONE_RUN
+
+    @property
+    def seconds_to_explanation(self) -> float:
+        """From the command to what is shown before a repair is looked for."""
+        return self.ended.seconds - self.early
 
     @property
     def broke(self) -> bool:

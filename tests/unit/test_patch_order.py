@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which patches are tried first."""
 
+import dataclasses
+from pathlib import Path
+
+from msgspec.structs import replace
 from tests.unit.conflicts import conflict, line_of, point, source
 from tests.unit.test_patch_kinds import CLIENT, at, of_kind
 
 from unsnarl.execution.budget import Budget
 from unsnarl.model.report import Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
-from unsnarl.patches.drafts import calls_only, drafts, repairs_tests_only
+from unsnarl.patches.conflict import outer_files, span_sets
+from unsnarl.patches.drafts import calls_only, drafts, protects, repairs_tests_only, to_protect
+from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, shown
-from unsnarl.patches.search import PatchSearch
-from unsnarl.patches.trying import Tried
+from unsnarl.patches.search import PatchSearch, waits_too
+from unsnarl.patches.source import SourceFile
+from unsnarl.patches.trying import WAITS, Tried
 
 CALLED = """
 import threading
@@ -231,3 +238,163 @@ def test_who_reads_what_no_other_thread_writes_reads_it_as_often_as_before():
         at(text, "self.sock.close()", 1, "read", "Client.sock", function="Client.close"),
     )
     assert texts and all("if self.sock: self.sock.end()" in one for one in texts)
+
+
+SERVER = """
+class Daemon:
+    def __init__(self):
+        self.instances = {}
+
+    def instance(self, cls):
+        one = self.instances.get(cls)
+        if one is None:
+            one = cls()
+            self.instances[cls] = one
+        return one
+
+class Message:
+    def __init__(self, kind):
+        self.kind = kind
+"""
+
+
+def served(fix=None):
+    """Two threads make an instance each; messages brought them there."""
+    inside = {"function": "Daemon.instance"}
+    return conflict(
+        SERVER,
+        at(SERVER, "instances.get", 1, "read", "Daemon.instances", **inside),
+        at(SERVER, "instances.get", 2, "read", "Daemon.instances", **inside),
+        at(SERVER, "instances[cls]", 1, "write", "Daemon.instances", **inside),
+        at(SERVER, "instances[cls]", 2, "write", "Daemon.instances", **inside),
+        at(SERVER, "self.kind", 3, "write", "Message.kind", function="Message.__init__"),
+        at(SERVER, "self.kind", 4, "write", "Message.kind", function="Message.__init__"),
+        fix=fix,
+    )
+
+
+def test_what_no_simulated_region_touched_needs_no_lock():
+    """Two objects of a class are called alike; the region has shown which variables matter."""
+    file = source(SERVER)
+    begin = SourceLine("a.py", line_of(file, "instances.get"), "Daemon.instance")
+    end = SourceLine("a.py", line_of(file, "instances[cls]"), "Daemon.instance")
+    worked, failed = Fix("region", begin, end, runs=46), Fix("region", begin, end, runs=46, fail=1)
+    assert drafts(served(worked))[0].says.startswith("hold Daemon._lock (a new lock) around a.py:")
+    assert not any("Daemon._lock" in one.says for one in drafts(served(failed)))
+
+
+JOBS = """
+class Jobs:
+    def __init__(self):
+        self.stop = False
+
+    def cancel(self):
+        self.stop = True
+
+    def again(self):
+        return not self.stop
+
+def test_cancel(jobs):
+    tries = []
+    tries.append(jobs.again())
+"""
+
+
+def test_what_only_a_test_accesses_needs_no_lock():
+    """It shows the failure; a patch of the library alone must be possible."""
+    made = conflict(
+        JOBS,
+        at(JOBS, "not self.stop", 1, "read", "Jobs.stop", function="Jobs.again"),
+        at(JOBS, "self.stop = True", 2, "write", "Jobs.stop", function="Jobs.cancel"),
+        replace(at(JOBS, "tries.append", 1, "call", "tries"), file="test_a.py"),
+        replace(at(JOBS, "tries.append", 2, "call", "tries"), file="test_a.py"),
+    )
+    assert {one.file for one in to_protect(made)} == {"a.py"}
+    assert any(one.kind == "lock" for one in drafts(made))
+
+
+def test_a_lock_that_was_held_protects_an_access():
+    """It was taken in a function that is not in the finding's lines."""
+    held = conflict(
+        CALLED,
+        at(CALLED, "self.cash = self", 1, "read", "Till.cash", locks=("Till.lock #2",)),
+        at(CALLED, "self.cash = 0", 2, "write", "Till.cash"),
+    )
+    line = line_of(source(CALLED), "self.cash = 0")
+    spans = (LineSpan("a.py", line, line),)
+    draft = Draft("lock", "", {}, 1, spans, LockChoice("Till", "lock"))
+    assert protects(held, draft)
+    assert not protects(held, dataclasses.replace(draft, choice=LockChoice("Till", "other")))
+
+
+def test_what_held_a_lock_during_a_wait_is_not_tried_with_another_lock():
+    """Nor with more lines under it; in every turn of a loop it is not held as long."""
+    lines, more = (LineSpan("a.py", 3, 5),), (LineSpan("a.py", 2, 6), LineSpan("a.py", 9, 9))
+    refused = Draft("lock", "", {}, 1, lines, LockChoice("Till", "lock"))
+    other = dataclasses.replace(refused, choice=LockChoice("", "_lock", is_new=True))
+    assert waits_too(other, refused)
+    assert waits_too(dataclasses.replace(other, spans=more), refused)
+    assert not waits_too(dataclasses.replace(other, turns=True), refused)
+    assert not waits_too(dataclasses.replace(other, spans=(LineSpan("a.py", 3, 4),)), refused)
+    assert not waits_too(Draft("copy", "", {}, 1), refused)
+
+
+def test_the_search_leaves_out_what_would_wait_too():
+    made = conflict(
+        CALLED,
+        at(CALLED, "self.cash = self", 1, "read", "Till.cash", function="Till.pay"),
+        at(CALLED, "self.cash = self", 2, "write", "Till.cash", function="Till.pay"),
+        at(CALLED, "self.cash = self", 1, "write", "Till.cash", function="Till.pay"),
+    )
+    tried = []
+
+    def attempt(draft):
+        tried.append(draft.says)
+        return Tried(PatchChecks(runs=1, fail=1), message=WAITS)
+
+    PatchSearch(made, attempt, Budget()).find()
+    assert len(tried) == 1 < len(drafts(made))
+
+
+def test_a_new_lock_is_born_in_a_module_that_the_others_import():
+    """Not always the first one of the lines at fault."""
+    first = "import b\n\ndef add():\n    b.total += 1\n"
+    second = "total = 0\n\ndef half():\n    global total\n    total /= 2\n"
+    made = conflict(
+        first,
+        point(4, 1, "read", "b.total", function="add"),
+        replace(point(5, 2, "write", "b.total", function="half"), file="b.py"),
+        point(4, 1, "write", "b.total", function="add"),
+    )
+    made = dataclasses.replace(
+        made, sources={**made.sources, "b.py": SourceFile(Path("b.py"), "b.py", second.encode())}
+    )
+    texts = drafts(made)[0].texts
+    assert "with b._lock:\n        b.total += 1\n" in texts["a.py"]
+    assert "_lock = threading.Lock()" in texts["b.py"] and "with _lock:" in texts["b.py"]
+
+
+def test_the_lines_of_a_role_are_those_of_the_library():
+    """A role that also touches what the test sees has no function in common with it."""
+    test = {"file": "test_a.py", "function": "test_cancel"}
+    made = conflict(
+        JOBS,
+        at(JOBS, "not self.stop", 1, "read", "Jobs.stop", function="Jobs.again"),
+        replace(at(JOBS, "tries.append", 1, "call", "tries"), **test),
+        at(JOBS, "self.stop = True", 2, "write", "Jobs.stop", function="Jobs.cancel"),
+        replace(at(JOBS, "tries.append", 2, "call", "tries"), **test),
+    )
+    read, write = (line_of(source(JOBS), part) for part in ("not self.stop", "self.stop = True"))
+    lines = {LineSpan("a.py", read, read), LineSpan("a.py", write, write)}
+    assert lines in [set(spans) for spans in span_sets(made)]
+
+
+def test_a_module_that_a_thread_imports_is_no_script():
+    """What its code accesses is at fault like any other."""
+    main = {"function": "main", "thread": "0", "stack": ("run.py:9 in <module>",)}
+    run = replace(at(JOBS, "tries.append", 1, "call", "tries"), file="run.py", **main)
+    imported = replace(
+        at(JOBS, "self.stop = True", 2, "write", "Jobs.stop"), file="b.py", function="<module>"
+    )
+    read = at(JOBS, "not self.stop", 3, "read", "Jobs.stop", function="Jobs.again")
+    assert outer_files(conflict(JOBS, run, imported, read)) == {"run.py"}

@@ -257,8 +257,10 @@ def test_a_good_answer_misses_no_bar():
         ({"complaint": "not installed"}, "no internal error"),
         ({"ended": Ended(70.5, 1)}, "time limit of 60 s kept"),
         ({"ended": Ended(9.0, None)}, "time limit of 60 s kept"),
-        ({"ended": Ended(31.0, 1)}, "answer within 30 s"),
-        ({"ended": Ended(11.0, 1)}, "median at most 10 s"),
+        ({"ended": Ended(31.0, 1)}, "explained within 30 s"),
+        ({"ended": Ended(41.0, 1), "early": 20.0}, "answer with its patch within 40 s"),
+        ({"ended": Ended(11.0, 1)}, "explained, median at most 10 s"),
+        ({"ended": Ended(13.0, 1), "early": 5.0}, "answer with its patch, median at most 12 s"),
         ({"replayed": 19}, "replays in new processes that fail as recorded"),
         ({"same": Checked(Ended(1.0, 0), ())}, "`verify` says that the bug is still there"),
         ({"same": Checked(Ended(1.0, 1), ("differs",))}, "`verify` says that the bug is still"),
@@ -309,7 +311,8 @@ def test_the_page_has_a_column_per_set_and_a_row_per_case():
     text = whole_page(GOOD, changed(case="other", set="users", ended=Ended(12.0, 1)))
     assert "| bar | wanted | work | seen | held-out | users |" in text
     assert "| found | 95% | 1 of 1 (100.0 %) | – | – | 1 of 1 (100.0 %) |" in text
-    assert "| median at most 10 s | 100% | 1 of 1 (100.0 %) | – | – | **0 of 1 (0.0 %)** |" in text
+    shares = "100% | 1 of 1 (100.0 %) | – | – | **0 of 1 (0.0 %)** |"
+    assert f"| explained, median at most 10 s | {shares}" in text
     assert "| leak | pool 1.0 | pytest | check-then-act | 25 of 50 | confirmed |" in text
     assert "### Users" in text and "### Held-out" not in text
     assert "| work, pytest | 1 | 8.0 | 5.0 | 2.0 | 1.0 | 100.0 |" in text

@@ -3,21 +3,25 @@
 
 import io
 import json
+import sys
 
 import msgspec
 import pytest
 from rich.cells import cell_len
 
+from unsnarl.cli.hunt import hunt_and_print
 from unsnarl.model.report import (
     Arm,
     FailureReport,
     Finding,
     FindingPoint,
+    Fix,
     Instrumented,
     Patch,
     PatchChecks,
     Report,
     RunCounts,
+    SourceLine,
     numbered,
 )
 from unsnarl.reports.remarks import causes_note, failure_bound, title
@@ -25,11 +29,14 @@ from unsnarl.reports.render import json as report_json
 from unsnarl.reports.render.lanes import cut
 from unsnarl.reports.render.terminal import (
     make_console,
+    print_answer,
     print_finding,
     print_ranking,
+    print_repairs,
     print_report,
     print_timings,
 )
+from unsnarl.workflows.hunt import HuntResult
 
 
 def point(line, thread, op, region, text="x = self.value", **more):
@@ -317,3 +324,48 @@ def test_json_names_the_causes_and_what_each_was_tested_without():
     assert failure["causes"] == ["value-0001", "value-0002"]
     assert failure["causes_note"] == "2 independent causes: both must be mended."
     assert [one["given"] for one in failure["findings"]] == [["value-0002"], ["value-0001"], []]
+
+
+# In two parts, for a person who waits.
+
+FIXED = Fix("region", SourceLine("m.py", 1, "f"), SourceLine("m.py", 2, "f"), runs=200)
+PATCHED = Patch("--- a/m.py\n", ("m.py",), "lock", "hold m", PatchChecks(runs=200), works=True)
+
+
+def repaired(**fields):
+    return detailed(msgspec.structs.replace(finding(), **fields))
+
+
+def test_what_is_only_screened_is_not_in_the_first_part():
+    text = printed(print_answer, repaired(fix=FIXED))
+    assert "ValueError: boom" in text and "1 failure" in text
+    assert "200" not in text and text.splitlines()[-1] == "what repairs it is being looked for"
+
+
+@pytest.mark.parametrize("fields", [{"fix": FIXED}, {"fix": FIXED, "patch": PATCHED}, {}])
+def test_both_parts_have_all_that_one_piece_has(fields):
+    report = repaired(**fields)
+    both = printed(print_answer, report) + printed(print_repairs, report)
+    whole = " ".join(printed(print_report, report).split())
+    assert all(word in " ".join(both.split()) for word in whole.split())
+    assert both.count("patch (hold m)") == ("patch" in fields)
+    assert both.count("200") == whole.count("200")
+
+
+def test_a_terminal_has_the_answer_before_the_patch(monkeypatch, capsys):
+    """A file or a pipe gets the report in one piece."""
+    monkeypatch.setenv("TERM", "dumb")
+
+    def hunt(command, flags, *, on_answer, **_):
+        on_answer(repaired())
+        seen.append(capsys.readouterr().out)
+        return HuntResult(repaired(patch=PATCHED), 1)
+
+    monkeypatch.setattr("unsnarl.workflows.hunt.hunt", hunt)
+    for at_terminal, first, last in ((True, "1 failure", "hold m"), (False, "", "1 failure")):
+        seen = []
+        monkeypatch.setattr(sys.stdout, "isatty", lambda shown=at_terminal: shown)
+        assert hunt_and_print(("m.py",), {}, None) == 1
+        rest = capsys.readouterr().out
+        assert first in seen[0] and last in rest
+        assert (seen[0] + rest).count("1 failure") == 1

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from unsnarl.cli.groups import TargetCommand
-from unsnarl.cli.progress import showing
+from unsnarl.cli.progress import PausableProgress
 from unsnarl.cli.shared import check_json_file, json_option, write_json
 from unsnarl.config import GRANULARITIES, SWITCHES
 from unsnarl.errors import warn
@@ -129,25 +130,51 @@ def hunt_and_print(
     from unsnarl.reports.render.json import encode  # noqa: PLC0415
     from unsnarl.workflows.hunt import hunt as run  # noqa: PLC0415  heavy; not for --help
 
-    with showing(quiet=json_file == "-") as on_progress:
-        result = run(command, flags, resume=resume, on_progress=on_progress)
+    with PausableProgress(quiet=json_file == "-") as progress:
+        early = _EarlyAnswer(progress) if json_file != "-" and sys.stdout.isatty() else None
+        result = run(
+            command, flags, resume=resume, on_progress=progress.take, on_answer=early or _no_answer
+        )
     if json_file is not None:
         write_json(json_file, encode(result.report))
     if json_file != "-":
-        _print(result.report)
+        _print(result.report, is_begun=early is not None and early.is_printed)
     # Last of all: the answer must be seen even if it could not be stored.
     if result.ends_with is not None:
         raise result.ends_with
     return result.exit_code
 
 
-def _print(report: Report) -> None:
-    """The report as text; if that fails, what it comes to, and where the whole of it is."""
+def _no_answer(report: Report) -> None:
+    """Whoever reads a file or a pipe wants the report in one piece."""
+
+
+class _EarlyAnswer:
+    """Shows a person at a terminal what the failure is, while it is being repaired."""
+
+    def __init__(self, progress: PausableProgress) -> None:
+        self._progress = progress
+        self.is_printed = False
+
+    def __call__(self, report: Report) -> None:
+        from unsnarl.reports.render import terminal  # noqa: PLC0415  rich is slow to load
+
+        with self._progress.paused():
+            terminal.print_answer(report, terminal.make_console())
+            self.is_printed = True
+
+
+def _print(report: Report, *, is_begun: bool = False) -> None:
+    """The report as text, or what is left of it; if that fails, what it comes to, and where it is.
+
+    `is_begun`: its first part was printed before.
+    """
     from unsnarl.model.report import numbered  # noqa: PLC0415  heavy; not for --help
     from unsnarl.reports.render import terminal  # noqa: PLC0415  rich is slow to load
 
+    printing = terminal.print_repairs if is_begun else terminal.print_report
     try:
-        terminal.print_report(report, terminal.make_console())
+        printing(report, terminal.make_console())
     except BrokenPipeError:
         raise
     except Exception:

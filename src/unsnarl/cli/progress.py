@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -36,27 +36,66 @@ def line(progress: RunProgress, seconds: float) -> str:
 
 
 @contextmanager
-def showing(quiet: bool = False, doing: str = "hunting") -> Iterator[OnProgress]:
-    """A progress display for the time of a hunt, or of what else is done."""
+def showing(
+    quiet: bool = False, doing: str = "hunting", start: float | None = None
+) -> Iterator[OnProgress]:
+    """A progress display for the time of a hunt, or of what else is done, since `start`."""
+    start = time.monotonic() if start is None else start
     if quiet:
         yield lambda progress: None
     elif sys.stderr.isatty():
-        yield from _live(doing)
+        yield from _live(doing, start)
     else:
-        yield from _plain(doing)
+        yield from _plain(doing, start)
+
+
+class PausableProgress:
+    """A progress display that makes room for a part of the answer."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self._quiet = quiet
+        self._start = time.monotonic()
+        self._shown = ExitStack()
+        self._on_progress: OnProgress = lambda progress: None
+
+    def __enter__(self) -> PausableProgress:
+        self._on_progress = self._shown.enter_context(showing(self._quiet, start=self._start))
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._shown.close()
+
+    def take(self, progress: RunProgress) -> None:
+        """What there is to be seen now."""
+        self._on_progress(progress)
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Nothing moves meanwhile."""
+        self._shown.close()
+        try:
+            yield
+        finally:
+            self.__enter__()
 
 
 class _Shown:
     """The latest progress, shown by a thread of its own: it moves also while nothing is new."""
 
     def __init__(
-        self, doing: str, show: Callable[[str], None], seconds: float, bar: bool = False
+        self,
+        doing: str,
+        show: Callable[[str], None],
+        seconds: float,
+        *,
+        start: float,
+        bar: bool = False,
     ) -> None:
         self._doing = doing
         self._bar = bar
         self._show = show
         self._seconds = seconds
-        self._start = time.monotonic()
+        self._start = start
         self._latest: RunProgress | None = None
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._repeat, daemon=True)
@@ -89,13 +128,17 @@ class _Shown:
             self._show(self.text())
 
 
-def _plain(doing: str) -> Iterator[OnProgress]:
+def _plain(doing: str, start: float) -> Iterator[OnProgress]:
     """A line every now and then, for logs."""
-    with _Shown(doing, lambda text: print(text, file=sys.stderr, flush=True), PLAIN_SECONDS) as on:
+
+    def show(text: str) -> None:
+        print(text, file=sys.stderr, flush=True)
+
+    with _Shown(doing, show, PLAIN_SECONDS, start=start) as on:
         yield on
 
 
-def _live(doing: str) -> Iterator[OnProgress]:
+def _live(doing: str, start: float) -> Iterator[OnProgress]:
     from rich.console import Console  # noqa: PLC0415  heavy, and only for terminals
     from rich.live import Live  # noqa: PLC0415
     from rich.text import Text  # noqa: PLC0415
@@ -105,8 +148,9 @@ def _live(doing: str) -> Iterator[OnProgress]:
         transient=True,
     ) as live:  # fmt: skip
         redraw = _Shown(
-            doing, lambda text: live.update(Text(text), refresh=True), 1 / REDRAWS_PER_SECOND, True
-        )
+            doing, lambda text: live.update(Text(text), refresh=True), 1 / REDRAWS_PER_SECOND,
+            start=start, bar=True,
+        )  # fmt: skip
         with redraw as on_progress:
             yield on_progress
 

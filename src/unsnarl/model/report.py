@@ -208,7 +208,7 @@ class Patch(msgspec.Struct, frozen=True):
         diff: A unified diff; its files are named as in the report.
         files: The files that it changes.
         kind: What it does: `lock`, `copy`, `local-copy`, `own-manager`, `recheck`, `lock-order`,
-            `reentrant`, `event`, `join`, `move`, `import`.
+            `reentrant`, `event`, `join`, `move`, `import`, `removal`, `queue`, `release`.
         says: The same in words.
         tried: How many patches were tried, this one included.
         tries: All of them, in their order.
@@ -401,6 +401,8 @@ class Report(msgspec.Struct, frozen=True):
     trials: dict[str, int] = msgspec.field(default_factory=dict)
     # What is missing in this answer.
     unfinished: tuple[MissingPart, ...] = ()
+    # Seconds until the failures were explained, before repairs were looked for; 0 if none were.
+    explained: float = 0.0
 
 
 class NumberedFinding(NamedTuple):

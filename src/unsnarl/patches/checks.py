@@ -49,6 +49,8 @@ def is_waiting(call: ast.Call, lock: str = "") -> bool:
     name = call.func.attr
     if name == "wait" and lock and ast.unparse(call.func.value) == lock:
         return False
+    if name == "shutdown" and any("SHUT_" in ast.unparse(one) for one in call.args):
+        return False  # of a socket: it waits for nobody
     if name in WAITING_BARE:
         positional = [one for one in call.args if not _is_number(one)]
         return not positional and all(one.arg in ("timeout", "block") for one in call.keywords)

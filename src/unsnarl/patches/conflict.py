@@ -21,12 +21,15 @@ from unsnarl.patches.source import SourceFile, UnpatchableError
 ACCESSES = ("read", "write", "call")
 LOCKING = ("acquire", "wait")
 MAIN = "0"
+# Shapes of findings in which threads wait for each other, whether or not the program ends so.
+WAITING = ("lock held while waiting", "lock-order deadlock")
 SELF = "self"
 MODULE_CODE = "<module>"  # the function of what a module executes
 FRAME = re.compile(r"(?P<file>.+):(?P<line>\d+) in (?P<function>.+)")
 LINES = re.compile(r"(?P<file>.+):(?P<first>\d+)(?:-(?P<last>\d+))?")
 # `names` of `names[2]`, `x` of `Config.x.y`: the variable itself, then what of it.
 PARTS = re.compile(r"[\[(].*")
+TESTS = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 # What has a frame of its own and no name.
 UNNAMED = re.compile(r"((\.<locals>)?\.<(listcomp|setcomp|dictcomp|genexpr|lambda)>)+$")
 
@@ -54,7 +57,7 @@ class ConflictPoints:
         """Those points that touch the variables at fault."""
         wanted = {PARTS.sub("", one) for one in self.variables}
         points = [one for one in self.points if one.op in ACCESSES]
-        return [one for one in points if plain_name(_whole(one)) in wanted] or points
+        return [one for one in points if plain_name(whole_name(one)) in wanted] or points
 
     @property
     def conflicting(self) -> list[FindingPoint]:
@@ -65,11 +68,13 @@ class ConflictPoints:
         shared: dict[str, set[int]] = {}
         written = set()
         for point in self.accesses:
-            shared.setdefault(_whole(point), set()).add(point.role)
+            shared.setdefault(whole_name(point), set()).add(point.role)
             if point.op != "read":
-                written.add(_whole(point))
+                written.add(whole_name(point))
         found = [
-            one for one in self.holdable if _whole(one) in written and len(shared[_whole(one)]) > 1
+            one
+            for one in self.holdable
+            if whole_name(one) in written and len(shared[whole_name(one)]) > 1
         ]
         while found and found[-1].thread == MAIN and found[-1].op == "read":
             found.pop()
@@ -148,7 +153,7 @@ class Conflict(ConflictPoints):
         return False
 
 
-def _whole(point: FindingPoint) -> str:
+def whole_name(point: FindingPoint) -> str:
     """The variable without what of it: a key and the structure of a dict conflict."""
     return PARTS.sub("", point.variable)
 
@@ -206,8 +211,14 @@ def frames(point: FindingPoint) -> list[CallLine]:
 def span_sets(conflict: Conflict) -> Iterator[tuple[LineSpan, ...]]:
     """Sets of lines that may have to be atomic."""
     yield from named_spans(conflict)
-    yield tuple(accesses_in(conflict, functions_of(conflict)))
-    yield tuple(accesses_in(conflict, functions_of(conflict), calls=True))
+    every = [functions_of(conflict.accesses)]
+    within = [one for one in conflict.accesses if one.file not in outer_files(conflict)]
+    if len(within) < len(conflict.accesses):
+        every.append(functions_of(within))
+        yield tuple(_of_roles([one for one in conflict.holdable if one in within]))
+    for functions in every:
+        yield tuple(accesses_in(conflict, functions))
+        yield tuple(accesses_in(conflict, functions, calls=True))
 
 
 def named_spans(conflict: ConflictPoints) -> Iterator[tuple[LineSpan, ...]]:
@@ -218,16 +229,16 @@ def named_spans(conflict: ConflictPoints) -> Iterator[tuple[LineSpan, ...]]:
         others = [span for span in map(parsed, fix.others) if span is not None]
         yield (own,)
         yield (own, *others)
-        yield (own, *others, *_of_roles(conflict))
-    roles = tuple(_of_deadlock(conflict) if conflict.is_deadlock else _of_roles(conflict))
+        yield (own, *others, *_of_roles(conflict.holdable))
+    roles = tuple(_of_deadlock(conflict) if conflict.is_deadlock else _of_roles(conflict.holdable))
     yield from ((one,) for one in roles)
     yield roles
 
 
-def _of_roles(conflict: ConflictPoints) -> Iterator[LineSpan]:
+def _of_roles(accesses: Iterable[FindingPoint]) -> Iterator[LineSpan]:
     """For each role the lines from its first to its last access, in a function that has all."""
     by_role: dict[int, list[FindingPoint]] = {}
-    for point in conflict.holdable:
+    for point in accesses:
         by_role.setdefault(point.role, []).append(point)
     for points in by_role.values():
         span = _common(points)
@@ -258,9 +269,24 @@ def _common(points: Sequence[FindingPoint]) -> LineSpan | None:
     return None
 
 
-def functions_of(conflict: ConflictPoints) -> set[tuple[str, str]]:
-    """The functions of all accesses, by file."""
-    return {(one.file, one.function) for one in conflict.accesses}
+def functions_of(points: Iterable[FindingPoint]) -> set[tuple[str, str]]:
+    """The functions of some points, by file."""
+    return {(one.file, one.function) for one in points}
+
+
+def outer_files(conflict: ConflictPoints) -> set[str]:
+    """Tests, and the script that is run: what they access alone only shows the failure."""
+    begins = [frames(one)[-1] for one in conflict.points if one.thread == MAIN]
+    scripts = {one.file for one in begins if one.function == MODULE_CODE}
+    every = {frame.file for point in conflict.points for frame in frames(point)}
+    return scripts | set(filter(TESTS.search, every))
+
+
+def seen_outside(conflict: ConflictPoints) -> set[str]:
+    """The variables that only tests and scripts access, if there are others."""
+    outer = outer_files(conflict)
+    inside = {whole_name(one) for one in conflict.accesses if one.file not in outer}
+    return {whole_name(one) for one in conflict.accesses} - inside if inside else set()
 
 
 def accesses_in(

@@ -28,6 +28,11 @@ ITERATION = "during iteration"
 ITERATED = "changed while iterated"
 # Built-ins that call Python code, or are asked for one element at a time, while they iterate.
 ITERATING = frozenset({"min", "max", "sum", "any", "all", "map", "filter", "enumerate", "zip"})
+# These give an iterator, or a view, of what they are given.
+LAZY = frozenset(
+    {"chain", "from_iterable", "islice", "map", "filter", "enumerate", "zip", "iter", "reversed"}
+    | {"items", "keys", "values"}
+)
 LOOPS = (ast.For, ast.While, ast.AsyncFor)
 
 
@@ -50,6 +55,7 @@ def copies(conflict: Conflict) -> Iterator[Draft]:
 
 def _iterated(function: Function, at_fault: frozenset[str]) -> Iterator[ast.expr]:
     """What loops, comprehensions and some built-ins go through, if it is a variable at fault."""
+    through = _made_of(function, at_fault)
     for node in nodes(function):
         over: list[ast.expr] = []
         if isinstance(node, ast.For | ast.comprehension):
@@ -60,8 +66,32 @@ def _iterated(function: Function, at_fault: frozenset[str]) -> Iterator[ast.expr
             # A comprehension and a built-in have their own iteration.
             inner = isinstance(one, ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp)
             called = isinstance(one, ast.Call) and isinstance(one.func, ast.Name)
-            if not inner and not called and names_in(one) & at_fault:
+            if not inner and not called and names_in(one) & (at_fault | through):
                 yield one
+
+
+def _made_of(function: Function, at_fault: frozenset[str]) -> frozenset[str]:
+    """Local names for what goes through a variable at fault: `every = chain(self.one, self.two)`.
+
+    A list of it is a copy; only what is iterated later is not.
+    """
+    found: dict[str, list[ast.expr]] = {}
+    for node in nodes(function):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    found.setdefault(target.id, []).append(node.value)
+    return frozenset(
+        name
+        for name, values in found.items()
+        if all(isinstance(one, ast.Call) and _is_lazy(one) for one in values)
+        and any(names_in(one) & at_fault for one in values)
+    )
+
+
+def _is_lazy(call: ast.Call) -> bool:
+    """Whether a call gives something that looks at its arguments when it is iterated."""
+    return ast.unparse(call.func).rpartition(".")[2] in LAZY
 
 
 def _copied(source: SourceFile, iterated: Sequence[ast.expr]) -> Draft:

@@ -4,19 +4,23 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from unsnarl.model.report import FindingPoint
 from unsnarl.patches.blocks import LineSpan, covering
 from unsnarl.patches.conflict import (
+    TESTS,
+    WAITING,
     CallLine,
     Conflict,
     called_names,
     frames,
     own_name,
+    parsed,
+    seen_outside,
     span_sets,
+    whole_name,
 )
 from unsnarl.patches.locks import (
     ClassSource,
@@ -36,7 +40,6 @@ from unsnarl.patches.source import UnpatchableError
 # with lines below a lock.
 NEW, REENTRANT, FOREIGN = 3, 2, 6
 SYNCHRONISED = ("Lock", "RLock", "Condition")
-TESTS = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 
 
 def drafts(conflict: Conflict) -> list[Draft]:
@@ -49,8 +52,11 @@ def drafts(conflict: Conflict) -> list[Draft]:
     return sorted(found.values(), key=lambda one: _rank(conflict, one))
 
 
-def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, int]:
+def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, bool, int]:
+    # One more lock is the last thing that threads need which wait with locks held.
+    waiting = conflict.finding.shape in WAITING and draft.kind == "lock"
     return (
+        waiting,
         not keeps_together(conflict, draft),
         calls_only(conflict, draft),
         leaves_out(conflict, draft),
@@ -123,14 +129,54 @@ def protects(conflict: Conflict, draft: Draft, *, own: bool = False) -> bool:
     """Whether every access at fault is under the lock: else the failure only becomes rarer.
 
     An access counts as protected if it, or a call that led to it, is in the patch's lines or in a
-    `with` of the same lock. Where no calls were seen, one in the patch's lines is taken for it.
+    `with` of the same lock, or was seen to be made with the lock held. Where no calls were seen,
+    one in the patch's lines is taken for it.
     """
     return all(
         any(_is_protected(frame, conflict, draft) for frame in frames(point))
+        or _was_held(point, draft)
         or (not point.stack and _is_called(point.function, conflict, draft))
-        for point in conflict.conflicting
+        for point in to_protect(conflict)
         if not own or _class_of(point) in conflict.owners
     )
+
+
+def to_protect(conflict: Conflict) -> list[FindingPoint]:
+    """The accesses at fault, without those of what only tests see.
+
+    Where a simulated region repaired the program, those of its variables: threads came into it one
+    at a time and were free everywhere else.
+    """
+    outside = seen_outside(conflict)
+    every = [one for one in conflict.conflicting if whole_name(one) not in outside]
+    spans = fix_spans(conflict)
+
+    def is_inside(point: FindingPoint) -> bool:
+        lines = (LineSpan(one.file, one.line, one.line) for one in frames(point))
+        return any(span.covers(line) for line in lines for span in spans)
+
+    inside = {whole_name(one) for one in every if is_inside(one)}
+    return [one for one in every if whole_name(one) in inside] or every
+
+
+def fix_spans(conflict: Conflict) -> list[LineSpan]:
+    """The lines of a simulated region that survived its runs; none if there is no such region."""
+    fix = conflict.finding.fix
+    if fix is None or fix.kind != "region" or fix.fail + fix.deadlocks or not fix.runs:
+        return []
+    if fix.begin.file != fix.end.file:
+        return []
+    others = [span for span in map(parsed, fix.others) if span is not None]
+    return [LineSpan(fix.begin.file, fix.begin.line, max(fix.begin.line, fix.end.line)), *others]
+
+
+def _was_held(point: FindingPoint, draft: Draft) -> bool:
+    """Whether the access was made with a lock of the program held that the patch uses."""
+    choice = draft.choice
+    if choice is None or choice.is_new:
+        return False
+    wanted = f"{choice.owner}.{choice.name}" if choice.owner else choice.name
+    return any(f".{plain_name(one)}".endswith(f".{wanted}") for one in point.locks)
 
 
 def _class_of(point: FindingPoint) -> str:
@@ -145,7 +191,7 @@ def keeps_together(conflict: Conflict, draft: Draft) -> bool:
     """
     if draft.kind != "lock":
         return True
-    every = conflict.conflicting
+    every = to_protect(conflict)
     for role in {one.role for one in every}:
         at = [index for index, one in enumerate(every) if one.role == role]
         if at[-1] - at[0] >= len(at) and not any(
@@ -181,13 +227,10 @@ def leaves_out(conflict: Conflict, draft: Draft) -> bool:
 
     That tries small regions first, so what is smaller than the one that worked has failed there.
     """
-    fix = conflict.finding.fix
-    if draft.kind != "lock" or fix is None or fix.kind != "region" or fix.fail + fix.deadlocks:
+    own = fix_spans(conflict)[:1]
+    if draft.kind != "lock" or not own:
         return False
-    if not fix.runs or fix.begin.file != fix.end.file:
-        return False
-    own = LineSpan(fix.begin.file, fix.begin.line, max(fix.begin.line, fix.end.line))
-    return not any(span.covers(own) for span in draft.spans)
+    return not any(span.covers(own[0]) for span in draft.spans)
 
 
 def _is_inside(point: FindingPoint, span: LineSpan, conflict: Conflict, draft: Draft) -> bool:
@@ -247,7 +290,9 @@ def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
             source = owners[owner].source
             yield LockChoice(owner, new_name("_lock", all_names(source)), source.name, is_new=True)
     taken = set().union(*(all_names(source) for source in conflict.sources.values()))
-    yield LockChoice("", new_name("_lock", taken), spans[0].file, is_new=True)
+    # Of two modules, often only one imports the other.
+    for file in dict.fromkeys(span.file for span in spans):
+        yield LockChoice("", new_name("_lock", taken), file, is_new=True)
 
 
 def _own(conflict: Conflict, owners: dict[str, ClassSource]) -> Iterator[LockChoice]:

@@ -1,40 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
 """Patches that move statements: what publishes an object behind what completes it, a registration
-behind the definitions that it needs, a wait out of a lock."""
+behind the definitions that it needs."""
 
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Iterator
 
 from unsnarl.model.report import FindingPoint
 from unsnarl.patches.blocks import (
-    DEFINITIONS,
+    Function,
     StatementRun,
-    blocks_of,
     covering,
     executed,
     first_line,
     last_line,
 )
 from unsnarl.patches.conflict import MODULE_CODE, Conflict
-from unsnarl.patches.expressions import is_read, plain_names, replace_expressions
-from unsnarl.patches.locks import new_name
+from unsnarl.patches.locks import self_name
 from unsnarl.patches.pieces import (
-    functions,
+    block_of,
+    check_block,
     made,
     names_in,
-    nodes,
     whole,
 )
 from unsnarl.patches.regions import Draft
-from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError, header_text
+from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 PUBLISHED = "published before initialised"
 WRITES = ("write", "call")
 SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
-LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue)
+LEAVING = (ast.Return, ast.Raise, ast.Break, ast.Continue, ast.Assert)
 
 
 # Published last.
@@ -74,6 +71,60 @@ def registered_last(conflict: Conflict) -> Iterator[Draft]:
                 yield from made(_undecorated, source, first_line(node)) if decorated else ()
             elif isinstance(node, ast.Expr) and names_in(node) & used:
                 yield from made(_behind_block, source, node.lineno)
+
+
+def set_before_start(conflict: Conflict) -> Iterator[Draft]:
+    """A constant that a thread assigns when it begins, assigned by whoever starts the thread.
+
+    What others have assigned since then is not undone.
+    """
+    for point in conflict.points:
+        source = conflict.sources.get(point.file)
+        if source is not None and point.op == "write" and point.function != MODULE_CODE:
+            yield from made(_before_start, source, point.line)
+
+
+def _before_start(source: SourceFile, line: int) -> Draft:
+    run, _ = _movable(source, line)
+    (node,) = run.statements
+    function, owner = run.function, run.owner
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant):
+        raise UnpatchableError("it is not a constant")
+    if function is None or owner is None or node not in function.body or run.first != run.last:
+        raise UnpatchableError("it is not in a line of a method")
+    check_independent(source, node, function.body[: function.body.index(node)])
+    start = _start_of(owner, function.name)
+    block = block_of(covering(source, start.lineno, start.lineno))
+    edits = LineEdits(source)
+    text = source.lines[run.first - 1].strip()
+    edits.insert_before(first_line(start), text, like=start.lineno)
+    edits.remove(run.first)
+    old = list(function.body)
+    function.body[:] = [one for one in old if one is not node] or [ast.Pass()]
+    try:
+        at = block.index(start)
+        check_block(source, edits, block, [*block[:at], node, *block[at:]])
+    finally:
+        function.body[:] = old
+    says = f"move {source.name}:{run.first} to {start.lineno}, before its thread is started"
+    return whole("move", says, edits, 2)
+
+
+def _start_of(owner: ast.ClassDef, target: str) -> ast.stmt:
+    """The statement of a class that starts a thread with this method."""
+    for method in (one for one in owner.body if isinstance(one, Function)):
+        made_there = any(
+            isinstance(one, ast.keyword)
+            and one.arg == "target"
+            and ast.unparse(one.value) == f"{self_name(method)}.{target}"
+            for one in executed(method.body)
+        )
+        for one in executed(method.body) if made_there else ():
+            call = one.value if isinstance(one, ast.Expr) else None
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith(".start"):
+                assert isinstance(one, ast.stmt)
+                return one
+    raise UnpatchableError("its thread is started elsewhere")
 
 
 def _behind_role(source: SourceFile, conflict: Conflict, point: FindingPoint) -> Draft:
@@ -116,37 +167,33 @@ def _movable(source: SourceFile, line: int) -> tuple[StatementRun, list[ast.stmt
     run = covering(source, line, line)
     if len(run.statements) != 1 or not isinstance(run.statements[0], SIMPLE):
         raise UnpatchableError(f"{source.name}:{line} is not one simple statement")
-    return run, _block_of(run)
-
-
-def _block_of(run: StatementRun) -> list[ast.stmt]:
-    return next(one for one in blocks_of(run.around[-1]) if run.statements[0] in one)
+    return run, block_of(run)
 
 
 def _moved(source: SourceFile, run: StatementRun, block: list[ast.stmt], behind: ast.stmt) -> Draft:
     (statement,) = run.statements
     first, last = block.index(statement), block.index(behind)
     passed = block[first + 1 : last + 1]
-    _check_independent(source, statement, passed)
+    check_independent(source, statement, passed)
     edits = LineEdits(source)
     edits.move(run.first, run.last, last_line(behind))
     wanted = [*block[:first], *passed, statement, *block[last + 1 :]]
-    _check_block(source, edits, block, wanted)
+    check_block(source, edits, block, wanted)
     says = f"move {source.name}:{run.first} behind :{last_line(behind)}"
     return whole("move", says, edits, 2 * (run.last - run.first + 1))
 
 
-def _check_independent(source: SourceFile, moved: ast.stmt, passed: list[ast.stmt]) -> None:
+def check_independent(source: SourceFile, moved: ast.stmt, passed: list[ast.stmt]) -> None:
     """Raises if what it assigns is read there, or what it reads is assigned there."""
-    stored = _named_in([moved], ast.Store)
-    loaded = _named_in([moved], ast.Load)
-    if stored & _named_in(passed, ast.Load) or loaded & _named_in(passed, ast.Store):
+    stored = named_in([moved], ast.Store)
+    loaded = named_in([moved], ast.Load)
+    if stored & named_in(passed, ast.Load) or loaded & named_in(passed, ast.Store):
         raise UnpatchableError(f"{source.name}:{moved.lineno} cannot move: others depend on it")
     if any(isinstance(one, LEAVING) for one in executed(passed)):
         raise UnpatchableError(f"{source.name}:{moved.lineno} would be left out at times")
 
 
-def _named_in(statements: list[ast.stmt], context: type[ast.expr_context]) -> set[str]:
+def named_in(statements: list[ast.stmt], context: type[ast.expr_context]) -> set[str]:
     """The variables and attributes, as text, that statements read or assign."""
     found = [
         one
@@ -154,22 +201,6 @@ def _named_in(statements: list[ast.stmt], context: type[ast.expr_context]) -> se
         if isinstance(one, ast.Name | ast.Attribute) and isinstance(one.ctx, context)
     ]
     return {ast.unparse(one) for one in found}
-
-
-def _check_block(
-    source: SourceFile, edits: LineEdits, block: list[ast.stmt], wanted: list[ast.stmt]
-) -> None:
-    """Raises unless the new text is the old one with these statements in the block's place."""
-    old = list(block)
-    block[:] = wanted
-    expected = ast.dump(source.tree)
-    block[:] = old
-    try:
-        same = ast.dump(ast.parse(edits.text())) == expected
-    except (SyntaxError, ValueError):
-        same = False
-    if not same:
-        raise UnpatchableError(f"the patched {source.name} differs in more than was wanted")
 
 
 def _undecorated(source: SourceFile, line: int) -> Draft:
@@ -181,7 +212,7 @@ def _undecorated(source: SourceFile, line: int) -> Draft:
     if not node.decorator_list or len(run.statements) != 1:
         raise UnpatchableError(f"{source.name}:{line} is no decorator of the module")
     outer = node.decorator_list[0]
-    block = _block_of(run)
+    block = block_of(run)
     later = [one for one in block[block.index(node) + 1 :] if not _is_main(one)]
     if not later or not isinstance(run.around[-1], ast.Module):
         raise UnpatchableError(f"{source.name}:{line} is at the end of the module")
@@ -194,78 +225,8 @@ def _undecorated(source: SourceFile, line: int) -> Draft:
     decorators, node.decorator_list = node.decorator_list, node.decorator_list[1:]
     try:
         at = block.index(later[-1]) + 1
-        _check_block(source, edits, block, [*block[:at], *ast.parse(text).body, *block[at:]])
+        check_block(source, edits, block, [*block[:at], *ast.parse(text).body, *block[at:]])
     finally:
         node.decorator_list = decorators
     says = f"call {ast.unparse(outer)} of {source.name}:{line} when the module is complete"
     return whole("move", says, edits, 2)
-
-
-# Out of a lock.
-
-
-def out_of_locks(conflict: Conflict) -> Iterator[Draft]:
-    """A wait, or a call that leads to one, behind the `with` that it is in."""
-    waits = {(one.file, one.line) for one in conflict.points if one.op == "wait"}
-    for source, function in functions(conflict):
-        for node in nodes(function):
-            if isinstance(node, ast.With):
-                for at, statement in enumerate(node.body):
-                    lines = range(first_line(statement), last_line(statement) + 1)
-                    if at and any((source.name, line) in waits for line in lines):
-                        yield from made(_out, source, node, at)
-
-
-def _out(source: SourceFile, node: ast.With, at: int) -> Draft:
-    """The statements from one to the end, behind the `with` that has them.
-
-    What they read and the statements before them assign is read under the lock.
-    """
-    header_text(source, node, "with")
-    head, tail = node.body[:at], node.body[at:]
-    if any(isinstance(one, DEFINITIONS) for one in tail):
-        raise UnpatchableError("a definition stays where it is")
-    names = {ast.unparse(one.context_expr) for one in node.items}
-    if any(ast.unparse(one) in names for one in executed(tail) if isinstance(one, ast.expr)):
-        raise UnpatchableError("what is held is needed there")
-    edits = LineEdits(source)
-    first, last = first_line(tail[0]), last_line(tail[-1])
-    copied = _read_inside(source, edits, head, tail)
-    edits.shift(first, last, -1)
-    block = _block_of(covering(source, node.lineno, node.lineno))
-    where = block.index(node)
-    node.body[:] = [*head, *ast.parse("".join(f"{two} = {one}\n" for one, two in copied)).body]
-    try:
-        moved = [_renamed(one, dict(copied)) for one in tail]
-        _check_block(source, edits, block, [*block[: where + 1], *moved, *block[where + 1 :]])
-    finally:
-        node.body[:] = [*head, *tail]
-    says = f"move {source.name}:{first}-{last} out of the lock of :{node.lineno}"
-    return whole("move", says, edits, last - first + 1)
-
-
-def _read_inside(
-    source: SourceFile, edits: LineEdits, head: list[ast.stmt], tail: list[ast.stmt]
-) -> list[tuple[str, str]]:
-    """Local copies of the attributes that the head assigns and the tail reads: text and name."""
-    shared = _named_in(head, ast.Store) & _named_in(tail, ast.Load)
-    copied = []
-    for text in sorted(one for one in shared if "." in one):
-        name = new_name(text.rpartition(".")[2].lstrip("_") or "value", plain_names(source))
-        reads = [one for one in executed(tail) if is_read(one, text)]
-        edits.insert_before(first_line(tail[0]), f"{name} = {text}")
-        replace_expressions(edits, reads, text=name)
-        copied.append((text, name))
-    return copied
-
-
-def _renamed(statement: ast.stmt, names: dict[str, str]) -> ast.stmt:
-    """A copy of the statement with names in the place of attributes."""
-
-    class Rename(ast.NodeTransformer):
-        def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-            name = names.get(ast.unparse(node)) if isinstance(node.ctx, ast.Load) else None
-            return ast.Name(name, ast.Load()) if name else self.generic_visit(node)
-
-    renamed: ast.stmt = Rename().visit(copy.deepcopy(statement))
-    return renamed

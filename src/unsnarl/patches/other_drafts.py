@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patches that are no lock around some lines: a loop around a wait, an order kept; and others."""
+"""Patches that are no lock around some lines: an import, an order of locks, of threads; others."""
 
 from __future__ import annotations
 
@@ -17,7 +17,14 @@ from unsnarl.patches.blocks import (
     last_line,
 )
 from unsnarl.patches.checks import same_but_for
-from unsnarl.patches.conflict import MODULE_CODE, CallLine, Conflict, frames, function_named
+from unsnarl.patches.conflict import (
+    MODULE_CODE,
+    WAITING,
+    CallLine,
+    Conflict,
+    frames,
+    function_named,
+)
 from unsnarl.patches.copies import copies, local_copies, own_managers
 from unsnarl.patches.expressions import replace_expressions
 from unsnarl.patches.imports import member
@@ -30,9 +37,12 @@ from unsnarl.patches.locks import (
     self_name,
     threading_call,
 )
-from unsnarl.patches.moves import out_of_locks, published_last, registered_last
+from unsnarl.patches.moves import published_last, registered_last, set_before_start
 from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
+from unsnarl.patches.queues import put_back, unfinished
 from unsnarl.patches.regions import Draft, reentrant_draft
+from unsnarl.patches.removals import removals
+from unsnarl.patches.sections import into_locks, out_of_locks
 from unsnarl.patches.source import (
     LineEdits,
     SourceFile,
@@ -40,13 +50,15 @@ from unsnarl.patches.source import (
     changed_header,
     header_text,
 )
+from unsnarl.patches.waits import looks, rechecks, releases
 
 
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
     makers = [rechecks, copies, local_copies, own_managers, import_waits]
-    makers += [published_last, registered_last]
-    if conflict.is_deadlock:
+    makers += [published_last, registered_last, set_before_start]
+    makers += [looks, releases, removals, unfinished, put_back, into_locks]
+    if conflict.is_deadlock or conflict.finding.shape in WAITING:
         makers += [sorted_locks, out_of_locks, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).
     fix = conflict.finding.fix
@@ -57,45 +69,6 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
             yield from maker(conflict)
         except UnpatchableError:
             continue
-
-
-# A wait in a loop.
-
-
-def rechecks(conflict: Conflict) -> Iterator[Draft]:
-    """`while` instead of `if` around a condition's wait: what was true when it was woken may not
-    be any more; and the check under the condition's lock."""
-    for source, function in functions(conflict):
-        for node in nodes(function):
-            if isinstance(node, ast.If) and not node.orelse and len(node.body) == 1:
-                yield from made(_rechecked, source, node)
-
-
-def _rechecked(source: SourceFile, node: ast.If) -> Draft:
-    inner = node.body[0]
-    test = header_text(source, node, "if")
-    if _is_wait(inner):
-        edits = LineEdits(source)
-        edits.change(node.lineno, changed_header(source, node.lineno, f"while {test}:"))
-        says = f"check the condition of {source.name}:{node.lineno} once more after the wait"
-        return whole("recheck", says, edits, 1)
-    if isinstance(inner, ast.With) and len(inner.body) == 1 and _is_wait(inner.body[0]):
-        lock = header_text(source, inner, "with")
-        edits = LineEdits(source)
-        edits.change(node.lineno, changed_header(source, node.lineno, f"with {lock}:"))
-        edits.change(inner.lineno, changed_header(source, inner.lineno, f"while {test}:"))
-        says = f"check the condition of {source.name}:{node.lineno} under its lock, in a loop"
-        return whole("recheck", says, edits, 2)
-    raise UnpatchableError("there is no wait")
-
-
-def _is_wait(node: ast.stmt) -> bool:
-    value = node.value if isinstance(node, ast.Expr) else None
-    return (
-        isinstance(value, ast.Call)
-        and isinstance(value.func, ast.Attribute)
-        and value.func.attr == "wait"
-    )
 
 
 # A module that is complete.

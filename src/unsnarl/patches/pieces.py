@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from unsnarl.patches.blocks import Function, executed
+from unsnarl.patches.blocks import Function, StatementRun, blocks_of, executed
 from unsnarl.patches.conflict import Conflict, function_named, functions_of
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
@@ -22,7 +22,7 @@ def made(make: Callable[..., Draft], *arguments: object) -> list[Draft]:
 
 def functions(conflict: Conflict) -> Iterator[tuple[SourceFile, Function]]:
     """The functions of the finding's points."""
-    names = functions_of(conflict) | {(one.file, one.function) for one in conflict.points}
+    names = functions_of([*conflict.accesses, *conflict.points])
     seen: set[int] = set()
     for file, qualified in sorted(names):
         source = conflict.sources.get(file)
@@ -56,3 +56,24 @@ def whole(kind: str, says: str, edits: LineEdits, size: int) -> Draft:
     except (SyntaxError, ValueError) as error:
         raise UnpatchableError(f"the patched file does not compile: {error}") from None
     return Draft(kind, says, {edits.source.name: text}, size)
+
+
+def block_of(run: StatementRun) -> list[ast.stmt]:
+    """The block that has the run's statements."""
+    return next(one for one in blocks_of(run.around[-1]) if run.statements[0] in one)
+
+
+def check_block(
+    source: SourceFile, edits: LineEdits, block: list[ast.stmt], wanted: list[ast.stmt]
+) -> None:
+    """Raises unless the new text is the old one with these statements in the block's place."""
+    old = list(block)
+    block[:] = wanted
+    expected = ast.dump(source.tree)
+    block[:] = old
+    try:
+        same = ast.dump(ast.parse(edits.text())) == expected
+    except (SyntaxError, ValueError):
+        same = False
+    if not same:
+        raise UnpatchableError(f"the patched {source.name} differs in more than was wanted")

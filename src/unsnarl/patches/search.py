@@ -13,7 +13,7 @@ from unsnarl.patches.conflict import Conflict, accesses_in
 from unsnarl.patches.drafts import cost, drafts, locked, with_reentrant_lock
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import LINES, TextFile
-from unsnarl.patches.trying import Tried
+from unsnarl.patches.trying import WAITS, Tried
 
 MOST_TRIED = 20
 # For each set of lines that a failing run adds.
@@ -64,6 +64,8 @@ class DraftSearch:
             if not came.whole and not came.message:
                 self._budget.note("patch", "a patch was not run often enough", "time")
                 break
+            if came.message == WAITS:
+                self._queue = [one for one in self._queue if not waits_too(one, draft)]
             self._add(self.next(draft, came), first=True)
         if best is None:
             return None
@@ -132,6 +134,16 @@ class PatchSearch(DraftSearch):
                 more = locked(self._conflict, (*draft.spans, *missed))
                 same = (one for one in more if one.choice == draft.choice)
                 yield from sorted(same, key=cost)[:MOST_EXTENDED]
+
+
+def waits_too(draft: Draft, refused: Draft) -> bool:
+    """Whether a lock is held at least as long as one that was held while its thread waited.
+
+    Which lock it is makes no difference. In every turn of a loop it is not held as long.
+    """
+    if draft.choice is None or refused.choice is None or (draft.turns and not refused.turns):
+        return False
+    return all(any(own.covers(one) for own in draft.spans) for one in refused.spans)
 
 
 def _badness(came: Tried) -> float:

@@ -155,6 +155,10 @@ class LineEdits:
         """
         self._before.setdefault(line, []).append(self._whole(like or line, text))
 
+    def insert_first(self, line: int, text: str) -> None:
+        """A new line before all others that are inserted there, with the line's indentation."""
+        self._before.setdefault(line, []).insert(0, self._whole(line, text))
+
     def insert_after(self, line: int, text: str, like: int = 0) -> None:
         """The same, behind the line."""
         self._after.setdefault(line, []).append(self._whole(like or line, text))

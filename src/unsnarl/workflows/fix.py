@@ -95,7 +95,8 @@ def fix(
         display = Display(on_progress)
         budget = Budget(seconds, on_change=display.change)
         try:
-            found = search(store, settings, chosen, budget)
+            with budget.phase("patch", "looking for a patch"):
+                found = search(store, settings, chosen, budget)
         except OutOfTimeError:
             budget.note("patch", "looking for a patch", "time")
             found = None

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,7 @@ def hunt(
     *,
     resume: str | None = None,
     on_progress: OnProgress = ignore,
+    on_answer: Callable[[Report], None] = ignore,
 ) -> HuntResult:
     """Hunt for failures of a command.
 
@@ -77,12 +78,13 @@ def hunt(
             of pyproject.toml.
         resume: Go on with this stored campaign; "" for the newest one (of `command`, if given).
         on_progress: Called after every run and with everything new that is begun.
+        on_answer: Called once failures are explained, before repairs of them are looked for.
     """
     if resume is not None:
         hunter = _Hunter.resumed(command, resume, flags or {})
     else:
         hunter = _Hunter.fresh(command, flags or {})
-    return hunter.hunt(on_progress)
+    return hunter.hunt(on_progress, on_answer)
 
 
 class _Hunter:
@@ -95,6 +97,8 @@ class _Hunter:
         self._resumed = resumed
         self._constraints: Mapping[int, Sequence[Constraint]] = {}
         self._budget = Budget()
+        self._on_answer: Callable[[Report], None] = ignore
+        self._explained_after = 0.0
 
     @classmethod
     def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> _Hunter:
@@ -126,8 +130,9 @@ class _Hunter:
         settings = config.override(stored.options, flags)
         return cls(opened.target(), settings, opened, True)
 
-    def hunt(self, on_progress: OnProgress) -> HuntResult:
+    def hunt(self, on_progress: OnProgress, on_answer: Callable[[Report], None]) -> HuntResult:
         """Collect runs, rank, store."""
+        self._on_answer = on_answer
         display = Display(on_progress)
         campaign = Campaign(self.store, self.target, self.settings, display.count)
         self._budget = Budget(
@@ -175,9 +180,31 @@ class _Hunter:
                 proven = campaign_report.make_proven_report(self.store, figures, captures, request)
             self._constraints = proven.constraints
             report = self._repaired(proven, runner) if confirm else proven.report
-        report = replace(report, seconds=budget.spent, timings=budget.phases, trials=budget.trials)
+        report = self._timed(report)
         ends_with = self._interrupted(campaign, budget.signal) if budget.signal else None
         return HuntResult(report, outcome.exit_code(campaign, stop, runner), ends_with)
+
+    def _timed(self, report: Report) -> Report:
+        budget = self._budget
+        return replace(
+            report,
+            seconds=budget.spent,
+            timings=dict(budget.phases),
+            trials=dict(budget.trials),
+            explained=self._explained_after,
+        )
+
+    def _explained(self, report: Report) -> None:
+        """Hand out what is known by now; whoever shows it must not cost the rest."""
+        if report.failures:
+            self._explained_after = self._budget.spent
+            self._budget.part(
+                "report",
+                "showing the answer",
+                lambda: self._on_answer(self._timed(report)),
+                None,
+                quick=True,
+            )
 
     def _repaired(self, proven: ProvenReport, runner: Runner) -> Report:
         """With patches of the source, each run in a process of its own.
@@ -186,6 +213,7 @@ class _Hunter:
         still there (docs/adr/0044).
         """
         settings, budget = self.settings, self._budget
+        self._explained(proven.report)
         before = len(budget.unfinished)
         start = budget.spent
         with budget.within(settings.answer):

@@ -41,7 +41,7 @@ def load(finding: Finding, root: Path) -> CConflict:
 def span_sets(conflict: CConflict) -> Iterator[tuple[LineSpan, ...]]:
     """Sets of lines that may have to be atomic."""
     yield from named_spans(conflict)
-    yield tuple(accesses_in(conflict, functions_of(conflict)))
+    yield tuple(accesses_in(conflict, functions_of(conflict.accesses)))
 
 
 def accesses_in(conflict: CConflict, functions: Iterable[tuple[str, str]]) -> Iterator[LineSpan]:

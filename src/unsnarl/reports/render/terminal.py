@@ -11,6 +11,7 @@ from io import StringIO
 from pathlib import PurePath
 from typing import TextIO
 
+from msgspec.structs import replace
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
@@ -81,6 +82,7 @@ RARE = (
     "Labels were ignored: over all runs, these code points communicated in the rarest contexts. "
     "Rare is not wrong; most of them are correct code."
 )
+LATER = "what repairs it is being looked for"
 MOST_RARE = 20
 MOST_IN_ROW = 4  # accesses of a finding in one row of a ranking
 PLAIN = str.maketrans("✗◄●│┌·…─", "x<o|+-~-")
@@ -93,6 +95,40 @@ def make_console(stream: TextIO | None = None, width: int | None = None) -> Cons
 
 def print_report(report: Report, console: Console) -> None:
     """What `hunt` prints: the counts, the best finding of each failure, what was not seen."""
+    _print_failures(report, console)
+    _print_end(report, console)
+
+
+def print_answer(report: Report, console: Console) -> None:
+    """The first part of it, as soon as the failures are explained: what repairs them comes later.
+
+    A repair that was only screened is not called one yet.
+    """
+    _print_failures(without_fixes(report), console)
+    _print(console, Text(), Text(LATER, style="dim"))
+
+
+def print_repairs(report: Report, console: Console) -> None:
+    """What follows `print_answer`: the patches, or what was simulated instead."""
+    for one in numbered(report):
+        finding = one.finding
+        if finding.fix is not None and not _is_patched(finding):
+            note = fix_note(finding.fix, _points(finding), len(finding.given))
+            _print(console, Text(), *_wrapped(f"{one.number}. {note}", console.width, "", indent=0))
+    _print_end(report, console)
+
+
+def without_fixes(report: Report) -> Report:
+    """The report without simulated repairs of its findings."""
+
+    def changed(failure: FailureReport) -> FailureReport:
+        findings = tuple(replace(one, fix=None) for one in failure.findings)
+        return replace(failure, findings=findings)
+
+    return replace(report, failures=tuple(map(changed, report.failures)))
+
+
+def _print_failures(report: Report, console: Console) -> None:
     _print(console, Text(_summary(report)))
     for notice in report.warnings:
         if notice.slug in SAID_FIRST:
@@ -105,6 +141,9 @@ def print_report(report: Report, console: Console) -> None:
     if report.unlabelled:
         _print(console, Text())
         _print_rare(report, console)
+
+
+def _print_end(report: Report, console: Console) -> None:
     _print_patches(report, console)
     _print(console, Text())
     _print_coverage(report, console)
@@ -294,9 +333,8 @@ def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
     if difference:
         lines.append(f"In the nearest passing run, {difference}.")
     # What a patch does in the source says more than what its simulation did.
-    if finding.fix is not None and (finding.patch is None or not finding.patch.works):
-        points = finding.explanation or finding.points
-        lines.append(fix_note(finding.fix, points, len(finding.given)))
+    if finding.fix is not None and not _is_patched(finding):
+        lines.append(fix_note(finding.fix, _points(finding), len(finding.given)))
     run = finding.replay.run if finding.replay is not None else failure.run
     if finding.orders and run:
         replay_command = f"unsnarl replay {run.lstrip('0')}"
@@ -304,6 +342,14 @@ def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
         debugger = "gdb" if native else "pdb"
         lines.append(f"replay: {replay_command} · debug: {replay_command} --{debugger}")
     return lines
+
+
+def _is_patched(finding: Finding) -> bool:
+    return finding.patch is not None and finding.patch.works
+
+
+def _points(finding: Finding) -> Sequence[FindingPoint]:
+    return finding.explanation or finding.points
 
 
 def _seen(finding: Finding, replay: Replay) -> str:
