@@ -23,6 +23,10 @@ class Sources:
         """The text of a line without its indentation, or "" if there is none."""
         return self._raw(file, number).decode("utf-8", "replace").strip()
 
+    def raw_line(self, file: str, number: int) -> bytes:
+        """The line as it is, without its end; empty if there is none."""
+        return self._raw(file, number)
+
     def segment(self, site: Site) -> str:
         """The source text that a site's columns enclose, whitespace collapsed to single spaces.
 
