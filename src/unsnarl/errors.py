@@ -133,6 +133,17 @@ ERRORS: dict[str, str] = {
     "no-finding": (
         "The campaign has no finding with that number: nothing failed, or the list is shorter."
     ),
+    "no-orders": (
+        "A reproducer and a kept interleaving consist of the few orders that make the failure "
+        "certain. For this finding no small set of them was found; `unsnarl minimise` says more."
+    ),
+    "no-reproducer": (
+        "There is no reproducer of this kind for this program. A Python program has a script, a C "
+        "or C++ program one for gdb."
+    ),
+    "not-confirmed": (
+        "A reproducer, or a kept interleaving, is a proof: only confirmed findings have one."
+    ),
     "no-run": (
         "The campaign has no run with that number, or the argument does not name a run. Reports "
         "name the runs they describe; `unsnarl replay` takes a number, a run file or "

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reproducer for those who do not have unsnarl: written, and tried before it is handed out."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from pathlib import Path
+
+import msgspec
+
+from unsnarl import config
+from unsnarl.campaigns.store import Store, version
+from unsnarl.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageError
+from unsnarl.replay.anchors import AnchoredSchedule, Codes
+from unsnarl.reproducers.events import ForcedOrder, Orders, UnforceableError
+from unsnarl.reproducers.trying import Tried, try_reproducer
+from unsnarl.reproducers.writing import (
+    Reproducer,
+    failure_name,
+    header,
+    portable_word,
+    shown_command,
+)
+from unsnarl.runfile import SiteTable, read_run
+from unsnarl.workflows.proof import Proof, proof_of
+
+TRIES = 3
+# Seconds without movement after which an order is given up: short, so that a fixed program passes
+# soon; longer only for programs that need it, because their threads sleep.
+PATIENCE = (2.0, 12.0)
+MOST_STDIN = 4096
+
+
+@dataclasses.dataclass(frozen=True)
+class ReproducerResult:
+    """What was written, or why nothing was.
+
+    Attributes:
+        text: The file; "" if there is none.
+        why: Why there is none, in words.
+        failed: In so many of `tries` tries on the plain interpreter the bug was there.
+    """
+
+    campaign: str
+    finding: str
+    text: str = ""
+    why: str = ""
+    failed: int = 0
+    tries: int = 0
+    orders: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        """4 if there is no reproducer."""
+        return EXIT_OK if self.text else EXIT_INCONCLUSIVE
+
+
+def reproducer(
+    finding: str, campaign: str = "", seconds: float = math.inf, tries: int = TRIES
+) -> ReproducerResult:
+    """A file that forces a finding's proven orders on a plain interpreter.
+
+    Args:
+        finding: Its id or number; it must be confirmed.
+        seconds: The time for minimising it, if that has yet to be done.
+        tries: So often it is tried; it must show the bug every time.
+    """
+    with proof_of(finding or "1", campaign, seconds) as proof:
+        empty = ReproducerResult(proof.store.name, proof.chosen.finding.id)
+        try:
+            made = _made(proof)
+        except UnforceableError as error:
+            return dataclasses.replace(empty, why=str(error))
+        return _tried(empty, made, proof, tries)
+
+
+def _tried(
+    empty: ReproducerResult, made: Reproducer, proof: Proof, tries: int
+) -> ReproducerResult:
+    target = proof.store.target()
+    tried = Tried((), "")
+    for patience in PATIENCE:
+        made = msgspec.structs.replace(made, patience=patience)
+        tried = try_reproducer(made.text, target.python.executable, target.cwd, tries)
+        if tried.is_certain:
+            break
+    figures = {"failed": tried.failed, "tries": len(tried.codes), "orders": len(made.orders)}
+    if tried.is_certain:
+        return dataclasses.replace(empty, text=made.text, **figures)
+    why = (
+        f"it was tried on the plain interpreter and showed the bug in {tried.failed} of "
+        f"{len(tried.codes)} tries; the last one ended with: {tried.says}"
+    )
+    return dataclasses.replace(empty, why=why, **figures)
+
+
+def _made(proof: Proof) -> Reproducer:
+    store, chosen = proof.store, proof.chosen
+    target, description = store.target(), store.description
+    if target.kind == "program":
+        raise UsageError(
+            "no-reproducer",
+            "this is a C or C++ program",
+            "write a script for gdb instead: unsnarl export --reproducer FILE.gdb",
+        )
+    settings = config.override(description.options, {})
+    root = Path(description.root)
+    words = tuple(portable_word(word, target.cwd, root) for word in target.args)
+    orders = _orders(store, proof.schedule, root)
+    signature = chosen.failure.signature
+    return Reproducer(
+        kind=target.kind,
+        words=words,
+        options=target.flags,
+        failure=failure_name(signature),
+        deadlock=signature.startswith(("deadlock", "hang")),
+        fail_if=settings.fail_if,
+        ok_exit=settings.ok_exit,
+        stdin=_stdin(target.stdin),
+        orders=tuple(orders),
+        header=header(chosen, orders, shown_command(target.kind, words), version()),
+    )
+
+
+def _orders(store: Store, schedule: AnchoredSchedule, root: Path) -> list[ForcedOrder]:
+    run = read_run(store.run_file(schedule.run))
+    table = SiteTable.load(store.codes, root).for_run(run)
+    return Orders(table, Codes.load(store.codes, root, run.codes)).of(schedule)
+
+
+def _stdin(file: Path | None) -> str:
+    text = file.read_bytes() if file is not None else b""
+    if len(text) > MOST_STDIN:
+        raise UnforceableError("the test reads a long standard input, which one file cannot hold")
+    return text.decode("utf-8", "replace")
