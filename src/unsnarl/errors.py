@@ -23,6 +23,10 @@ ERRORS: dict[str, str] = {
         "An option or argument has a value that the command cannot use. The message names it; "
         "`unsnarl COMMAND --help` lists what is allowed."
     ),
+    "bad-kept": (
+        "A file in `tests/interleavings` is not what `unsnarl keep` writes, or is from a newer "
+        "version. Keep the finding once more, or remove the file."
+    ),
     "bad-pattern": (
         "The regular expression given to `--fail-if` does not compile. It is searched for in the "
         "run's standard output and standard error, in Python's `re` syntax."

@@ -9,8 +9,6 @@ every version of Python that compiles the line alike.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -18,8 +16,9 @@ import msgspec
 from unsnarl.model.event import Op, op_of, site_of
 from unsnarl.model.plan import Match, Rule
 from unsnarl.model.python_names import plain_function
-from unsnarl.replay.anchors import Anchor, AnchoredSchedule, Codes, resolve
+from unsnarl.replay.anchors import AnchoredSchedule, Codes, resolve
 from unsnarl.replay.constraints import rules_of
+from unsnarl.replay.portable import portable_file
 from unsnarl.runfile import SiteTable
 from unsnarl.runfile.codes import Code, SiteEntry
 
@@ -45,7 +44,6 @@ NAMED = ("get", "set", "load", "store")
 # The access is made by the call that follows: these are sites of the look-up.
 LOOKED_UP = ("method", "method_call")
 LOCK_OPERATIONS = (Op.ACQUIRE, Op.RELEASE, Op.WAIT, Op.JOIN)
-PACKAGES = ("site-packages", "dist-packages")
 
 
 class ForcedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -122,7 +120,7 @@ class Orders:
             raise UnforceableError(f"the source of {file} cannot be read")
         return ForcedEvent(
             thread=match.path or "0",
-            file=portable(file),
+            file=portable_file(file),
             function=plain_function(code.function),
             text=text,
             nth=self._nth(file, code, entry, text),
@@ -196,21 +194,3 @@ def _columns(entry: SiteEntry, indent: int) -> tuple[int, int | None] | None:
 
 def _relative(file: str, codes: Codes) -> str:
     return codes.sources.relative(file)
-
-
-def portable(file: str) -> str:
-    """A file without what only this machine has in its path."""
-    parts = PurePath(file).parts
-    for name in PACKAGES:
-        if name in parts:
-            return "/".join(parts[len(parts) - parts[::-1].index(name) :])
-    path = PurePath(file)
-    return "/".join(path.parts[-2:]) if path.is_absolute() else path.as_posix()
-
-
-def packages_of(orders: Sequence[ForcedOrder]) -> list[str]:
-    """The files of all events, once each."""
-    return sorted({event.file for order in orders for event in (order.early, order.late)})
-
-
-__all__ = ["Anchor", "ForcedEvent", "ForcedOrder", "Orders", "UnforceableError", "portable"]

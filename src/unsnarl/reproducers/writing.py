@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-import os
 import pprint
 import shlex
 import signal
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from unsnarl.model.report import NumberedFinding
 from unsnarl.reproducers import forcing
-from unsnarl.reproducers.events import ForcedEvent, ForcedOrder, portable
+from unsnarl.reproducers.events import ForcedEvent, ForcedOrder
 
 MARKER = "# ---- how it is forced"
 WIDTH = 96
@@ -150,19 +149,6 @@ def failure_name(signature: str) -> str:
     if first in ("output", "hang", "deadlock"):
         return "" if first == "output" else first
     return first.rpartition(".")[2].split()[0] if first else ""
-
-
-def portable_word(word: str, cwd: Path, root: Path) -> str:
-    """An argument of the command without what only this machine has in its paths."""
-    path, separator, node = word.partition("::")
-    prefix, equals, value = path.partition("=")
-    if equals and prefix.startswith("-") and PurePath(value).is_absolute():
-        return f"{prefix}={portable_word(value, cwd, root)}{separator}{node}"
-    if not PurePath(path).is_absolute():
-        return word
-    if Path(path).is_relative_to(root) or Path(path).is_relative_to(cwd):
-        return f"{os.path.relpath(path, cwd)}{separator}{node}"
-    return f"{portable(path)}{separator}{node}"
 
 
 def shown_command(kind: str, words: Sequence[str]) -> str:

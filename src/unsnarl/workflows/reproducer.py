@@ -13,13 +13,13 @@ from unsnarl import config
 from unsnarl.campaigns.store import Store, version
 from unsnarl.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageError
 from unsnarl.replay.anchors import AnchoredSchedule, Codes
+from unsnarl.replay.portable import portable_word
 from unsnarl.reproducers.events import ForcedOrder, Orders, UnforceableError
 from unsnarl.reproducers.trying import Tried, try_reproducer
 from unsnarl.reproducers.writing import (
     Reproducer,
     failure_name,
     header,
-    portable_word,
     shown_command,
 )
 from unsnarl.runfile import SiteTable, read_run
