@@ -97,8 +97,13 @@ def _is_kept(run: RunFile, enforced: Enforced) -> bool:
     return bool(run.rules) and satisfied and all(_happened(run, one) for one in enforced.after)
 
 
+def is_counted(match: Match) -> bool:
+    """Whether run files count these events."""
+    return all(op_of(point) in COUNTED for point in match.points)
+
+
 def _happened(run: RunFile, match: Match) -> bool:
-    if any(op_of(point) not in COUNTED for point in match.points):
+    if not is_counted(match):
         return True  # as far as a run file shows
     sites = {site_of(point) for point in match.points}
     seen: Counter[str] = Counter()

@@ -22,13 +22,16 @@ from unsnarl import config
 from unsnarl.execution import target as targets
 from unsnarl.execution.runner import started
 from unsnarl.execution.trials import Trial, Trials
+from unsnarl.model.event import site_of
+from unsnarl.model.plan import Match
 from unsnarl.replay.anchors import AnchoredSchedule, Codes
-from unsnarl.replay.constraints import Constrained
+from unsnarl.replay.constraints import Constrained, is_counted
 from unsnarl.replay.kept import Kept
 from unsnarl.replay.replayer import Replayer
 
-# fails: as recorded; differs: in another way; passes: the orders do no harm, or cannot come about
-# any more; gone: their code is not there any more; unreached: the program no longer comes there.
+# fails: as recorded; differs: in another way; passes: the orders do no harm, cannot come about any
+# more, or the program goes another way under them; gone: their code is not there any more;
+# unreached: it is, but other threads come there, so that nothing was tried.
 State = Literal["fails", "differs", "passes", "gone", "unreached"]
 
 # Under its orders the failure is certain: one run that keeps them says it, more have other seeds.
@@ -42,6 +45,7 @@ class Regressed(msgspec.Struct, frozen=True):
     Attributes:
         signature: How it failed, if it did.
         free: It fails only with switches at the events themselves: the interpreter's lock hides it.
+        avoided: Under its orders the program does something else than it did.
         tried: The runs under its orders.
     """
 
@@ -51,6 +55,7 @@ class Regressed(msgspec.Struct, frozen=True):
     tried: Constrained
     signature: str = ""
     free: bool = False
+    avoided: bool = False
 
     @property
     def is_bad(self) -> bool:
@@ -79,10 +84,13 @@ class RegressionProcess:
             # Half a fix often hides the order only from where the interpreter could switch.
             free = replayer.freely_constrained_trials(FREE_RUNS)
             ends = [one for one in free if replayer.fails(one)]
-        state = _state(found, [replayer.fails(one) for one in ends])
+        avoided = any(_is_avoided(one, replayer.matches) for one in trials)
+        state = _state(found, [replayer.fails(one) for one in ends], avoided=avoided)
         signature = ends[0].signature or ends[0].label if ends else ""
         shown = str(file.relative_to(self._root) if file.is_relative_to(self._root) else file)
-        return Regressed(shown, kept.shows, state, found, signature, bool(free and ends))
+        return Regressed(
+            shown, kept.shows, state, found, signature, bool(free and ends), avoided and not ends
+        )
 
 
 def _located(schedule: AnchoredSchedule, codes: Codes) -> AnchoredSchedule:
@@ -91,12 +99,28 @@ def _located(schedule: AnchoredSchedule, codes: Codes) -> AnchoredSchedule:
     return replace(schedule, anchors=tuple(anchors))
 
 
-def _state(found: Constrained, ends: Sequence[bool]) -> State:
+def _is_avoided(trial: Trial, matches: Sequence[Match]) -> bool:
+    """Whether some of its events happen no more, although nothing but the program decides that.
+
+    Either an order was in effect, or no thread at all comes to one of the events. Where only other
+    threads than the recorded ones come there, nothing was tried.
+    """
+    run = trial.run
+    if run is None:
+        return False
+    if any(one.satisfied for one in run.rules):
+        return True
+    reached = set(run.counts["site"].tolist())
+    wanted = [[site_of(point) for point in one.points] for one in matches if is_counted(one)]
+    return any(reached.isdisjoint(sites) for sites in wanted)
+
+
+def _state(found: Constrained, ends: Sequence[bool], *, avoided: bool) -> State:
     if ends:
         return "fails" if any(ends) else "differs"
     if found.gone:
         return "gone"
-    return "passes" if found.kept or found.released else "unreached"
+    return "passes" if found.kept or found.released or avoided else "unreached"
 
 
 @contextlib.contextmanager

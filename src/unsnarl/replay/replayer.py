@@ -20,7 +20,7 @@ from unsnarl.execution.disk import storing
 from unsnarl.execution.server import Done
 from unsnarl.execution.trials import Trial, Trials, Until, fresh_plans
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.plan import Plan
+from unsnarl.model.plan import Match, Plan
 from unsnarl.model.run import RunRecord
 from unsnarl.recording.recorder import PHASE as RECORDED
 from unsnarl.replay.anchors import (
@@ -161,6 +161,13 @@ class Replayer:
         trials = self._trials.run(plans, until=lambda made: made[-1].label != "pass")
         found = Constrained.of(self.schedule, enforced, trials, sum(map(self.fails, trials)))
         return found, trials
+
+    @property
+    def matches(self) -> list[Match]:
+        """The events of its constraints, in the code as it is now."""
+        rules = rules_of(self.schedule, self._resolved).rules
+        pairs = ((rule.hold, rule.until) for rule in rules)
+        return [one for pair in pairs for one in pair if one is not None]
 
     def freely_constrained(self, runs: int) -> list[Trial]:
         """So many more, with switches at the events themselves; fewer, if the time ends before.

@@ -119,6 +119,8 @@ def kept_statement(one: Regressed) -> str:
         return f"no longer applies, its code is gone: {tried.gone[0]}"
     if one.state == "unreached":
         return f"could not be tried in {runs}: {UNMET}"
+    if one.avoided and not tried.kept and not tried.released:
+        return "passes: under its orders the program no longer does what led to the failure"
     return f"passes: {effect(tried)}"
 
 

@@ -81,7 +81,7 @@ class Event:
         self.thread, self.count = values["thread"], values.get("count", 1)
         self.equal, self.role = values.get("equal", False), values.get("role", 0)
         self.op = values.get("op", "")
-        self.found = False
+        self.found = self.reached = False  # its code is there; a thread came there
         self.happened = threading.Event()
 
     def instructions(self, code):
@@ -89,7 +89,7 @@ class Event:
         rows = [row for row in dis.get_instructions(code) if row.opname not in IDLE]
         line = self._line(code, rows)
         if not line:
-            return set(), set()
+            return self._whole_line(code, rows)
         begins = self._on_line(rows, line, self.what, self.columns, code)
         ends = self._on_line(rows, line, "call", self.ends, code) if self.ends else set()
         return begins, ends or begins
@@ -98,11 +98,18 @@ class Event:
         """The line, by its text; one that is much like it if the program was edited there."""
         lines = sorted({_line(row) for row in rows if self._fits(row, self.what)} - {None})
         same = [line for line in lines if _text(code, line) == self.text]
-        if same:
-            return same[min(self.nth, len(same) - 1)]
-        alike = {n: difflib.SequenceMatcher(None, self.text, _text(code, n)).ratio() for n in lines}
-        best = max(alike, key=alike.get, default=None)
-        return best if best is not None and alike[best] >= 0.5 else None
+        return same[min(self.nth, len(same) - 1)] if same else self._alike(code, lines, 0.5)
+
+    def _alike(self, code, lines, least):
+        ratios = {n: difflib.SequenceMatcher(None, self.text, _text(code, n)).ratio() for n in lines}
+        best = max(ratios, key=ratios.get, default=None)
+        return best if best is not None and ratios[best] >= least else None
+
+    def _whole_line(self, code, rows):
+        """Of a line that was edited: from its first instruction to its last."""
+        line = self._alike(code, sorted({_line(row) for row in rows} - {None}), 0.7)
+        offsets = [row.offset for row in rows if line and _line(row) == line]
+        return set(offsets[:1]), set(offsets[-1:])
 
     def _on_line(self, rows, line, what, columns, code):
         here = [row for row in rows if _line(row) == line and self._fits(row, what)]
@@ -221,6 +228,7 @@ def arrive(frame, offset, table):
 def come(me, events):
     """A thread is about to do these: it is kept waiting where an order wants it."""
     for event in events:
+        event.reached = True
         _take_role(event, me)
         me.counts[event] = me.counts.get(event, 0) + 1
     mine = [one for one in events if me.counts[one] == one.count and one.is_by(me)]
@@ -321,9 +329,12 @@ WATCH = Watch()
 
 def tell():
     """For the parent: what became of the orders so far."""
-    gone = [str(event) for event in EVENTS if not event.found]
-    late = [one.number for one in ALL if one.early.happened.is_set() and one.state == "not reached"]
-    rows = {"states": [one.state for one in ALL], "gone": gone, "late": late, "failures": FAILURES}
+    rows = {
+        "states": [one.state for one in ALL],
+        "failures": FAILURES,
+        "gone": [str(event) for event in EVENTS if not event.found],
+        "avoided": [str(event) for event in EVENTS if event.found and not event.reached],
+    }
     with NEWS, open(os.environ[FILE], "w", encoding="utf-8") as stream:
         json.dump(rows, stream)
 
@@ -594,8 +605,24 @@ def child():
         note(error)
         sys.excepthook(type(error), error, error.__traceback__)
     sys.settrace(None)
+    look_for_unused()
     tell()
     sys.exit(int(status))
+
+
+def look_for_unused():
+    """Code that no thread came to may be there all the same."""
+    files = {getattr(one, "__file__", None) or "" for one in list(sys.modules.values())}
+    for file in {*files, *(words for words in TARGET[1] if os.path.isfile(words))}:
+        path = os.path.abspath(file).replace(os.sep, "/")
+        if not any(not one.found and path.endswith("/" + one.file) for one in EVENTS):
+            continue
+        with open(file, "rb") as stream:
+            pending = [compile(stream.read(), file, "exec", dont_inherit=True)]
+        while pending:
+            code = pending.pop()
+            watched(code)
+            pending += [one for one in code.co_consts if hasattr(one, "co_code")]
 
 
 def run_child():
@@ -619,7 +646,7 @@ def run_child():
             with open(file, encoding="utf-8") as stream:
                 return status, text, json.load(stream)
         except (OSError, ValueError):
-            return status, text, {"states": [], "gone": [], "late": [], "failures": []}
+            return status, text, {"states": [], "gone": [], "avoided": [], "failures": []}
 
 
 def judge(status, output, report):
@@ -636,9 +663,11 @@ def judge(status, output, report):
         return NOT_ESTABLISHED, f"the test ended in another way: {in_words}"
     if all(one == "kept" for one in states) and states:
         return FIXED, "every order was kept and the test passed: it does no harm any more"
+    if report["gone"]:
+        return NOT_ESTABLISHED, "the test passed, but code that the orders are about is gone"
     if "given up" in states:
         return FIXED, "the orders can no longer come about, and the test passed"
-    if "kept" in states:
+    if "kept" in states or report["avoided"]:
         return FIXED, "the program goes another way under these orders, and the test passed"
     return NOT_ESTABLISHED, "the test passed, but no order could be tried"
 
@@ -651,8 +680,9 @@ def main():
     for order, state in zip(ORDERS, report["states"], strict=False):
         early, late = (Event(0, one) for one in order)
         print(f"{state}: {early}\n    before {late}")
-    for event in report["gone"]:
-        print(f"not met: {event}")
+    for word in ("gone", "avoided"):
+        for event in report[word]:
+            print(f"{word}: {event}")
     print(f"{ {BUG: 'BUG', FIXED: 'FIXED', NOT_ESTABLISHED: 'NOT ESTABLISHED'}[code] }: {why}")
     return code
 

@@ -6,25 +6,26 @@ from __future__ import annotations
 import dataclasses
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from unsnarl import config
+from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.signature_split import stored_split
 from unsnarl.errors import (
     EXIT_FAILURE_FOUND,
     EXIT_INCONCLUSIVE,
     EXIT_OK,
-    UnsnarlError,
     UsageError,
 )
 from unsnarl.replay.kept import VERSION, Kept, kept_file, kept_files, orders_of, read_kept, text_of
 from unsnarl.replay.portable import portable_command
-from unsnarl.replay.regress import Regressed, start_kept
+from unsnarl.replay.regress import Regressed, RegressionProcess, start_kept
 from unsnarl.workflows.progress import ignore
 from unsnarl.workflows.proof import Proof, proof_of
 
-__all__ = ["KeepResult", "Regressed", "keep", "regress", "regress_code", "regress_one"]
+__all__ = ["KeepResult", "Regressed", "Regressions", "keep", "regress", "regress_code"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,51 +109,55 @@ def _write(file: Path, text: str) -> None:
         raise UsageError("bad-argument", f"cannot write {file}: {error.strerror}") from None
 
 
-def regress(
-    files: Iterable[Path] = (),
-    root: Path | None = None,
-    *,
-    python: str = "",
-    on_regressed: Callable[[Regressed], None] = ignore,
-) -> list[Regressed]:
-    """Replay kept interleavings, with one process for all of a command.
+class Regressions:
+    """Replays kept interleavings, with one process for all of a command.
 
-    Args:
-        files: All of the project by default.
-        root: Of the project; by default that around the current folder.
-        python: Another interpreter than the one that the commands name.
-        on_regressed: Called with each as soon as it is decided.
+    Use it as a context manager: its processes end with it.
     """
-    root = root or config.find_root(Path.cwd())
+
+    def __init__(self, root: Path, python: str = "") -> None:
+        """`python` is another interpreter than the one that the commands name."""
+        self._root = root
+        self._python = python
+        self._processes: dict[object, RegressionProcess] = {}
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Regressions:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def check(self, file: Path) -> Regressed:
+        """What the code, as it is now, makes of one of them."""
+        kept = read_kept(file)
+        key = (kept.command, kept.folder, kept.include, kept.fail_if, kept.ok_exit, kept.timeout)
+        if key not in self._processes:
+            # One at a time: a process has a copy of the program in its memory.
+            self._stack.close()
+            self._processes.clear()
+            started = start_kept(kept, self._root, self._python)
+            self._processes[key] = self._stack.enter_context(started)
+        return self._processes[key].check(file, kept)
+
+
+def regress(*, on_regressed: Callable[[Regressed], None] = ignore) -> list[Regressed]:
+    """Replay all kept interleavings of the project around the current folder.
+
+    `on_regressed` is called with each as soon as it is decided.
+    """
+    root = config.find_root(Path.cwd())
     found: list[Regressed] = []
-    for group in _by_process([(one, read_kept(one)) for one in files or kept_files(root)]):
-        with start_kept(group[0][1], root, python) as process:
-            for file, kept in group:
-                found.append(process.check(file, kept))
-                on_regressed(found[-1])
+    with Regressions(root) as regressions:
+        for file in sorted(kept_files(root), key=lambda one: (read_kept(one).command, one)):
+            found.append(regressions.check(file))
+            on_regressed(found[-1])
     return found
 
 
-def regress_one(file: Path, root: Path, python: str = "") -> Regressed:
-    """Replay one of them."""
-    return regress([file], root, python=python)[0]
-
-
-Pair = tuple[Path, Kept]
-
-
-def _by_process(pairs: Sequence[Pair]) -> list[list[Pair]]:
-    """Those that can be replayed in the same process."""
-    groups: dict[object, list[Pair]] = {}
-    for file, kept in pairs:
-        same = (kept.command, kept.folder, kept.include, kept.fail_if, kept.ok_exit, kept.timeout)
-        groups.setdefault(same, []).append((file, kept))
-    return list(groups.values())
-
-
-def has_kept(cwd: Path) -> bool:
-    """Whether the project around a folder has kept interleavings."""
-    return bool(kept_files(config.find_root(cwd)))
+def has_campaign() -> bool:
+    """Whether any campaign is stored around the current folder."""
+    return bool(stores.campaigns(Path.cwd()))
 
 
 def regress_code(found: Sequence[Regressed]) -> int:
@@ -161,7 +166,3 @@ def regress_code(found: Sequence[Regressed]) -> int:
         return EXIT_FAILURE_FOUND
     untried = any(one.state in ("gone", "unreached") for one in found)
     return EXIT_INCONCLUSIVE if untried else EXIT_OK
-
-
-# For callers that may import from here only.
-KeptError = UnsnarlError
