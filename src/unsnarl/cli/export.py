@@ -41,7 +41,7 @@ FORMATS = ("dot", "json", "sarif", "junit", "junit-xunit1", "github", "markdown"
 @click.option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")
 @click.argument("finding", required=False, default="", metavar="[FINDING]")
 @campaign_argument()
-def export(
+def export(  # noqa: PLR0917  by name: click calls it
     finding: str,
     campaign: str,
     form: Format,

@@ -20,7 +20,7 @@ from unsnarl.cli.shared import (
 from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE, EXIT_OK
 
 if TYPE_CHECKING:
-    from unsnarl.workflows.keep import Regressed
+    from unsnarl.workflows.regress import Regressed
     from unsnarl.workflows.verify import Verified, VerifyResult
 
 OUTCOMES = {
@@ -54,8 +54,8 @@ def verify(campaign: str, json_file: str | None, kept: bool, **options: Any) -> 
     The stored failing schedules are replayed, then their minimised constraints are enforced on
     fresh seeds, then the target is hunted afresh with the same budget. CAMPAIGN is the newest by
     default; if none is named, the project's kept interleavings (tests/interleavings) are replayed
-    first, and alone if there is no campaign. Exits with 1 if anything fails, with 4 if something could not be tested. Ctrl-C (exit
-    130) or SIGTERM (exit 143) shows what is known so far.
+    first, and alone if there is no campaign. Exits with 1 if anything fails, with 4 if something
+    could not be tested. Ctrl-C (exit 130) or SIGTERM (exit 143) shows what is known so far.
 
     \b
     Examples:
@@ -64,7 +64,7 @@ def verify(campaign: str, json_file: str | None, kept: bool, **options: Any) -> 
       unsnarl verify --kept
     """
     check_json_file(json_file)
-    from unsnarl.workflows.keep import has_campaign, regress, regress_code  # noqa: PLC0415
+    from unsnarl.workflows.regress import has_campaign, regress, regress_code  # noqa: PLC0415
 
     silent = json_file == "-"
     regressed: list[Regressed] = []

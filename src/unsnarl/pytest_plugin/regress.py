@@ -11,7 +11,7 @@ import pytest
 
 from unsnarl.errors import UnsnarlError
 from unsnarl.reports.replay_text import kept_statement
-from unsnarl.workflows.keep import Regressions
+from unsnarl.workflows.regress import Regressions
 
 FOLDER = "interleavings"
 

@@ -65,9 +65,7 @@ class KeptEvent(msgspec.Struct, frozen=True, omit_defaults=True):
     def anchor(self) -> Anchor:
         """Its anchor; a kept interleaving knows no numbers of lines."""
         op = Op[self.does.upper()]
-        return Anchor(
-            self.file, self.function, 0, self.line, self.nth, self.name, op, self.shift
-        )
+        return Anchor(self.file, self.function, 0, self.line, self.nth, self.name, op, self.shift)
 
 
 class KeptOrder(msgspec.Struct, frozen=True):

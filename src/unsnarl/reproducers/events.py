@@ -22,8 +22,8 @@ from unsnarl.replay.portable import portable_file
 from unsnarl.runfile import SiteTable
 from unsnarl.runfile.codes import Code, SiteEntry
 
-# By the kind of a site: the group of instructions that are it (forcing.py, GROUPS). Others are
-# found by their columns alone.
+# By the kind of a site: the group of instructions that are it (machinery/events.py, GROUPS). The
+# others are found by their columns alone.
 GROUPS = {
     "attr_read": "get",
     "method": "get",

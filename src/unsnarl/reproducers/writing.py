@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The text of a reproducer: what it shows, what it forces, and how (forcing.py)."""
+"""The text of a reproducer: what it shows, what it forces, and how (machinery/)."""
 
 from __future__ import annotations
 
 import pprint
+import re
 import shlex
 import signal
 import textwrap
@@ -14,10 +15,23 @@ from typing import Any
 import msgspec
 
 from unsnarl.model.report import NumberedFinding
-from unsnarl.reproducers import forcing
+from unsnarl.reproducers import machinery
 from unsnarl.reproducers.events import ForcedEvent, ForcedOrder
 
-MARKER = "# ---- how it is forced"
+MARKER = "# ---- "
+IMPORT = re.compile(r"^import (\w+)$", re.MULTILINE)
+# In this order they are one program. That of locks is left out where no order needs it.
+PARTS = ("events", "holding", "locks", "child", "parent")
+ABOUT = """\
+# From here on it is the same in every reproducer. The file starts itself once more, as a child, in
+# which the test runs. Before certain instructions of the program the child keeps a thread waiting
+# until another thread has done its part. Nothing else of the program is changed.
+"""
+WITHOUT_LOCKS = """
+def wrap_locks():
+    pass
+
+"""
 WIDTH = 96
 
 
@@ -58,14 +72,20 @@ class Reproducer(msgspec.Struct, frozen=True):
             "PATIENCE": self.patience,
         }
         rows = [f"{name} = {value!r}" for name, value in values.items()]
-        rows += ["# In each pair the second waits, right before that, until the first has happened."]
+        rows += [
+            "# Of each pair the second waits, right before that, until the first has happened."
+        ]
         rows += ["ORDERS = ["]
         for order in self.orders:
             pair = (_plain(order.early), _plain(order.late))
             shown = pprint.pformat(pair, width=WIDTH - 4, sort_dicts=False)
             rows += [textwrap.indent(shown, "    ") + ","]
         rows += ["]", ""]
-        return "\n".join([self.header, "import sys", "", *rows, _machinery()])
+        parts = _parts()
+        if not any(event.op for order in self.orders for event in (order.early, order.late)):
+            parts["locks"] = WITHOUT_LOCKS
+        imports = [f"import {name}" for name in _imported()]
+        return "\n".join([self.header, *imports, "", *rows, ABOUT, *parts.values()])
 
 
 def _plain(event: ForcedEvent) -> dict[str, Any]:
@@ -73,11 +93,20 @@ def _plain(event: ForcedEvent) -> dict[str, Any]:
     return plain
 
 
-def _machinery() -> str:
-    """The part of forcing.py that is the same in every reproducer."""
-    text = Path(forcing.__file__).read_text(encoding="utf-8")
-    kept = text[text.index(MARKER) :]
-    return kept.replace("  # noqa: E402", "")
+def _sources() -> dict[str, str]:
+    folder = Path(machinery.__file__).parent
+    return {name: (folder / f"{name}.py").read_text(encoding="utf-8") for name in PARTS}
+
+
+def _parts() -> dict[str, str]:
+    """What is the same in every reproducer."""
+    return {name: text[text.index(MARKER) :] + "\n" for name, text in _sources().items()}
+
+
+def _imported() -> list[str]:
+    """The modules of the standard library that the parts need."""
+    heads = (text[: text.index(MARKER)] for text in _sources().values())
+    return sorted({name for head in heads for name in IMPORT.findall(head)})
 
 
 def header(one: NumberedFinding, orders: Sequence[ForcedOrder], command: str, version: str) -> str:

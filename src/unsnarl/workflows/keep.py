@@ -1,31 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keep: the proof of a finding becomes a file of the project, and all such files are replayed."""
+"""Keep: the proof of a finding becomes a file of the project, to be replayed for ever."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 import os
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 
 from unsnarl import config
-from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.signature_split import stored_split
-from unsnarl.errors import (
-    EXIT_FAILURE_FOUND,
-    EXIT_INCONCLUSIVE,
-    EXIT_OK,
-    UsageError,
-)
-from unsnarl.replay.kept import VERSION, Kept, kept_file, kept_files, orders_of, read_kept, text_of
+from unsnarl.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageError
+from unsnarl.replay.kept import VERSION, Kept, kept_file, orders_of, text_of
 from unsnarl.replay.portable import portable_command
-from unsnarl.replay.regress import Regressed, RegressionProcess, start_kept
-from unsnarl.workflows.progress import ignore
+from unsnarl.replay.regress import Regressed, start_kept
 from unsnarl.workflows.proof import Proof, proof_of
-
-__all__ = ["KeepResult", "Regressed", "Regressions", "keep", "regress", "regress_code"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,9 +39,7 @@ class KeepResult:
         return EXIT_OK if self.checked.state == "fails" else EXIT_INCONCLUSIVE
 
 
-def keep(
-    finding: str, campaign: str = "", name: str = "", seconds: float = math.inf
-) -> KeepResult:
+def keep(finding: str, campaign: str = "", name: str = "", seconds: float = math.inf) -> KeepResult:
     """Write the orders of a confirmed finding into the project, if they fail when replayed.
 
     Args:
@@ -107,62 +94,3 @@ def _write(file: Path, text: str) -> None:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError("bad-argument", f"cannot write {file}: {error.strerror}") from None
-
-
-class Regressions:
-    """Replays kept interleavings, with one process for all of a command.
-
-    Use it as a context manager: its processes end with it.
-    """
-
-    def __init__(self, root: Path, python: str = "") -> None:
-        """`python` is another interpreter than the one that the commands name."""
-        self._root = root
-        self._python = python
-        self._processes: dict[object, RegressionProcess] = {}
-        self._stack = ExitStack()
-
-    def __enter__(self) -> Regressions:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()
-
-    def check(self, file: Path) -> Regressed:
-        """What the code, as it is now, makes of one of them."""
-        kept = read_kept(file)
-        key = (kept.command, kept.folder, kept.include, kept.fail_if, kept.ok_exit, kept.timeout)
-        if key not in self._processes:
-            # One at a time: a process has a copy of the program in its memory.
-            self._stack.close()
-            self._processes.clear()
-            started = start_kept(kept, self._root, self._python)
-            self._processes[key] = self._stack.enter_context(started)
-        return self._processes[key].check(file, kept)
-
-
-def regress(*, on_regressed: Callable[[Regressed], None] = ignore) -> list[Regressed]:
-    """Replay all kept interleavings of the project around the current folder.
-
-    `on_regressed` is called with each as soon as it is decided.
-    """
-    root = config.find_root(Path.cwd())
-    found: list[Regressed] = []
-    with Regressions(root) as regressions:
-        for file in sorted(kept_files(root), key=lambda one: (read_kept(one).command, one)):
-            found.append(regressions.check(file))
-            on_regressed(found[-1])
-    return found
-
-
-def has_campaign() -> bool:
-    """Whether any campaign is stored around the current folder."""
-    return bool(stores.campaigns(Path.cwd()))
-
-
-def regress_code(found: Sequence[Regressed]) -> int:
-    """1 if one fails, 4 if one could not be tried, else 0."""
-    if any(one.is_bad for one in found):
-        return EXIT_FAILURE_FOUND
-    untried = any(one.state in ("gone", "unreached") for one in found)
-    return EXIT_INCONCLUSIVE if untried else EXIT_OK

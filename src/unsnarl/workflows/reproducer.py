@@ -75,9 +75,7 @@ def reproducer(
         return _tried(empty, made, proof, tries)
 
 
-def _tried(
-    empty: ReproducerResult, made: Reproducer, proof: Proof, tries: int
-) -> ReproducerResult:
+def _tried(empty: ReproducerResult, made: Reproducer, proof: Proof, tries: int) -> ReproducerResult:
     target = proof.store.target()
     tried = Tried((), "")
     for patience in PATIENCE:
@@ -85,14 +83,16 @@ def _tried(
         tried = try_reproducer(made.text, target.python.executable, target.cwd, tries)
         if tried.is_certain:
             break
-    figures = {"failed": tried.failed, "tries": len(tried.codes), "orders": len(made.orders)}
+    counted = dataclasses.replace(
+        empty, failed=tried.failed, tries=len(tried.codes), orders=len(made.orders)
+    )
     if tried.is_certain:
-        return dataclasses.replace(empty, text=made.text, **figures)
+        return dataclasses.replace(counted, text=made.text)
     why = (
         f"it was tried on the plain interpreter and showed the bug in {tried.failed} of "
         f"{len(tried.codes)} tries; the last one ended with: {tried.says}"
     )
-    return dataclasses.replace(empty, why=why, **figures)
+    return dataclasses.replace(counted, why=why)
 
 
 def _made(proof: Proof) -> Reproducer:
