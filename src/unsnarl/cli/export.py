@@ -49,7 +49,7 @@ def export(  # noqa: PLR0917  by name: click calls it
     reproducer: str | None,
     json_file: str | None,
 ) -> int:
-    """Write findings for another tool, or a reproducer for those who do not have unsnarl.
+    """Write findings for another tool, or a reproducer for anybody.
 
     FINDING is its id, as reports print it, or its number; by default the first of each failure,
     where the form has room for several. CAMPAIGN is the newest by default.

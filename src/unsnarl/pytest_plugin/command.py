@@ -12,7 +12,8 @@ import pytest
 DROPPED = (
     "-x", "--exitfirst", "--lf", "--last-failed", "--ff", "--failed-first", "--nf", "--new-first",
     "--sw", "--stepwise", "--stepwise-skip", "--sw-skip", "--unsnarl", "--unsnarl-regress",
-    "--cov", "--no-cov-on-fail", "--pdb", "--trace", "-q", "--quiet", "-v", "--verbose", "-s", "-l", "--showlocals",
+    "--cov", "--no-cov-on-fail", "--pdb", "--trace", "-q", "--quiet", "-v", "--verbose", "-s", "-l",
+    "--showlocals",
     "--collect-only", "--forked", "--cache-clear", "--setup-show",
 )  # fmt: skip
 DROPPED_WITH_VALUE = (

@@ -156,8 +156,13 @@ class Replayer:
         return Constrained.of(self.schedule, enforced, trials, sum(map(self.fails, trials)))
 
     def regressed(self, runs: int) -> tuple[Constrained, list[Trial]]:
-        """At most so many runs under the constraints: none after one that failed."""
+        """At most so many runs under the constraints: none after one that failed.
+
+        Where threads waited in code that is gone, they are held at the events themselves.
+        """
         enforced, plans = self._enforced(runs)
+        if enforced.gone:
+            enforced, plans = self._enforced(runs, freely=True)
         trials = self._trials.run(plans, until=lambda made: made[-1].label != "pass")
         found = Constrained.of(self.schedule, enforced, trials, sum(map(self.fails, trials)))
         return found, trials
@@ -165,7 +170,7 @@ class Replayer:
     @property
     def matches(self) -> list[Match]:
         """The events of its constraints, in the code as it is now."""
-        rules = rules_of(self.schedule, self._resolved).rules
+        rules = rules_of(self.schedule, self._resolved, at_events=True).rules
         pairs = ((rule.hold, rule.until) for rule in rules)
         return [one for pair in pairs for one in pair if one is not None]
 

@@ -3,7 +3,7 @@
 
 A point of a run names one instruction of the original code, so an order can be forced at exactly
 that instruction, without probes. It is named as an anchor does it (function, text of the line, what
-is touched), with the columns, which tell the instructions of one line apart and are the same in
+is touched), with the columns, which distinguish the instructions of one line and are the same in
 every version of Python that compiles the line alike.
 """
 
@@ -74,10 +74,15 @@ class ForcedEvent(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ForcedOrder(msgspec.Struct, frozen=True):
-    """The thread of `late` waits, right before that, until `early` has happened."""
+    """The thread of `late` waits, right before that, until `early` has happened.
+
+    What must come later is `then`: it waits there if an edit has removed where it waited; None if
+    that is the same.
+    """
 
     early: ForcedEvent
     late: ForcedEvent
+    then: ForcedEvent | None = None
 
 
 class UnforceableError(Exception):
@@ -98,13 +103,15 @@ class Orders:
         enforced = rules_of(schedule, resolved)
         if enforced.gone:
             raise UnforceableError(f"this code is not there any more: {enforced.gone[0]}")
-        wanted = [self._order(rule) for rule in enforced.rules]
-        return list(dict.fromkeys(wanted))
+        pairs = zip(enforced.rules, enforced.after, strict=True)
+        return list(dict.fromkeys(self._order(rule, after) for rule, after in pairs))
 
-    def _order(self, rule: Rule) -> ForcedOrder:
+    def _order(self, rule: Rule, after: Match) -> ForcedOrder:
         assert rule.hold is not None
         assert rule.until is not None
-        return ForcedOrder(self._event(rule.until), self._event(rule.hold))
+        late = self._event(rule.hold)
+        then = self._event(after) if site_of(after.points[0]) else late
+        return ForcedOrder(self._event(rule.until), late, then if then != late else None)
 
     def _event(self, match: Match) -> ForcedEvent:
         point = match.points[0]

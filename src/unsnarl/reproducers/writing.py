@@ -77,8 +77,8 @@ class Reproducer(msgspec.Struct, frozen=True):
         ]
         rows += ["ORDERS = ["]
         for order in self.orders:
-            pair = (_plain(order.early), _plain(order.late))
-            shown = pprint.pformat(pair, width=WIDTH - 4, sort_dicts=False)
+            events = [_plain(one) for one in (order.early, order.late, order.then) if one]
+            shown = pprint.pformat(events, width=WIDTH - 4, sort_dicts=False)
             rows += [textwrap.indent(shown, "    ") + ","]
         rows += ["]", ""]
         parts = _parts()

@@ -14,11 +14,11 @@ from unsnarl.reproducers.machinery.events import (
     KINDS,
     THREADS,
     WATCHED,
-    Known,
+    Thread,
     prepare,
     watched,
 )
-from unsnarl.reproducers.machinery.holding import WATCH, arrive, leave, tell
+from unsnarl.reproducers.machinery.holding import WATCH, arrive, leave, report
 from unsnarl.reproducers.machinery.locks import wrap_locks
 from unsnarl.reproducers.machinery.values import TARGET
 
@@ -77,7 +77,7 @@ def begin_thread():
 
 def begin():
     """From here on threads and instructions are counted."""
-    THREADS[threading.get_ident()] = Known("0")
+    THREADS[threading.get_ident()] = Thread("0")
     if hasattr(sys, "monitoring"):
         monitor()
     begin_thread()
@@ -92,7 +92,7 @@ def wrap_threads():
             if parent is None:  # before the test has begun
                 return start(function, *rest, **more)
             parent.started += 1
-            me = Known(f"{parent.path}.{parent.started}", kind_of(function))
+            me = Thread(f"{parent.path}.{parent.started}", kind_of(function))
             KINDS[me.path] = me.kind
 
             def run(*arguments, **keywords):
@@ -144,7 +144,7 @@ def note(error):
     """Remember what ended a thread or a test."""
     if error is not None and not isinstance(error, SystemExit):
         FAILURES.append(f"{type(error).__name__}: {error}".splitlines()[0])
-        tell()
+        report()
 
 
 def run_pytest(arguments):
@@ -188,7 +188,7 @@ def child():
     wrap_threads()
     if any(event.op for event in EVENTS):
         wrap_locks()
-    tell()
+    report()
     status = BUG
     try:
         status = run_target()
@@ -204,7 +204,7 @@ def child():
         if thread is not threading.main_thread() and not thread.daemon:
             thread.join()
     look_for_unused()
-    tell()
+    report()
     sys.exit(int(status))
 
 

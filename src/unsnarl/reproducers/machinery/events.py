@@ -51,8 +51,7 @@ IDLE = (
 class Event:
     """Something that a thread does: the `count`-th time that it comes to these instructions."""
 
-    def __init__(self, number, values):
-        self.number = number
+    def __init__(self, values):
         self.file, self.function = values["file"], values["function"]
         self.text, self.nth = values["text"], values.get("nth", 0)
         self.what, self.name = values.get("what", ""), values.get("name", "")
@@ -141,14 +140,26 @@ def _text(code, line):
 
 
 class Order:
-    """The thread of `late` waits where it is about to do its part until `early` has happened."""
+    """The thread of `late` waits where it is about to do its part until `early` has happened.
 
-    def __init__(self, number, early, late):
-        self.number, self.early, self.late = number, early, late
+    What must come later is `then`: if `late` was not met, it waits there.
+    """
+
+    def __init__(self, early, late, then=None):
+        self.early, self.late, self.then = early, late, then or late
         self.state = "not reached"
 
+    def holds(self, events):
+        """Whether a thread that is about to do these has to wait."""
+        return self.late in events or (self.then in events and self.state == "not reached")
 
-class Known:
+    def gone(self):
+        """What of it is not in the code any more."""
+        late = [] if self.late.found or self.then.found else [self.late]
+        return [] if self.early.found and not late else late or [self.early]
+
+
+class Thread:
     """A thread: its path (0.2 is the second thread that 0 started), and what it has done."""
 
     def __init__(self, path, kind=None):
@@ -168,10 +179,10 @@ NEWS = threading.Lock()
 
 def prepare():
     """Read the orders."""
-    for number, (early, late) in enumerate(ORDERS, 1):
-        pair = Event(2 * number - 1, early), Event(2 * number, late)
-        EVENTS.extend(pair)
-        ALL.append(Order(number, *pair))
+    for values in ORDERS:
+        events = [Event(one) for one in values]
+        EVENTS.extend(events)
+        ALL.append(Order(*events))
 
 
 def watched(code):

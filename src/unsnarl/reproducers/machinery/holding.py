@@ -45,7 +45,7 @@ def come(me, events):
         me.counts[event] = me.counts.get(event, 0) + 1
     mine = [one for one in events if me.counts[one] == one.count and one.is_by(me)]
     for order in ALL:
-        if order.late in mine:
+        if order.holds(mine):
             keep_waiting(me, order)
 
 
@@ -82,7 +82,7 @@ def keep_waiting(me, order):
             break
     me.held = False
     order.state = "kept" if order.early.happened.is_set() else "given up"
-    tell()
+    report()
 
 
 def _wake_after_stuck(now):
@@ -125,7 +125,7 @@ class Watch:
             FAILURES.append(
                 "deadlock: no thread goes on: " + " | ".join(sorted(filter(None, rows)))
             )
-        tell()
+        report()
         sys.stdout.flush()
         os._exit(BUG)
 
@@ -144,12 +144,12 @@ def _where(frame):
 WATCH = Watch()
 
 
-def tell():
+def report():
     """For the parent: what became of the orders so far."""
     rows = {
         "states": [one.state for one in ALL],
         "failures": FAILURES,
-        "gone": [str(event) for event in EVENTS if not event.found],
+        "gone": [str(event) for one in ALL for event in one.gone()],
         "avoided": [str(event) for event in EVENTS if event.found and not event.reached],
     }
     with NEWS, open(os.environ[FILE], "w", encoding="utf-8") as stream:

@@ -75,7 +75,7 @@ def main():
     print(output[-4000:].rstrip())
     print("-" * 80)
     for order, state in zip(ORDERS, report["states"], strict=False):
-        early, late = (Event(0, one) for one in order)
+        early, late = (Event(one) for one in order[:2])
         print(f"{state}: {early}\n    before {late}")
     for word in ("gone", "avoided"):
         for event in report[word]:

@@ -11,4 +11,4 @@ FAIL_IF = ""
 OK_EXIT: list[int] = [0]
 STDIN = ""
 PATIENCE = 2.0
-ORDERS: list[tuple[dict[str, Any], dict[str, Any]]] = []
+ORDERS: list[list[dict[str, Any]]] = []
