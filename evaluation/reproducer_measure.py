@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from evaluation.reproducer_results import Exported
 
 REPRODUCER = "test_repro.py"
 FIXED_RUNS = 3
+AT_ONCE = 4
 
 
 def measure(subject: Subject, runs: int, seconds: int) -> Exported:
@@ -32,7 +34,7 @@ def measure(subject: Subject, runs: int, seconds: int) -> Exported:
         orders=exported.get("orders", 0),
     )
     has_one = bool(exported.get("file"))
-    codes = tuple(_reproduce(subject, subject.folder)[0] for _ in range(runs if has_one else 0))
+    codes = tuple(code for code, _ in _runs(subject, subject.folder, runs if has_one else 0))
     kept = _answer(subject, "keep", finding)
     row = msgspec.structs.replace(row, codes=codes, kept=_kept_word(kept))
     return _on_the_twin(subject, row, has_one=has_one)
@@ -40,7 +42,7 @@ def measure(subject: Subject, runs: int, seconds: int) -> Exported:
 
 def _on_the_twin(subject: Subject, row: Exported, *, has_one: bool) -> Exported:
     twin = subject.make_twin()
-    ends = [_reproduce(subject, twin) for _ in range(FIXED_RUNS if has_one else 0)]
+    ends = _runs(subject, twin, FIXED_RUNS if has_one else 0)
     fields: dict[str, Any] = {
         "fixed": tuple(code for code, _ in ends),
         "fixed_says": next((says for code, says in ends if code), ""),
@@ -81,7 +83,13 @@ def _answer(subject: Subject, *words: str, cwd: Path | None = None) -> dict[str,
     if file.exists():
         found: dict[str, Any] = msgspec.json.decode(file.read_bytes())
         return found
-    return {"why": done.stdout.strip().splitlines()[-1:] or [str(done.returncode)]}
+    return {"why": next(iter(done.stdout.strip().splitlines()), f"exit {done.returncode}")}
+
+
+def _runs(subject: Subject, folder: Path, count: int) -> list[tuple[int, str]]:
+    """Several at once: they mostly wait, and a busy machine is a harder test."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(lambda _: _reproduce(subject, folder), range(count)))
 
 
 def _reproduce(subject: Subject, folder: Path) -> tuple[int, str]:

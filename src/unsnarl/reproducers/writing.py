@@ -73,7 +73,8 @@ class Reproducer(msgspec.Struct, frozen=True):
         }
         rows = [f"{name} = {value!r}" for name, value in values.items()]
         rows += [
-            "# Of each pair the second waits, right before that, until the first has happened."
+            "# The thread of the second waits, right before that, until the first has happened.",
+            "# The third is what must come later: it waits there if the second is gone.",
         ]
         rows += ["ORDERS = ["]
         for order in self.orders:
