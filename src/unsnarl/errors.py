@@ -141,10 +141,6 @@ ERRORS: dict[str, str] = {
         "A reproducer and a kept interleaving consist of the few orders that make the failure "
         "certain. For this finding no small set of them was found; `unsnarl minimise` says more."
     ),
-    "no-reproducer": (
-        "There is no reproducer of this kind for this program. A Python program has a script, a C "
-        "or C++ program one for gdb."
-    ),
     "not-confirmed": (
         "A reproducer, or a kept interleaving, is a proof: only confirmed findings have one."
     ),

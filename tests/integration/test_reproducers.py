@@ -136,7 +136,7 @@ def test_pytest_replays_what_is_kept(hunted, kept):
 def test_only_a_confirmed_finding_has_a_proof(hunted):
     (report,) = hunted.glob(".unsnarl/*/report.json")
     before = report.read_text()
-    report.write_text(before.replace('"status":"confirmed"', '"status":"untested"'))
+    report.write_text(before.replace('"confirmed"', '"untested"'))
     try:
         done = called(hunted, "keep", "1")
     finally:

@@ -124,7 +124,9 @@ def test_a_reproducer_names_nothing_that_it_does_not_define(op):
     table = symtable.symtable(text, "reproducer", "exec")
     defined = {one.get_name() for one in table.get_symbols() if one.is_assigned()}
     defined |= {one.get_name() for one in table.get_symbols() if one.is_imported()}
-    used = {one.get_name() for child in walk(table) for one in child.get_symbols() if one.is_global()}
+    used = {
+        one.get_name() for child in walk(table) for one in child.get_symbols() if one.is_global()
+    }
     assert used - defined - set(dir(builtins)) - {"__file__", "__name__"} == set()
     assert ("class RLock" in text) == bool(op)
     assert names

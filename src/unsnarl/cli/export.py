@@ -95,11 +95,9 @@ def _reproducer(finding: str, campaign: str, file: str, json_file: str | None) -
     if json_file is not None:
         write_json(json_file, _document(result, file))
     elif result.text:
-        click.echo(
-            f"{file}: forces {result.orders} orders of finding {result.finding}; on the plain "
-            f"interpreter the bug was there in {result.failed} of {result.tries} tries\n"
-            f"next: python {file}"
-        )
+        tried = f"the bug was there in {result.failed} of {result.tries} tries"
+        tried = tried if result.tries else "it could not be tried: gdb is not installed"
+        click.echo(f"{file}: forces {result.orders} orders of finding {result.finding}; {tried}")
     else:
         click.echo(f"no reproducer of finding {result.finding}: {result.why}")
     return result.exit_code

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -38,23 +38,28 @@ class Tried(msgspec.Struct, frozen=True):
         return self.failed == len(self.codes) > 0
 
 
-def try_reproducer(text: str, python: str, cwd: Path, times: int) -> Tried:
-    """Run a reproducer so many times; no more once it did not show the bug."""
+def try_reproducer(
+    text: str, command: Sequence[str], cwd: Path, times: int, *, after: Sequence[str] = ()
+) -> Tried:
+    """Run a reproducer so many times; no more once it did not show the bug.
+
+    `command` comes before its file and `after` behind it.
+    """
     codes: list[int] = []
     says = ""
     with tempfile.TemporaryDirectory(prefix="unsnarl-reproducer-") as folder:
         file = Path(folder) / "reproducer.py"
         file.write_text(text, encoding="utf-8")
         while len(codes) < times and set(codes) <= {BUG}:
-            code, says = _run(python, file, cwd)
+            code, says = _run([*command, str(file), *after], cwd)
             codes.append(code)
     return Tried(tuple(codes), says)
 
 
-def _run(python: str, file: Path, cwd: Path) -> tuple[int, str]:
+def _run(command: Sequence[str], cwd: Path) -> tuple[int, str]:
     try:
         done = subprocess.run(
-            [python, str(file)],
+            command,
             cwd=cwd,
             env=_variables(os.environ),
             stdin=subprocess.DEVNULL,

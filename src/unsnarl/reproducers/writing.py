@@ -110,7 +110,20 @@ def _imported() -> list[str]:
     return sorted({name for head in heads for name in IMPORT.findall(head)})
 
 
-def header(one: NumberedFinding, orders: Sequence[ForcedOrder], command: str, version: str) -> str:
+NEEDS = (
+    "Run it where you would run the test. It needs Python 3.11 or later, what the test needs, and "
+    "nothing else."
+)
+NEEDS_GDB = "Build the program with -g. gdb must have its Python, as it usually does."
+
+
+def header(
+    one: NumberedFinding,
+    orders: Sequence[ForcedOrder],
+    command: str,
+    version: str,
+    needs: str = NEEDS,
+) -> str:
     """The docstring: what the file shows, how to run it, what its exit status means."""
     finding, failure = one.finding, one.failure
     about = finding.summary or f"{finding.kind} of {', '.join(finding.variables)}"
@@ -119,12 +132,11 @@ def header(one: NumberedFinding, orders: Sequence[ForcedOrder], command: str, ve
         "",
         _clean(about),
         "",
-        f"It runs `{command}` on a plain interpreter and makes its threads do this:",
+        f"It runs `{command}` without unsnarl, and makes the threads do this:",
         *_steps(orders),
         *_latent(failure.latent),
         "",
-        "Run it where you would run the test. It needs Python 3.11 or later, what the test needs, "
-        "and nothing else. It exits with",
+        f"{needs} It exits with",
         "    1 while the bug is there,",
         "    0 when it is fixed,",
         "    2 when the order could not be established, so that nothing is known.",

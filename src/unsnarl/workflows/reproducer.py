@@ -5,18 +5,22 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import shlex
+import shutil
 from pathlib import Path
 
 import msgspec
 
 from unsnarl import config
 from unsnarl.campaigns.store import Store, version
-from unsnarl.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageError
+from unsnarl.errors import EXIT_INCONCLUSIVE, EXIT_OK
 from unsnarl.replay.anchors import AnchoredSchedule, Codes
 from unsnarl.replay.portable import portable_word
 from unsnarl.reproducers.events import ForcedOrder, Orders, UnforceableError
+from unsnarl.reproducers.gdb_writing import GdbScript
 from unsnarl.reproducers.trying import Tried, try_reproducer
 from unsnarl.reproducers.writing import (
+    NEEDS_GDB,
     Reproducer,
     failure_name,
     header,
@@ -69,10 +73,11 @@ def reproducer(
     with proof_of(finding or "1", campaign, seconds) as proof:
         empty = ReproducerResult(proof.store.name, proof.chosen.finding.id)
         try:
-            made = _made(proof)
+            if proof.store.target().kind == "program":
+                return _tried_in_gdb(empty, _script(proof), proof, tries)
+            return _tried(empty, _made(proof), proof, tries)
         except UnforceableError as error:
             return dataclasses.replace(empty, why=str(error))
-        return _tried(empty, made, proof, tries)
 
 
 def _tried(empty: ReproducerResult, made: Reproducer, proof: Proof, tries: int) -> ReproducerResult:
@@ -80,30 +85,56 @@ def _tried(empty: ReproducerResult, made: Reproducer, proof: Proof, tries: int) 
     tried = Tried((), "")
     for patience in PATIENCE:
         made = msgspec.structs.replace(made, patience=patience)
-        tried = try_reproducer(made.text, target.python.executable, target.cwd, tries)
+        tried = try_reproducer(made.text, [target.python.executable], target.cwd, tries)
         if tried.is_certain:
             break
+    return _judged(empty, made, tried, "on the plain interpreter")
+
+
+def _judged(
+    empty: ReproducerResult, made: Reproducer | GdbScript, tried: Tried, where: str
+) -> ReproducerResult:
     counted = dataclasses.replace(
         empty, failed=tried.failed, tries=len(tried.codes), orders=len(made.orders)
     )
     if tried.is_certain:
         return dataclasses.replace(counted, text=made.text)
     why = (
-        f"it was tried on the plain interpreter and showed the bug in {tried.failed} of "
-        f"{len(tried.codes)} tries; the last one ended with: {tried.says}"
+        f"it was tried {where} and showed the bug in {tried.failed} of {len(tried.codes)} tries; "
+        f"the last one ended with: {tried.says}"
     )
     return dataclasses.replace(counted, why=why)
+
+
+def _tried_in_gdb(
+    empty: ReproducerResult, made: GdbScript, proof: Proof, tries: int
+) -> ReproducerResult:
+    """Without gdb it is written all the same: its reader may have one."""
+    gdb, target = shutil.which("gdb"), proof.store.target()
+    if gdb is None:
+        return dataclasses.replace(empty, text=made.text, orders=len(made.orders))
+    command = [gdb, "-nx", "-batch", "-x"]
+    after = ["--args", *target.args]
+    tried = try_reproducer(made.text, command, target.cwd, tries, after=after)
+    return _judged(empty, made, tried, "in gdb")
+
+
+def _script(proof: Proof) -> GdbScript:
+    store, chosen = proof.store, proof.chosen
+    root, target = Path(store.description.root), store.target()
+    orders = _orders(store, proof.schedule, root)
+    words = tuple(portable_word(word, target.cwd, root) for word in target.args)
+    command = f"gdb -nx -batch -x THIS-FILE --args {shlex.join(words)}"
+    return GdbScript(
+        deadlock=chosen.failure.signature.startswith(("deadlock", "hang")),
+        orders=tuple(orders),
+        header=header(chosen, orders, command, version(), NEEDS_GDB),
+    )
 
 
 def _made(proof: Proof) -> Reproducer:
     store, chosen = proof.store, proof.chosen
     target, description = store.target(), store.description
-    if target.kind == "program":
-        raise UsageError(
-            "no-reproducer",
-            "this is a C or C++ program",
-            "write a script for gdb instead: unsnarl export --reproducer FILE.gdb",
-        )
     settings = config.override(description.options, {})
     root = Path(description.root)
     words = tuple(portable_word(word, target.cwd, root) for word in target.args)
