@@ -90,7 +90,7 @@ class Workplace:
         process = subprocess.Popen(
             [sys.executable, "-m", "unsnarl", *arguments],
             cwd=self.folder,
-            env=self._variables(),
+            env=self.variables(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -111,7 +111,7 @@ class Workplace:
         lines = output.strip().splitlines()[-LAST_LINES:]
         return msgspec.structs.replace(ended, output="\n".join(lines))
 
-    def _variables(self) -> dict[str, str]:
+    def variables(self) -> dict[str, str]:
         """A shell in which this environment is activated, whatever was set in ours."""
         foreign = ("PYTHON", "UNSNARL_", "VIRTUAL_ENV", "PYTEST_")
         kept = {name: text for name, text in os.environ.items() if not name.startswith(foreign)}

@@ -23,6 +23,10 @@ ERRORS: dict[str, str] = {
         "An option or argument has a value that the command cannot use. The message names it; "
         "`unsnarl COMMAND --help` lists what is allowed."
     ),
+    "bad-kept": (
+        "A file in `tests/interleavings` is not what `unsnarl keep` writes, or is from a newer "
+        "version. Keep the finding once more, or remove the file."
+    ),
     "bad-pattern": (
         "The regular expression given to `--fail-if` does not compile. It is searched for in the "
         "run's standard output and standard error, in Python's `re` syntax."
@@ -132,6 +136,13 @@ ERRORS: dict[str, str] = {
     ),
     "no-finding": (
         "The campaign has no finding with that number: nothing failed, or the list is shorter."
+    ),
+    "no-orders": (
+        "A reproducer and a kept interleaving consist of the few orders that make the failure "
+        "certain. For this finding no small set of them was found; `unsnarl minimise` says more."
+    ),
+    "not-confirmed": (
+        "A reproducer, or a kept interleaving, is a proof: only confirmed findings have one."
     ),
     "no-run": (
         "The campaign has no run with that number, or the argument does not name a run. Reports "

@@ -22,6 +22,7 @@ LAYERS = (
     "replay",
     "patches",
     "reproduce",
+    "reproducers",
     "reports",
     "workflows",
     "cli",

@@ -24,6 +24,7 @@ from unsnarl.cli.export import export
 from unsnarl.cli.fix import fix
 from unsnarl.cli.groups import WorkflowGroup
 from unsnarl.cli.hunt import hunt
+from unsnarl.cli.keep import keep
 from unsnarl.cli.list import list_
 from unsnarl.cli.minimise import minimise
 from unsnarl.cli.rank import rank
@@ -76,7 +77,7 @@ def cli() -> None:
 
 cli.add_section("Find", hunt, record)
 cli.add_section("Understand", show, rank, export)
-cli.add_section("Prove", confirm, minimise, fix, verify)
+cli.add_section("Prove", confirm, minimise, fix, keep, verify)
 cli.add_section("Reproduce", replay, reproduce, clocks)
 cli.add_section("Build and maintain", list_, rm, config, cc, cxx, doctor, demo, completion)
 

@@ -34,6 +34,10 @@ class Sources:
             text = f"{text} {self.line(file, more)}"
         return self.line(file, number) if _is_open(text) else text
 
+    def raw_line(self, file: str, number: int) -> bytes:
+        """The line as it is, without its end; empty if there is none."""
+        return self._raw(file, number)
+
     def segment(self, site: Site) -> str:
         """The source text that a site's columns enclose, whitespace collapsed to single spaces.
 

@@ -29,6 +29,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="Time for all hunts together: 90s, 5m, 1h. Without it, each has 60 s.",
     )
+    group.addoption(
+        "--unsnarl-regress",
+        action="store_true",
+        default=None,
+        help="Replay the interleavings that `unsnarl keep` wrote into tests/interleavings.",
+    )
+    parser.addini("unsnarl_regress", "the same as --unsnarl-regress", type="bool", default=False)
     parser.addini("unsnarl", "the same as --unsnarl", type="bool", default=False)
     parser.addini("unsnarl_budget", "the same as --unsnarl-budget", default="")
 
@@ -40,3 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
         from unsnarl.pytest_plugin.session import HuntingSession  # noqa: PLC0415  only if wanted
 
         config.pluginmanager.register(HuntingSession(config), "unsnarl-session")
+    if config.getoption("unsnarl_regress", default=None) or config.getini("unsnarl_regress"):
+        from unsnarl.pytest_plugin.regress import RegressSession  # noqa: PLC0415  only if wanted
+
+        config.pluginmanager.register(RegressSession(config), "unsnarl-regress-session")

@@ -11,8 +11,9 @@ import pytest
 # What selects tests, counts failures, writes files or starts workers is the session's own business.
 DROPPED = (
     "-x", "--exitfirst", "--lf", "--last-failed", "--ff", "--failed-first", "--nf", "--new-first",
-    "--sw", "--stepwise", "--stepwise-skip", "--sw-skip", "--unsnarl", "--cov", "--no-cov-on-fail",
-    "--pdb", "--trace", "-q", "--quiet", "-v", "--verbose", "-s", "-l", "--showlocals",
+    "--sw", "--stepwise", "--stepwise-skip", "--sw-skip", "--unsnarl", "--unsnarl-regress",
+    "--cov", "--no-cov-on-fail", "--pdb", "--trace", "-q", "--quiet", "-v", "--verbose", "-s", "-l",
+    "--showlocals",
     "--collect-only", "--forked", "--cache-clear", "--setup-show",
 )  # fmt: skip
 DROPPED_WITH_VALUE = (

@@ -66,7 +66,8 @@ class Anchor(msgspec.Struct, frozen=True, array_like=True):
         """For a message: `Queue.size, spider.py:31 [return self.qsize]`."""
         if not self.file:
             return f"the {Op(self.op).word} of a thread"
-        return f"{self.function}, {self.file}:{self.line} [{self.text}]"
+        where = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{self.function}, {where} [{self.text}]"
 
 
 class StoredSegment(msgspec.Struct, frozen=True, array_like=True):
@@ -181,6 +182,13 @@ class Codes:
 
     def _function(self, file: str, function: str) -> tuple[str, str]:
         return _relative(file, self.root), plain_function(function)
+
+    def file_like(self, file: str) -> str:
+        """The file of this name: relative to the project, or where packages are installed."""
+        files = sorted({name for name, _ in self._lines})
+        if file in files:
+            return file
+        return next((name for name in files if name.endswith("/" + file)), file)
 
     def knows(self, file: str, function: str) -> bool:
         """Whether there is such a function."""

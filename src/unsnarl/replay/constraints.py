@@ -97,8 +97,13 @@ def _is_kept(run: RunFile, enforced: Enforced) -> bool:
     return bool(run.rules) and satisfied and all(_happened(run, one) for one in enforced.after)
 
 
+def is_counted(match: Match) -> bool:
+    """Whether run files count these events."""
+    return all(op_of(point) in COUNTED for point in match.points)
+
+
 def _happened(run: RunFile, match: Match) -> bool:
-    if any(op_of(point) not in COUNTED for point in match.points):
+    if not is_counted(match):
         return True  # as far as a run file shows
     sites = {site_of(point) for point in match.points}
     seen: Counter[str] = Counter()
@@ -115,12 +120,14 @@ def rules_of(
     """What the gate can enforce of a schedule's constraints.
 
     With `at_events`, threads are held at the later event itself instead of where the interpreter
-    could switch before it: a lock that was put in between must not hide the order.
+    could switch before it: a lock that was put in between must not hide the order, nor one that
+    was taken away.
     """
     rules, after, gone = [], [], []
     for order, (early, late) in zip(schedule.constraints, _actors(schedule), strict=True):
-        # `after` is in no rule, but without it a run cannot show that the order was kept.
-        if all(resolved[event.anchor].points for event in _events(order)):
+        # `after` may be in no rule, but without it a run cannot show that the order was kept.
+        needed = (order.before, order.after) if at_events else _events(order)
+        if all(resolved[event.anchor].points for event in needed):
             where = order.after if at_events else order.hold
             held, first = _match(where, late, resolved), _match(order.before, early, resolved)
             rules.append(order_rule(held, first))

@@ -20,7 +20,7 @@ from unsnarl.execution.disk import storing
 from unsnarl.execution.server import Done
 from unsnarl.execution.trials import Trial, Trials, Until, fresh_plans
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.plan import Plan
+from unsnarl.model.plan import Match, Plan
 from unsnarl.model.run import RunRecord
 from unsnarl.recording.recorder import PHASE as RECORDED
 from unsnarl.replay.anchors import (
@@ -155,6 +155,25 @@ class Replayer:
         trials = self._trials.some(plans, f"trying the constraints of run {self.schedule.run}")
         return Constrained.of(self.schedule, enforced, trials, sum(map(self.fails, trials)))
 
+    def regressed(self, runs: int) -> tuple[Constrained, list[Trial]]:
+        """At most so many runs under the constraints: none after one that failed.
+
+        Where threads waited in code that is gone, they are held at the events themselves.
+        """
+        enforced, plans = self._enforced(runs)
+        if enforced.gone:
+            enforced, plans = self._enforced(runs, freely=True)
+        trials = self._trials.run(plans, until=lambda made: made[-1].label != "pass")
+        found = Constrained.of(self.schedule, enforced, trials, sum(map(self.fails, trials)))
+        return found, trials
+
+    @property
+    def matches(self) -> list[Match]:
+        """The events of its constraints, in the code as it is now."""
+        rules = rules_of(self.schedule, self._resolved, at_events=True).rules
+        pairs = ((rule.hold, rule.until) for rule in rules)
+        return [one for pair in pairs for one in pair if one is not None]
+
     def freely_constrained(self, runs: int) -> list[Trial]:
         """So many more, with switches at the events themselves; fewer, if the time ends before.
 
@@ -186,7 +205,7 @@ class Replayer:
 
     def _choose(self) -> Trial | None:
         """Find out, once, how strictly the schedule leads to the failure; gives the trial of it."""
-        if self._first is not None:
+        if self._first is not None or self._needs_no_run:
             return None
         (first,) = self._trials.run([self._plan(STRICT)])
         if any(one.fate == "gone" for one in self._resolved.values()) and _late(first):
@@ -201,6 +220,11 @@ class Replayer:
         if made and self.fails(made[-1]):
             self._looseness, chosen = LOOSER[len(made) - 1], made[-1]
         return chosen
+
+    @property
+    def _needs_no_run(self) -> bool:
+        """Of a kept interleaving: there is nothing to follow, and all its code is there."""
+        return not self.schedule.segments and all(one.points for one in self._resolved.values())
 
     def fails(self, trial: Trial) -> bool:
         """Whether a replay failed as recorded."""

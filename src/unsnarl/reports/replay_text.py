@@ -7,6 +7,7 @@ import math
 
 from unsnarl.replay.constraints import Constrained
 from unsnarl.replay.fresh import Hunted
+from unsnarl.replay.regress import Regressed
 from unsnarl.replay.replayer import Replayed, Track
 from unsnarl.replay.verify import FEWEST_CONSTRAINED, Verified
 from unsnarl.reports.remarks import failure_bound, plural
@@ -103,6 +104,24 @@ def statement(verified: Verified) -> str:
         return f"{what} is now impossible: {_counts(verified)} fail; {why}"
     why = effect(tried) if tried else _followed(verified)
     return f"{what} no longer fails: {_counts(verified)} fail; {why}"
+
+
+def kept_statement(one: Regressed) -> str:
+    """What became of a kept interleaving."""
+    tried = one.tried
+    runs = plural(tried.runs, "run")
+    if one.state == "fails":
+        freely = ", with free switching only" if one.free else ""
+        return f"fails under its {constraints_of(tried)}{freely}: {one.signature}"
+    if one.state == "differs":
+        return f"fails in another way under its {constraints_of(tried)}: {one.signature}"
+    if one.state == "gone":
+        return f"no longer applies, its code is gone: {tried.gone[0]}"
+    if one.state == "unreached":
+        return f"could not be tried in {runs}: {UNMET}"
+    if one.avoided and not tried.kept and not tried.released:
+        return "passes: under its orders the program no longer does what led to the failure"
+    return f"passes: {effect(tried)}"
 
 
 def _counts(verified: Verified) -> str:

@@ -129,22 +129,25 @@ class SiteTable:
         entry = self._entry(site_id)
         return self._site(code, entry) if entry else self._unlisted(code, site_id - code.base)
 
+    def entry(self, site_id: int) -> tuple[Code | None, SiteEntry | None, int]:
+        """The code of a raw id, its listed site at or before the id, and how far before that is."""
+        position = bisect_right(self._bases, site_id) - 1
+        code = self._codes[position] if position >= 0 else None
+        if code is None or site_id - code.base >= code.size:
+            return None, None, 0
+        offset = site_id - code.base
+        before = max((e for e in code.sites if e.offset <= offset), key=_offset, default=None)
+        return code, before, offset - before.offset if before else 0
+
     def nearest(self, site_id: int) -> tuple[Site, int]:
         """The listed site at or before a raw id, in its function, and how far before it that is.
 
         A thread may wait at an instruction that is not listed: inside of a library's call.
         """
-        position = bisect_right(self._bases, site_id) - 1
-        code = self._codes[position] if position >= 0 else None
-        if code is None or site_id - code.base >= code.size:
+        code, before, shift = self.entry(site_id)
+        if code is None:
             return UNKNOWN_SITE, 0
-        offset = site_id - code.base
-        before = max((e for e in code.sites if e.offset <= offset), key=_offset, default=None)
-        return (
-            (self._site(code, before), offset - before.offset)
-            if before
-            else (self.site(site_id), 0)
-        )
+        return (self._site(code, before), shift) if before else (self.site(site_id), 0)
 
     def struck(self, site_id: int) -> Site:
         """What a signal is about that struck at, or right behind, a site of a C program."""

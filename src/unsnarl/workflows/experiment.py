@@ -19,6 +19,7 @@ from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import started
 from unsnarl.experiments.prove import Kind, Prover
 from unsnarl.model.report import Notice, NumberedFinding, Report, numbered
+from unsnarl.replay.replayer import keep_schedules
 from unsnarl.reports import finding_ids
 from unsnarl.workflows import campaign_report
 from unsnarl.workflows.campaign_report import Request, code_changed
@@ -75,7 +76,11 @@ def _experiment(finding: str, campaign: str, kind: Kind, budget: Budget) -> Expe
                 budget=budget,
             )
             figures = campaign_report.stored_figures(store, campaign_report.stored_tally(store))
-            report = campaign_report.make_report(store, figures, Captures(store), request)
+            captures = Captures(store)
+            proven = campaign_report.make_proven_report(store, figures, captures, request)
+            report = proven.report
+            # What was found out must not be lost: verify, keep and export go by it.
+            keep_schedules(store, proven.constraints)
         found = [one for one in numbered(report) if _is_same(one, chosen)]
         if not found:
             # The same runs and the same ranking, but the source lines have another text.
