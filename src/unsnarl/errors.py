@@ -111,6 +111,10 @@ ERRORS: dict[str, str] = {
         "`--loops` (UNSNARL_CC_LOOPS=1), which includes both. Branches are recorded for Python "
         "code only. Nothing was run."
     ),
+    "mcp-missing": (
+        "`unsnarl mcp` needs the official SDK of the Model Context Protocol, which is an extra: "
+        "`pip install 'unsnarl[mcp]'`. All other commands work without it."
+    ),
     "no-campaign": (
         "There is no stored campaign of that name (or for that command) under `.unsnarl/`. Run "
         "`unsnarl hunt` first, or start from the directory where it was run."

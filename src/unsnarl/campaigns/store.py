@@ -104,7 +104,13 @@ def command_hash(command: Iterable[str]) -> str:
 
 
 class Store:
-    """One campaign on disk."""
+    """One campaign on disk.
+
+    Attributes:
+        overlay: Files of its target, and the patched ones to run in their stead.
+    """
+
+    overlay: tuple[tuple[str, str], ...] = ()
 
     def __init__(self, folder: Path, description: Description) -> None:
         self.folder = folder
@@ -151,6 +157,7 @@ class Store:
     def target(self) -> Target:
         """What the campaign is of, with the standard input that its runs read."""
         found = target.parse(self.description.command, Path(self.description.cwd))
+        found = dataclasses.replace(found, overlay=self.overlay)
         stdin = self.folder / STDIN
         return dataclasses.replace(found, stdin=stdin) if stdin.exists() else found
 

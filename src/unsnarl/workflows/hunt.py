@@ -22,7 +22,7 @@ from unsnarl.campaigns.stdin import keep_stdin
 from unsnarl.campaigns.store import Store
 from unsnarl.config import Settings
 from unsnarl.errors import EXIT_INTERRUPTED, EXIT_TERMINATED, Terminated, UnsnarlError
-from unsnarl.execution import target
+from unsnarl.execution import functions, target
 from unsnarl.execution.budget import Budget
 from unsnarl.execution.labels import Labeller
 from unsnarl.execution.runner import Runner, started
@@ -115,7 +115,9 @@ class _Hunter:
             options=dataclasses.asdict(settings),
             python=found.python.version,
         )
-        found = dataclasses.replace(found, stdin=keep_stdin(made.folder))
+        # A function has its caller's standard input, which is not ours to read.
+        stdin = None if functions.function_of(found.args) else keep_stdin(made.folder)
+        found = dataclasses.replace(found, stdin=stdin)
         return cls(found, settings, made, False)
 
     @classmethod

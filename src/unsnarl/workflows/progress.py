@@ -37,6 +37,16 @@ def ignore(*_: object) -> None:
     """For those who do not want to know."""
 
 
+def both(one: OnProgress, other: OnProgress) -> OnProgress:
+    """Tells two."""
+
+    def tell(progress: RunProgress) -> None:
+        one(progress)
+        other(progress)
+
+    return tell
+
+
 class Display:
     """Shows first the runs of a hunt, then what is made of them."""
 
