@@ -266,6 +266,11 @@ ERRORS: dict[str, str] = {
 }
 
 WARNINGS: dict[str, str] = {
+    "campaigns-removed": (
+        "When a hunt begins, campaigns older than `keep-days` (30) are removed from `.unsnarl/`, "
+        "then the oldest until the rest takes at most `keep-mb` (2000). The newest stays, and so "
+        "does one that another command uses. 0 keeps all; `unsnarl config` shows both settings."
+    ),
     "cut-off": (
         "The time of the command (`--time`), or Ctrl-C, ended some parts of the work before they "
         "were done. The answer has everything that was found until then; the message names what is "

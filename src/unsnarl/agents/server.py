@@ -120,7 +120,7 @@ TOOLS = (hunt, findings, show, force, forbid, try_patch, replay, verdict)
 
 
 async def job(ctx: Context, name: str, **arguments: Any) -> Answer:
-    """Have a job done, tell how far it has got; raises ToolError with its error."""
+    """Have a job done, with its progress; raises ToolError with its error."""
     request = json.dumps({"job": name, "arguments": arguments})
     async with _turn:
         process = await anyio.open_process(JOB, stderr=subprocess.DEVNULL)

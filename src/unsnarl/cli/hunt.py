@@ -93,10 +93,16 @@ if TYPE_CHECKING:
     metavar="[CAMPAIGN]",
     help="Continue a stored campaign: the newest (for COMMAND, if given).",
 )
+@click.option("-v", "--verbose", is_flag=True, help="Also say where the time went, by phase.")
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def hunt(
-    command: tuple[str, ...], json_file: str | None, resume: str | None, **options: Any
+    command: tuple[str, ...],
+    json_file: str | None,
+    resume: str | None,
+    *,
+    verbose: bool,
+    **options: Any,
 ) -> int:
     """Run a program under many schedules; show what breaks it.
 
@@ -116,7 +122,7 @@ def hunt(
     flags["pass"] = flags.pop("passed")
     if flags.pop("no-confirm"):
         flags["confirm"] = 0
-    return hunt_and_print(command, flags, json_file, resume)
+    return hunt_and_print(command, flags, json_file, resume, verbose=verbose)
 
 
 def hunt_and_print(
@@ -124,6 +130,8 @@ def hunt_and_print(
     flags: dict[str, Any],
     json_file: str | None,
     resume: str | None = None,
+    *,
+    verbose: bool = False,
 ) -> int:
     """Hunt, print the report; gives the exit code."""
     from unsnarl.reports.render.json import encode  # noqa: PLC0415
@@ -134,20 +142,23 @@ def hunt_and_print(
     if json_file is not None:
         write_json(json_file, encode(result.report))
     if json_file != "-":
-        _print(result.report)
+        _print(result.report, verbose)
     # Last of all: the answer must be seen even if it could not be stored.
     if result.ends_with is not None:
         raise result.ends_with
     return result.exit_code
 
 
-def _print(report: Report) -> None:
+def _print(report: Report, verbose: bool) -> None:
     """The report as text; if that fails, what it comes to, and where the whole of it is."""
     from unsnarl.model.report import numbered  # noqa: PLC0415  heavy; not for --help
     from unsnarl.reports.render import terminal  # noqa: PLC0415  rich is slow to load
 
     try:
-        terminal.print_report(report, terminal.make_console())
+        console = terminal.make_console()
+        terminal.print_report(report, console)
+        if verbose:
+            terminal.print_timings(report, console)
     except BrokenPipeError:
         raise
     except Exception:

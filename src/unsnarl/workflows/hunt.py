@@ -30,11 +30,12 @@ from unsnarl.execution.target import Target
 from unsnarl.execution.trials import TRIALS
 from unsnarl.experiments.prove import Prover
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.report import Report
+from unsnarl.model.report import Notice, Report
 from unsnarl.replay.replayer import keep_schedules
 from unsnarl.workflows import campaign_report
 from unsnarl.workflows.campaign_report import Figures, ProvenReport, Request, code_changed
 from unsnarl.workflows.fix import certified, patched
+from unsnarl.workflows.housekeeping import tidied, tidy
 from unsnarl.workflows.progress import Display, OnProgress, ignore
 from unsnarl.workflows.unfinished import FailureFiles
 
@@ -95,6 +96,7 @@ class _Hunter:
         self._resumed = resumed
         self._constraints: Mapping[int, Sequence[Constraint]] = {}
         self._budget = Budget()
+        self._notices: tuple[Notice, ...] = ()
 
     @classmethod
     def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> _Hunter:
@@ -118,7 +120,11 @@ class _Hunter:
         # A function has its caller's standard input, which is not ours to read.
         stdin = None if functions.function_of(found.args) else keep_stdin(made.folder)
         found = dataclasses.replace(found, stdin=stdin)
-        return cls(found, settings, made, False)
+        hunter = cls(found, settings, made, False)
+        removed = tidy(cwd, settings)
+        if removed.names:
+            hunter._notices = (tidied(removed, settings),)
+        return hunter
 
     @classmethod
     def resumed(cls, command: tuple[str, ...], name: str, flags: Mapping[str, Any]) -> _Hunter:
@@ -162,7 +168,7 @@ class _Hunter:
                 tally=campaign.tally,
                 modules=runner.ready.modules,
                 sites=runner.ready.probes,
-                warnings=outcome.notices(campaign, stop, runner),
+                warnings=(*self._notices, *outcome.notices(campaign, stop, runner)),
                 seconds=budget.spent,
             )
             # Before the fork server ends: captured values and experiments are further runs of it.

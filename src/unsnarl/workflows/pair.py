@@ -21,6 +21,7 @@ from unsnarl.experiments.arms import are_kept
 from unsnarl.experiments.rules import MOST_EQUALS, MOST_RULES
 from unsnarl.model.event import site_of
 from unsnarl.model.plan import Match, Rule
+from unsnarl.model.run import Switch
 from unsnarl.placement.line_points import GateLines, Points
 from unsnarl.replay.target_process import TargetProcess, start_target
 from unsnarl.runfile import Interner, RunFile, SiteTable
@@ -69,13 +70,20 @@ def order_lines(
     store = Store.open(stores.find(Path.cwd(), campaign))
     try:
         with start_target(store, budget=Budget(seconds)) as process:
-            lines = _TracedLines(process, Path(store.description.root))
-            first_line, second_line = lines.of(earlier), lines.of(later)
-            enforced = _best(process, _choices(first_line, second_line), runs)
-            free = process.trials.run(fresh_plans("pair", runs))
+            switch = _switch(store)
+            lines = _TracedLines(process, Path(store.description.root), switch)
+            choices = _choices(lines.of(earlier), lines.of(later))
+            enforced = _best(process, choices, runs, switch)
+            free = process.trials.run(fresh_plans("pair", runs, switch=switch))
         return PairResult(first, second, _arm(enforced), _arm(free))
     finally:
         store.close()
+
+
+def _switch(store: Store) -> Switch:
+    """Where threads could be switched when it failed: elsewhere the order may not be possible."""
+    failing = [one.record.switch for one in store.runs() if one.record.label != "pass"]
+    return "free" if failing and "gil" not in failing else "gil"
 
 
 class _Line(NamedTuple):
@@ -89,8 +97,8 @@ class _Line(NamedTuple):
 class _TracedLines:
     """Lines as some traced runs met them."""
 
-    def __init__(self, process: TargetProcess, root: Path) -> None:
-        plans = fresh_plans("look", LOOKING, trace=True)
+    def __init__(self, process: TargetProcess, root: Path, switch: Switch) -> None:
+        plans = fresh_plans("look", LOOKING, trace=True, switch=switch)
         self._runs = [one.run for one in process.trials.run(plans) if one.run is not None]
         self._table = SiteTable.load(process.codes, root)
         for run in self._runs:
@@ -134,18 +142,24 @@ def _rule(first: _Line, second: _Line, earlier: str, later: str) -> Rule:
 
 
 def _best(
-    process: TargetProcess, choices: Sequence[tuple[Rule, ...]], runs: int
+    process: TargetProcess, choices: Sequence[tuple[Rule, ...]], runs: int, switch: Switch
 ) -> Sequence[Trial]:
     """The runs under the first rules that can be kept at all, else under the last."""
     trials: Sequence[Trial] = ()
     for rules in choices:
-        trials = process.trials.run(fresh_plans("pair", runs, rules=rules[:MOST_RULES]))
-        if any(one.run is not None and are_kept(one.run.rules) for one in trials):
+        trials = process.trials.run(
+            fresh_plans("pair", runs, rules=rules[:MOST_RULES], switch=switch)
+        )
+        if any(one.run is not None and _is_kept(one.run) for one in trials):
             break
     return trials
 
 
 def _arm(trials: Sequence[Trial]) -> PairArm:
     failed = [one for one in trials if one.label != "pass"]
-    kept = sum(one.run is not None and are_kept(one.run.rules) for one in trials)
+    kept = sum(one.run is not None and _is_kept(one.run) for one in trials)
     return PairArm(len(trials), len(failed), kept, dict(Counter(one.signature for one in failed)))
+
+
+def _is_kept(run: RunFile) -> bool:
+    return bool(run.rules) and are_kept(run.rules)

@@ -38,13 +38,13 @@ def ignore(*_: object) -> None:
 
 
 def both(one: OnProgress, other: OnProgress) -> OnProgress:
-    """Tells two."""
+    """Calls two."""
 
-    def tell(progress: RunProgress) -> None:
+    def call_both(progress: RunProgress) -> None:
         one(progress)
         other(progress)
 
-    return tell
+    return call_both
 
 
 class Display:

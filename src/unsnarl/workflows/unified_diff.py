@@ -21,7 +21,7 @@ def apply_diff(diff: str, folder: Path) -> dict[Path, str]:
             lines = file.read().splitlines(keepends=True)
         shift = 0
         for start, before, after in hunks:
-            at = _place(lines, before, start - 1 + shift, name)
+            at = _start(lines, before, start - 1 + shift, name)
             lines[at : at + len(before)] = after
             shift += len(after) - len(before)
         found[path] = "".join(lines)
@@ -59,10 +59,10 @@ def _existing(name: str, folder: Path) -> Path:
     raise UsageError("bad-argument", f"the patch is about {name}, which is no file of the project")
 
 
-def _place(lines: list[str], before: list[str], start: int, name: str) -> int:
-    """Where the old lines are: at the place that is named, else at the nearest one."""
+def _start(lines: list[str], before: list[str], wanted: int, name: str) -> int:
+    """Where the old lines are: at the line that is named, else at the nearest match."""
     last = len(lines) - len(before)
-    places = [at for at in range(last + 1) if lines[at : at + len(before)] == before]
-    if not places:
+    matches = [at for at in range(last + 1) if lines[at : at + len(before)] == before]
+    if not matches:
         raise UsageError("bad-argument", f"the patch does not fit {name}: {before[:1]} ...")
-    return min(places, key=lambda at: abs(at - start))
+    return min(matches, key=lambda at: abs(at - wanted))

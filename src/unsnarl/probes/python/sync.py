@@ -94,11 +94,11 @@ def adopted(lock: Any) -> Any | None:
     # By repr(): RLock has no locked() before 3.14. One that is held has to stay.
     if type(lock) not in _REAL_LOCKS or "unlocked" not in repr(lock):
         return None
-    known = _adopted.get(id(lock))
-    if known is None:
+    kept = _adopted.get(id(lock))
+    if kept is None:
         new = _core.Lock() if type(lock) is _REAL_LOCKS[0] else _core.RLock()
-        known = _adopted[id(lock)] = (lock, new)  # kept: its address must stay its own
-    return known[1]
+        kept = _adopted[id(lock)] = (lock, new)  # kept: its address must stay its own
+    return kept[1]
 
 
 def adopt_locks() -> None:
