@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -90,19 +90,20 @@ def _run(
     )
 
 
-def measure_zoo(most: int) -> Iterator[Compared]:
+def zoo_bugs(most: int) -> list[Bug]:
     """The first bugs of the zoo, in alphabetical order."""
-    for bug in load_zoo(ZOO)[:most]:
-        with copy_of(Path(bug.folder)) as folder:
-            test = test_of(bug, folder)
-            found = Compared(bug.name, by_command(folder, test), by_plugin(folder, test))
-        print(found, flush=True)
-        yield found
+    return load_zoo(ZOO)[:most]
 
 
-def zoo_table(rows: Iterator[Compared]) -> str:
+def compare(bug: Bug) -> Compared:
+    """A bug, both ways."""
+    with copy_of(Path(bug.folder)) as folder:
+        test = test_of(bug, folder)
+        return Compared(bug.name, by_command(folder, test), by_plugin(folder, test))
+
+
+def zoo_table(found: Sequence[Compared]) -> str:
     """With one line that sums it up."""
-    found = list(rows)
     same = sum(one.command[:2] == one.plugin[:2] for one in found)
     within = sum(one.ratio <= MOST_RATIO for one in found)
     head = ("bug", "command", "plugin", "seconds: command", "plugin", "ratio")
@@ -122,7 +123,3 @@ def zoo_table(rows: Iterator[Compared]) -> str:
 
 def _word(found: Found) -> str:
     return "confirmed" if found.confirmed else "found" if found.failed else "not found"
-
-
-if __name__ == "__main__":
-    print(zoo_table(measure_zoo(int(sys.argv[1]) if sys.argv[1:] else 20)))

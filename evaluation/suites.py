@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Do the tests of real packages behave with the pytest plugin as without it?
 
-    python -m evaluation.suites [--only NAME] [--budget TIME] [--pages FOLDER] [--keep FOLDER]
+    python -m evaluation.suites [--only NAME ...] [--budget TIME] [--pages FOLDER]
 
 Each suite comes from the package's source distribution and is run three times: without the plugin,
 with the plugin loaded and off, and with `--unsnarl`. A test whose outcome differs is named. Then
 20 bugs of the zoo are hunted as tests through the plugin and through the command, and the time that
-the plugin adds to a session that does not use it is measured. Writes docs/suites.md.
+the plugin adds to a session that does not use it is measured. Writes docs/suites.md. Results are
+kept in the environment: with `--only` (a package, `session`, or a bug) the others' are those before.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from resource import RUSAGE_CHILDREN, getrusage
+from typing import NamedTuple, TypeVar
 from xml.etree import ElementTree
 
+import msgspec
+
 from evaluation.markdown import sections, table
-from evaluation.plugin import measure_zoo, zoo_table
+from evaluation.plugin import Compared, compare, zoo_bugs, zoo_table
 
 DOCS = Path(__file__).parent.parent / "docs"
 HOME = Path(sys.prefix) / "suites"
@@ -33,7 +37,9 @@ BUDGET = "60s"
 SESSIONS = 15
 MOST_MILLISECONDS = 15.0
 TRIVIAL = "def test_nothing():\n    pass\n"
+SESSION = "session"
 Outcomes = dict[str, str]
+T = TypeVar("T")
 
 
 class Suite(NamedTuple):
@@ -154,15 +160,14 @@ def session_cost() -> tuple[float, float]:
 
 def _spent(folder: str, *options: str) -> float:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
-    before = os.times()
+    before = getrusage(RUSAGE_CHILDREN)
     environment = {name: text for name, text in os.environ.items() if name[:6] != "PYTEST"}
     subprocess.run(command, cwd=folder, capture_output=True, check=True, env=environment)
-    after = os.times()
-    seconds = after.children_user - before.children_user
-    return 1000 * (seconds + after.children_system - before.children_system)
+    after = getrusage(RUSAGE_CHILDREN)
+    return 1000 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
 
 
-def page(results: Sequence[SuiteResult], cost: tuple[float, float], zoo: str) -> str:
+def page(results: Sequence[SuiteResult], cost: tuple[float, float] | None, zoo: str) -> str:
     """docs/suites.md."""
     rows = [
         (
@@ -177,7 +182,6 @@ def page(results: Sequence[SuiteResult], cost: tuple[float, float], zoo: str) ->
         "what it counted", "seconds: without, off, --unsnarl",
     )  # fmt: skip
     named = [f"- {one.suite.name}: {row}" for one in results for row in (*one.off, *one.on)]
-    added = cost[1] - cost[0]
     return sections(
         "# The pytest plugin beside real suites",
         "Made by `python -m evaluation.suites`. Each suite comes from its source distribution and "
@@ -186,31 +190,55 @@ def page(results: Sequence[SuiteResult], cost: tuple[float, float], zoo: str) ->
         "Tests that ended differently (without the plugin / with it):\n\n" + "\n".join(named)
         if named
         else "No test ended differently.",
-        f"A session that does not use the plugin: {cost[0]:.0f} ms of processor time without it, "
-        f"{cost[1]:.0f} ms with it, so {added:+.1f} ms (median of {SESSIONS} pairs; the bar is "
-        f"{MOST_MILLISECONDS:.0f} ms).",
+        _cost_sentence(cost) if cost else "The cost of a session was not measured.",
         "## Bugs of the zoo, through the plugin and through the command",
         zoo,
+    )
+
+
+def _cost_sentence(cost: tuple[float, float]) -> str:
+    return (
+        f"A session that does not use the plugin: {cost[0]:.0f} ms of processor time without it, "
+        f"{cost[1]:.0f} ms with it, so {cost[1] - cost[0]:+.1f} ms (median of {SESSIONS} pairs; the "
+        f"bar is {MOST_MILLISECONDS:.0f} ms)."
     )
 
 
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(prog="evaluation.suites")
-    parser.add_argument("--only", default="", metavar="NAME")
+    parser.add_argument("--only", nargs="*", default=(), metavar="NAME")
     parser.add_argument("--budget", default=BUDGET, metavar="TIME")
     parser.add_argument("--bugs", type=int, default=20, metavar="N")
     parser.add_argument("--pages", type=Path, default=DOCS, metavar="FOLDER")
     options = parser.parse_args()
-    results = []
+
+    def wanted(name: str) -> bool:
+        return not options.only or name in options.only
+
     for suite in SUITES:
-        if options.only in ("", suite.name):
-            results.append(measure(suite, options.budget))
-            print(results[-1], flush=True)
-    cost = session_cost()
-    print("session", cost, flush=True)
-    zoo = zoo_table(measure_zoo(options.bugs)) if options.bugs else "Not measured."
-    (options.pages / "suites.md").write_text(page(results, cost, zoo))
+        if wanted(suite.name):
+            _keep(suite.name, measure(suite, options.budget))
+    if wanted(SESSION):
+        _keep(SESSION, session_cost())
+    for bug in zoo_bugs(options.bugs):
+        if wanted(bug.name):
+            _keep(f"zoo-{bug.name}", compare(bug))
+    results = [one for suite in SUITES if (one := _kept(suite.name, SuiteResult))]
+    found = [one for bug in zoo_bugs(options.bugs) if (one := _kept(f"zoo-{bug.name}", Compared))]
+    cost = _kept(SESSION, tuple[float, float])
+    (options.pages / "suites.md").write_text(page(results, cost, zoo_table(found)))
+
+
+def _keep(name: str, result: object) -> None:
+    print(result, flush=True)
+    (HOME / "results").mkdir(parents=True, exist_ok=True)
+    (HOME / "results" / f"{name}.json").write_bytes(msgspec.json.encode(result))
+
+
+def _kept(name: str, kind: type[T]) -> T | None:
+    file = HOME / "results" / f"{name}.json"
+    return msgspec.json.decode(file.read_bytes(), type=kind) if file.exists() else None
 
 
 if __name__ == "__main__":

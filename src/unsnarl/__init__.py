@@ -8,9 +8,12 @@
 It is a pytest plugin, too, and imported before pytest is in hunted processes: PYTEST_DONT_REWRITE
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+TYPE_CHECKING = False  # as in typing, which is slow to load
 if TYPE_CHECKING:
+    from typing import Any
+
     from unsnarl.api import (
         InterleavingError,
         ReplayResult,

@@ -11,6 +11,7 @@ import click
 import pytest
 
 from unsnarl.agents.skill import skill
+from unsnarl.cli.help_text import help_text
 from unsnarl.cli.main import cli, run
 
 REPOSITORY = Path(__file__).parents[2]
@@ -69,6 +70,12 @@ def test_every_document_has_some():
 def test_a_command_that_does_not_exist_is_seen():
     with pytest.raises(click.UsageError):
         cli.commands["hunt"].make_context("hunt", ["--no-such-option"])
+
+
+def test_the_stored_help_is_what_the_command_would_print():
+    stored = (REPOSITORY / "src" / "unsnarl" / "cli" / "help.txt").read_text()
+    again = "python -m unsnarl.cli.help_text > src/unsnarl/cli/help.txt"
+    assert stored == help_text(), again
 
 
 def test_the_skill_is_printed_whole(capsys):
