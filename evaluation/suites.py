@@ -7,7 +7,7 @@ Each suite comes from the package's source distribution and is run three times: 
 with the plugin loaded and off, and with `--unsnarl`. A test whose outcome differs is named. Then
 20 bugs of the zoo are hunted as tests through the plugin and through the command, and the time that
 the plugin adds to a session that does not use it is measured. Writes docs/suites.md. Results are
-kept in the environment: with `--only` (a package, `session`, or a bug) the others' are those before.
+kept in the environment: with `--only` (a package, `session`, a bug) the others stay as they are.
 """
 
 from __future__ import annotations
@@ -199,8 +199,8 @@ def page(results: Sequence[SuiteResult], cost: tuple[float, float] | None, zoo: 
 def _cost_sentence(cost: tuple[float, float]) -> str:
     return (
         f"A session that does not use the plugin: {cost[0]:.0f} ms of processor time without it, "
-        f"{cost[1]:.0f} ms with it, so {cost[1] - cost[0]:+.1f} ms (median of {SESSIONS} pairs; the "
-        f"bar is {MOST_MILLISECONDS:.0f} ms)."
+        f"{cost[1]:.0f} ms with it, so {cost[1] - cost[0]:+.1f} ms (median of {SESSIONS} pairs; "
+        f"the bar is {MOST_MILLISECONDS:.0f} ms)."
     )
 
 

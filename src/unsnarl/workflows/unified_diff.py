@@ -9,7 +9,7 @@ from pathlib import Path
 
 from unsnarl.errors import UsageError
 
-HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+\d+(?:,\d+)? @@")
+HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+\d+(?:,(\d+))? @@")
 
 
 def apply_diff(diff: str, folder: Path) -> dict[Path, str]:
@@ -35,20 +35,30 @@ Hunk = tuple[int, list[str], list[str]]
 
 def _files(lines: list[str]) -> Iterator[tuple[str, list[Hunk]]]:
     name, hunks = "", list[Hunk]()
-    for line in lines:
+    while lines:
+        line = lines.pop(0)
         if line.startswith("+++ "):
             if hunks:
                 yield name, hunks
             name, hunks = line[4:].split("\t")[0].strip(), []
         elif (found := HUNK.match(line)) and name:
-            hunks.append((int(found[1]), [], []))
-        elif hunks and line[0] in " -+\n":
-            if line[0] != "+" and not line.startswith("--- "):
-                hunks[-1][1].append(line[1:] or "\n")
-            if line[0] in " +\n":
-                hunks[-1][2].append(line[1:] or "\n")
+            old, new = (int(number or 1) for number in found.group(2, 3))
+            hunks.append((int(found[1]), *_sides(lines, old, new)))
     if hunks:
         yield name, hunks
+
+
+def _sides(lines: list[str], old: int, new: int) -> tuple[list[str], list[str]]:
+    """The old and the new lines of a hunk: as many as its head says, whatever they look like."""
+    before, after = list[str](), list[str]()
+    while lines and (len(before) < old or len(after) < new):
+        line = lines.pop(0)
+        text = line[1:] or "\n"  # editors cut the blank of an empty line
+        if line[0] in " -\n":
+            before.append(text)
+        if line[0] in " +\n":
+            after.append(text)
+    return before, after
 
 
 def _existing(name: str, folder: Path) -> Path:

@@ -47,11 +47,17 @@ def _modules() -> Iterator[tuple[str, dict[str, Any]]]:
             yield name, held
 
 
+def _is_inner(module: str) -> bool:
+    """Whether it is the interpreter's own: what it takes from others stays, as in any server."""
+    spec = getattr(sys.modules.get(module), "__spec__", None)
+    return getattr(spec, "origin", None) in ("built-in", "frozen")
+
+
 def replace_copies(before: Names) -> None:
     """What was replaced in one module is replaced in all that have it by a name of their own."""
     new = {id(old): _now(key) for key, old in before.items() if _now(key) is not old}
     for (module, name), old in before.items():
-        if id(old) in new and _now((module, name)) is old:
+        if id(old) in new and _now((module, name)) is old and not _is_inner(module):
             sys.modules[module].__dict__[name] = new[id(old)]
 
 
