@@ -19,7 +19,7 @@ OTHER_VENVS := $(patsubst %,.venv-others/%/built,$(notdir $(OTHERS)))
 
 .PHONY: demo test bench lint build clean format build-others test-native sanitize evaluation
 
-build: $(VENV)/built $(VENV)/real/built $(VENV)/sarif.json
+build: $(VENV)/built $(VENV)/real/built $(VENV)/plugins/built $(VENV)/sarif.json
 
 $(VENV)/built: $(NATIVE) tools/make-venv
 	tools/make-venv $(PYTHON) $(VENV) build test lint
@@ -28,6 +28,12 @@ $(VENV)/built: $(NATIVE) tools/make-venv
 # Environments of the real bugs that the tests hunt: nothing is installed while they run.
 $(VENV)/real/built: evaluation/real_environments.py evaluation/real_cases.py | $(VENV)/built
 	$(BIN)/python -m evaluation.real_environments
+	touch $@
+
+# Plugins of pytest that tests load beside ours.
+$(VENV)/plugins/built: pyproject.toml | $(VENV)/built
+	$(BIN)/python tools/groups.py plugins | $(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	    --no-deps --upgrade --target $(VENV)/plugins -r /dev/stdin
 	touch $@
 
 # The official schema that exported SARIF is checked against.

@@ -19,6 +19,7 @@ NAMES = (
     "controlled",
     "runs",
     "imports",
+    "startup",
     "hunts",
     "answers",
     "growth",

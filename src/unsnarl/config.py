@@ -55,6 +55,9 @@ class Settings:
     confirm: int = 5
     # From the first failure to the answer, within `time`.
     answer: float = ANSWER_SECONDS
+    # What stays in .unsnarl when a hunt begins; 0 for all of it.
+    keep_days: int = 30
+    keep_mb: int = 2000
 
 
 def _positive_int(value: Any) -> int:
@@ -160,6 +163,8 @@ KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "unlabelled": ("unlabelled", _yes_or_no),
     "confirm": ("confirm", _natural),
     "answer": ("answer", _seconds),
+    "keep-days": ("keep_days", _natural),
+    "keep-mb": ("keep_mb", _natural),
 }
 
 

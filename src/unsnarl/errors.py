@@ -115,6 +115,10 @@ ERRORS: dict[str, str] = {
         "`--loops` (UNSNARL_CC_LOOPS=1), which includes both. Branches are recorded for Python "
         "code only. Nothing was run."
     ),
+    "mcp-missing": (
+        "`unsnarl mcp` needs the official SDK of the Model Context Protocol, which is an extra: "
+        "`pip install 'unsnarl[mcp]'`. All other commands work without it."
+    ),
     "no-campaign": (
         "There is no stored campaign of that name (or for that command) under `.unsnarl/`. Run "
         "`unsnarl hunt` first, or start from the directory where it was run."
@@ -273,6 +277,11 @@ ERRORS: dict[str, str] = {
 }
 
 WARNINGS: dict[str, str] = {
+    "campaigns-removed": (
+        "When a hunt begins, campaigns older than `keep-days` (30) are removed from `.unsnarl/`, "
+        "then the oldest until the rest takes at most `keep-mb` (2000). The newest stays, and so "
+        "does one that another command uses. 0 keeps all; `unsnarl config` shows both settings."
+    ),
     "cut-off": (
         "The time of the command (`--time`), or Ctrl-C, ended some parts of the work before they "
         "were done. The answer has everything that was found until then; the message names what is "

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -90,3 +91,94 @@ def test_the_summary_counts_what_was_hunted(hunted):
 def test_without_the_option_nothing_is_hunted(session):
     done = session()
     assert done.returncode == 0 and "unsnarl:" not in done.stdout
+
+
+# What tests may use; every one has a thread, and none a bug.
+KINDS = """
+    import logging
+    import threading
+    import unittest
+
+    import pytest
+
+    pytestmark = pytest.mark.unsnarl(runs=3)
+    made = []
+
+    def in_thread(function, *arguments):
+        thread = threading.Thread(target=function, args=arguments)
+        thread.start()
+        thread.join()
+
+    @pytest.fixture(scope="session")
+    def city(tmp_path_factory):
+        return tmp_path_factory.mktemp("city")
+
+    @pytest.fixture(scope="module")
+    def street(city):
+        made.append("street")
+        return city / "street"
+
+    @pytest.mark.parametrize("number", [1, 2])
+    def test_parametrised(number, street):
+        in_thread(made.append, number)
+        assert made == ["street", number] or made[0] == "street"
+
+    class TestClass:
+        @pytest.fixture(autouse=True)
+        def house(self, tmp_path, monkeypatch):
+            monkeypatch.chdir(tmp_path)
+            self.file = tmp_path / "house"
+
+        def test_files(self, street):
+            in_thread(self.file.write_text, "house")
+            assert self.file.read_text() == "house"
+
+    class Case(unittest.TestCase):
+        def setUp(self):
+            self.seen = []
+
+        def test_unittest(self):
+            in_thread(self.seen.append, 1)
+            self.assertEqual(self.seen, [1])
+
+    def test_captured(capsys, caplog):
+        in_thread(print, "hello")
+        in_thread(logging.getLogger("x").warning, "careful")
+        assert capsys.readouterr().out == "hello\\n" and "careful" in caplog.text
+
+    def test_left_alone():
+        assert True
+
+    @pytest.mark.xfail(strict=True)
+    def test_expected_to_fail():
+        in_thread(int)
+        assert False
+
+    def test_not_selected():
+        assert False
+"""
+PLUGINS = Path(sys.prefix) / "plugins"
+
+
+@pytest.mark.slow
+def test_all_kinds_of_tests_and_plugins_are_left_as_they_are(tmp_path):
+    (tmp_path / "test_kinds.py").write_text("\n".join(line[4:] for line in KINDS.splitlines()))
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    shell = {name: text for name, text in os.environ.items() if not name.startswith("PYTEST")}
+    beside = ["-n", "2", "--cov=.", "--cov-report=", "--reruns=1", "--timeout=300", "-x", "--lf"]
+
+    def run(*options):
+        command = [sys.executable, "-m", "pytest", "-k", "not selected", *beside, *options]
+        done = subprocess.run(
+            command, cwd=tmp_path, capture_output=True, text=True, check=False,
+            env=shell | {"PYTHONPATH": str(PLUGINS)},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return re.findall(r"\d+ (?:passed|failed|xfailed|rerun)", done.stdout), done.stdout
+
+    plain, _ = run("-p", "no:unsnarl")
+    hunted, text = run("--unsnarl")
+    assert plain == hunted == ["6 passed", "1 xfailed"]
+    assert "using --randomly-seed" in text.replace("Using", "using")
+    # One has no thread, and one that is expected to fail does so.
+    assert "unsnarl: 5 hunted" in text and "1 without threads" in text, text

@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 import pytest
 
 from unsnarl.campaigns.store import Store
 from unsnarl.cli.list import size_text
 from unsnarl.cli.main import run
+from unsnarl.config import Settings
 from unsnarl.model.run import RunRecord
+from unsnarl.workflows import doctor
+from unsnarl.workflows.housekeeping import tidied, tidy
 
 
 @pytest.fixture
@@ -82,6 +86,47 @@ def test_what_is_not_clear_removes_nothing(project, capsys, arguments):
     assert run(["rm", *arguments]) == 2
     capsys.readouterr()
     assert len(names(capsys)) == 3
+
+
+def test_what_is_in_use_stays(project, capsys):
+    store = Store.open(project / ".unsnarl" / "20260100-120000-aaaa")
+    assert run(["rm", "--all", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["in_use"] == ["20260100-120000-aaaa"] and len(answer["names"]) == 2
+    store.close()
+    assert run(["rm", "--all"]) == 0
+    assert "removed 20260100-120000-aaaa" in capsys.readouterr().out
+    assert names(capsys) == []
+
+
+def age(project, days):
+    for folder in (project / ".unsnarl").glob("2*"):
+        os.utime(folder / "campaign.json", (time.time() - days * 86400,) * 2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "days", "left"),
+    [
+        (Settings(keep_days=30, keep_mb=0), 31, ["20260102"]),
+        (Settings(keep_days=30, keep_mb=0), 29, ["20260102", "20260101", "20260100"]),
+        (Settings(keep_days=0, keep_mb=1), 99, ["20260102", "20260101"]),
+        (Settings(keep_days=0, keep_mb=0), 99, ["20260102", "20260101", "20260100"]),
+    ],
+)
+def test_a_hunt_begins_by_removing_what_is_old_or_too_much(project, capsys, settings, days, left):
+    age(project, days)
+    removed = tidy(project, settings)
+    assert names(capsys) == left and len(removed.names) == 3 - len(left)
+    text = tidied(removed, settings).message
+    assert f"{settings.keep_days} days" in text and text.startswith(str(len(removed.names)))
+
+
+def test_bad_news_come_with_what_to_do(capsys, monkeypatch):
+    monkeypatch.setattr(doctor, "MACHINES", ())
+    assert run(["doctor", "--fix-hints"]) == 3
+    assert "-> use Linux" in capsys.readouterr().out
+    run(["doctor"])
+    assert "-> " not in (text := capsys.readouterr().out) and "--fix-hints" in text
 
 
 def test_settings_say_where_they_come_from(project, capsys, monkeypatch):

@@ -18,6 +18,7 @@ from unsnarl.probes.native import compiler
 
 DOOR = "unsnarl.probes.server.__main__"
 CORE = "unsnarl._core"
+API = "unsnarl.api"
 # The session that is run is the target's own pytest, with its plugins.
 ALLOWED = {"unsnarl.probes.python.pytest_session": {"pytest", "hypothesis"}}
 OURS = {"msgspec", "numpy", "click", "rich"}
@@ -32,6 +33,7 @@ def closure(module: str) -> set[str]:
         one = left.pop()
         found.add(one)
         names = {name for name in imported_by(one, typing=False) if name in modules()}
+        names -= {API}  # only where somebody asks the package for what it offers
         parents = {one.rsplit(".", depth)[0] for depth in range(1, one.count(".") + 1)}
         left |= (names | parents) - found
     return found

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import fcntl
 import hashlib
 import os
 import platform
@@ -103,12 +104,47 @@ def command_hash(command: Iterable[str]) -> str:
     return hashlib.sha256("\0".join(command).encode()).hexdigest()[:8]
 
 
+class CampaignUse:
+    """That a campaign is in use, for as long as a process has it open.
+
+    By a lock of its folder: it ends with the process, however that ends.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        with contextlib.suppress(OSError):  # some file systems have no locks
+            fcntl.flock(self._descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+
+    def end(self) -> None:
+        """It is no longer in use, by this one."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def is_only(self) -> bool:
+        """Whether nobody else uses the campaign, which then nobody can begin to use."""
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+        return True
+
+
 class Store:
-    """One campaign on disk."""
+    """One campaign on disk.
+
+    Attributes:
+        overlay: Files of its target, and the patched ones to run in their stead.
+    """
+
+    overlay: tuple[tuple[str, str], ...] = ()
 
     def __init__(self, folder: Path, description: Description) -> None:
         self.folder = folder
         self.description = description
+        self._use = CampaignUse(folder)
         self._database = self._connect()
 
     @property
@@ -151,6 +187,7 @@ class Store:
     def target(self) -> Target:
         """What the campaign is of, with the standard input that its runs read."""
         found = target.parse(self.description.command, Path(self.description.cwd))
+        found = dataclasses.replace(found, overlay=self.overlay)
         stdin = self.folder / STDIN
         return dataclasses.replace(found, stdin=stdin) if stdin.exists() else found
 
@@ -243,8 +280,9 @@ class Store:
         check_room(self.folder / "runs")
 
     def close(self) -> None:
-        """Close the database."""
+        """Close the database, and let others remove the campaign."""
         self._database.close()
+        self._use.end()
 
     def _discard(self, number: int) -> None:
         self.run_file(number).unlink(missing_ok=True)

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from unsnarl.campaigns.store import Description, Store, campaigns
+from unsnarl.campaigns.store import CampaignUse, Description, Store, campaigns
 from unsnarl.errors import ToolError
 from unsnarl.execution.disk import storing
 from unsnarl.model.stored_campaign import StoredCampaign
+
+DAY = 86400.0
 
 
 def stored_campaigns(cwd: Path) -> list[StoredCampaign]:
@@ -53,16 +57,39 @@ def folder_size(folder: Path) -> int:
     return total
 
 
-def remove(folders: Iterable[Path]) -> int:
-    """Remove campaigns; gives the bytes that are free now."""
-    freed = 0
+class Removed(NamedTuple):
+    """Campaigns that were removed, those that somebody uses, and the bytes that are free now."""
+
+    gone: list[Path]
+    in_use: list[Path]
+    freed: int
+
+
+def remove(folders: Iterable[Path]) -> Removed:
+    """Remove campaigns, but for those in use."""
+    gone, in_use, freed = list[Path](), list[Path](), 0
     for folder in folders:
-        freed += folder_size(folder)
-        # The description goes first: a half-removed campaign must not look like a whole one.
-        with storing(folder.parent):
-            (folder / "campaign.json").unlink(missing_ok=True)
-            shutil.rmtree(folder)
-    return freed
+        use = CampaignUse(folder)
+        try:
+            if not use.is_only():
+                in_use.append(folder)
+                continue
+            size = folder_size(folder)
+            # The description goes first: a half-removed campaign must not look like a whole one.
+            with storing(folder.parent):
+                (folder / "campaign.json").unlink(missing_ok=True)
+                shutil.rmtree(folder)
+        finally:
+            use.end()
+        gone.append(folder)
+        freed += size
+    return Removed(gone, in_use, freed)
+
+
+def older_than(folders: Sequence[Path], days: float) -> list[Path]:
+    """Those whose description was written before; never the newest of all."""
+    before = time.time() - days * DAY
+    return [one for one in folders[:-1] if (one / "campaign.json").stat().st_mtime < before]
 
 
 def beyond(folders: Sequence[Path], limit: int) -> list[Path]:

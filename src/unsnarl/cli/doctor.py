@@ -23,8 +23,9 @@ FOLDERS = ("cmake", "pkgconfig")
     type=click.Choice(FOLDERS),
     help="Print only the folder of the CMake package (unsnarl_DIR) or of the pkg-config files.",
 )
+@click.option("--fix-hints", is_flag=True, help="Say what to do about what is not in place.")
 @json_option()
-def doctor(json_file: str | None, folder: Folder | None) -> int:
+def doctor(json_file: str | None, folder: Folder | None, fix_hints: bool) -> int:
     """Check the installation.
 
     Looks at versions, the native core and processors, and lists the Pythons that can be used. Exits
@@ -33,6 +34,7 @@ def doctor(json_file: str | None, folder: Folder | None) -> int:
     \b
     Examples:
       unsnarl doctor
+      unsnarl doctor --fix-hints
       cmake -B out -Dunsnarl_DIR=$(unsnarl doctor --folder cmake)
     """
     from unsnarl.workflows import doctor as workflow  # noqa: PLC0415  not for --help
@@ -47,7 +49,7 @@ def doctor(json_file: str | None, folder: Folder | None) -> int:
 
         write_json(json_file, indented(_document(found)))
     else:
-        _print(found)
+        _print(found, fix_hints)
     return EXIT_OK if found.healthy else EXIT_TOOL
 
 
@@ -55,18 +57,26 @@ def _document(found: Diagnosis) -> dict[str, Any]:
     return {
         "version": 1,
         "healthy": found.healthy,
-        "checks": [{"name": n, "ok": good, "detail": d} for n, good, d in found.checks],
-        "pythons": [{"python": n, "ok": good, "detail": d} for n, good, d in found.pythons],
+        "checks": [one._asdict() for one in found.checks],
+        "pythons": [_python(one) for one in found.pythons],
     }
 
 
-def _print(found: Diagnosis) -> None:
+def _python(check: Check) -> dict[str, Any]:
+    return {"python": check.name, "ok": check.ok, "detail": check.detail, "hint": check.hint}
+
+
+def _print(found: Diagnosis, fix_hints: bool) -> None:
     for check in found.checks:
-        _print_check(check, "BAD")
+        _print_check(check, "BAD", fix_hints)
     print("\nPythons on PATH:")
     for check in found.pythons:
-        _print_check(check, "no ")
+        _print_check(check, "no ", fix_hints)
+    if not fix_hints and not found.healthy:
+        print("\nwhat to do about it: unsnarl doctor --fix-hints")
 
 
-def _print_check(check: Check, bad: str) -> None:
+def _print_check(check: Check, bad: str, fix_hints: bool) -> None:
     print(f"{'ok ' if check.ok else bad}  {check.name:<12} {check.detail}")
+    if fix_hints and check.hint:
+        print(f"     {'':<12} -> {check.hint}")

@@ -94,10 +94,16 @@ if TYPE_CHECKING:
     metavar="[CAMPAIGN]",
     help="Continue a stored campaign: the newest (for COMMAND, if given).",
 )
+@click.option("-v", "--verbose", is_flag=True, help="Also say where the time went, by phase.")
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def hunt(
-    command: tuple[str, ...], json_file: str | None, resume: str | None, **options: Any
+    command: tuple[str, ...],
+    json_file: str | None,
+    resume: str | None,
+    *,
+    verbose: bool,
+    **options: Any,
 ) -> int:
     """Run a program under many schedules; show what breaks it.
 
@@ -117,7 +123,7 @@ def hunt(
     flags["pass"] = flags.pop("passed")
     if flags.pop("no-confirm"):
         flags["confirm"] = 0
-    return hunt_and_print(command, flags, json_file, resume)
+    return hunt_and_print(command, flags, json_file, resume, verbose=verbose)
 
 
 def hunt_and_print(
@@ -125,6 +131,8 @@ def hunt_and_print(
     flags: dict[str, Any],
     json_file: str | None,
     resume: str | None = None,
+    *,
+    verbose: bool = False,
 ) -> int:
     """Hunt, print the report; gives the exit code."""
     from unsnarl.reports.render.json import encode  # noqa: PLC0415
@@ -138,7 +146,7 @@ def hunt_and_print(
     if json_file is not None:
         write_json(json_file, encode(result.report))
     if json_file != "-":
-        _print(result.report, is_begun=early is not None and early.is_printed)
+        _print(result.report, verbose, is_begun=early is not None and early.is_printed)
     # Last of all: the answer must be seen even if it could not be stored.
     if result.ends_with is not None:
         raise result.ends_with
@@ -164,7 +172,7 @@ class _EarlyAnswer:
             self.is_printed = True
 
 
-def _print(report: Report, *, is_begun: bool = False) -> None:
+def _print(report: Report, verbose: bool, *, is_begun: bool = False) -> None:
     """The report as text, or what is left of it; if that fails, what it comes to, and where it is.
 
     `is_begun`: its first part was printed before.
@@ -174,7 +182,10 @@ def _print(report: Report, *, is_begun: bool = False) -> None:
 
     printing = terminal.print_repairs if is_begun else terminal.print_report
     try:
-        printing(report, terminal.make_console())
+        console = terminal.make_console()
+        printing(report, console)
+        if verbose:
+            terminal.print_timings(report, console)
     except BrokenPipeError:
         raise
     except Exception:

@@ -26,6 +26,7 @@ from unsnarl.cli.groups import WorkflowGroup
 from unsnarl.cli.hunt import hunt
 from unsnarl.cli.keep import keep
 from unsnarl.cli.list import list_
+from unsnarl.cli.mcp import mcp
 from unsnarl.cli.minimise import minimise
 from unsnarl.cli.rank import rank
 from unsnarl.cli.record import record
@@ -33,6 +34,7 @@ from unsnarl.cli.replay import replay
 from unsnarl.cli.reproduce import reproduce
 from unsnarl.cli.rm import rm
 from unsnarl.cli.show import show
+from unsnarl.cli.skill import skill
 from unsnarl.cli.verify import verify
 from unsnarl.errors import (
     EXIT_INTERRUPTED,
@@ -79,6 +81,7 @@ cli.add_section("Find", hunt, record)
 cli.add_section("Understand", show, rank, export)
 cli.add_section("Prove", confirm, minimise, fix, keep, verify)
 cli.add_section("Reproduce", replay, reproduce, clocks)
+cli.add_section("Agents", mcp, skill)
 cli.add_section("Build and maintain", list_, rm, config, cc, cxx, doctor, demo, completion)
 
 

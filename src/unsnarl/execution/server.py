@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from unsnarl.errors import ToolError
+from unsnarl.execution import functions
 from unsnarl.execution.addresses import steady_addresses
 from unsnarl.execution.disk import storing
 from unsnarl.execution.target import Target
@@ -71,11 +72,17 @@ class Server:
     def __init__(self, target: Target, folder: Path) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket = ours
+        functions.remember_line(ours)
         self._pending = b""
         self._decoder = msgspec.json.Decoder(Reply)
+        self.process: subprocess.Popen[bytes] | functions.ForkedProcess
         python = [target.python.executable, *target.flags, *SERVER]
         # Our copy of the server's end is closed: while it is open, a death shows no end of file.
         with theirs, storing(folder), (folder / LOG).open("ab") as log, steady_addresses():
+            function = functions.function_of(target.args)
+            if function is not None:
+                self.process = functions.ForkedProcess(function, theirs, log)
+                return
             self.process = subprocess.Popen(
                 [*python, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],

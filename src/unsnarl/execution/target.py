@@ -19,7 +19,7 @@ from typing import Literal, NoReturn
 
 from unsnarl.config import find_root
 from unsnarl.errors import UsageError
-from unsnarl.execution import interpreter
+from unsnarl.execution import functions, interpreter
 from unsnarl.execution.interpreter import Interpreter
 from unsnarl.probes.native import elf
 
@@ -87,6 +87,9 @@ def _target(
     # A script that lies elsewhere belongs to the project around it.
     if kind == "script" and not (cwd / args[0]).resolve().is_relative_to(cwd.resolve()):
         start = (cwd / args[0]).parent
+    file = functions.file_of(args) if kind == "module" else None
+    if file is not None and not file.is_relative_to(cwd.resolve()):
+        start = file.parent
     return Target(tuple(command), kind, args, python, flags, find_root(start), cwd)
 
 

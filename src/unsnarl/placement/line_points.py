@@ -132,14 +132,14 @@ class GateLines:
         heads = set().union(*map(self._switches.before, points))
         return LinePoints(
             points,
-            self._holds(points),
+            self.holds(points),
             role,
             _code(index, self._interner),
             tuple(sorted(heads)),
             self._ends(self._interner.raw_points(index)),
         )
 
-    def _holds(self, points: Iterable[int]) -> Points:
+    def holds(self, points: Iterable[int]) -> Points:
         """Where to stop a thread before any of these points."""
         found: set[int] = set()
         for point in points:

@@ -68,6 +68,10 @@ class HuntingSession:
         options = dict(marker.kwargs) if marker else {}
         if options.pop("skip", False):
             return ("not hunted",)
+        if self._budget is not None and self._spent >= self._budget:
+            text = "not hunted: the time of --unsnarl-budget is used up"
+            report.sections.append(("unsnarl", text))
+            return ("not hunted",)
         begin = time.monotonic()
         try:
             result = hunt(command_for(item), self._flags(options))
@@ -76,6 +80,8 @@ class HuntingSession:
             return ("not hunted",)
         finally:
             self._spent += time.monotonic() - begin
+        if result.ends_with is not None and result.ends_with.slug == "interrupted":
+            item.session.shouldstop = result.ends_with.message  # after this test's report
         return tuple(_amended(report, result))
 
     def _flags(self, options: dict[str, Any]) -> dict[str, Any]:

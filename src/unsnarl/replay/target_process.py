@@ -78,7 +78,7 @@ class TargetProcess:
     def replayer(self, schedule: AnchoredSchedule) -> Replayer:
         """The replayer that follows this schedule."""
         root = Path(self._store.description.root)
-        return Replayer(schedule, self.trials, self.codes, root)
+        return Replayer(schedule, self.trials, self.codes, root, self._store.overlay)
 
     def repeat(self, schedule: AnchoredSchedule, times: int) -> tuple[Replayed, list[Trial]]:
         """Replay a run so many times; where that leads nowhere, try its minimised constraints.

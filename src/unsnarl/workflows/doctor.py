@@ -32,6 +32,18 @@ class Check(NamedTuple):
     name: str
     ok: bool
     detail: str
+    hint: str = ""  # what to do about it, if it is not
+
+
+HINTS = {
+    "platform": "use Linux on x86-64 or aarch64; elsewhere, a container or a virtual machine",
+    "python": "make an environment of CPython 3.11, 3.12 or 3.13 and install unsnarl there",
+    "core": "pip install --force-reinstall unsnarl, with the interpreter that is named above",
+    "processors": "give the process a processor: taskset, the container's limits",
+    "pinning": "hunts work without, but slower; allow sched_setaffinity in the sandbox",
+    "here": "go to a folder that can be written to: campaigns are kept in its .unsnarl",
+} | dict.fromkeys(("cmake", "pkgconfig"), "pip install --force-reinstall unsnarl")
+PYTHON_HINT = "to hunt programs of this one: {} -m pip install unsnarl"
 
 
 @dataclass(frozen=True)
@@ -49,7 +61,12 @@ class Diagnosis:
 
 def doctor() -> Diagnosis:
     """Check the installation."""
-    return Diagnosis([*_checks()], [*_pythons()])
+    return Diagnosis([_with_hint(one) for one in _checks()], [*_pythons()])
+
+
+def _with_hint(check: Check) -> Check:
+    default = f"pip install {check.name}"
+    return check if check.ok else check._replace(hint=HINTS.get(check.name, default))
 
 
 def folder(name: Folder) -> Path:
@@ -114,6 +131,7 @@ def _pythons() -> Iterator[Check]:
         try:
             python = interpreter.resolve(Path(found))
         except UnsnarlError as error:
-            yield Check(name, False, f"{error.message} [{error.slug}]")
+            hint = error.hint or PYTHON_HINT.format(found)
+            yield Check(name, False, f"{error.message} [{error.slug}]", hint)
         else:
             yield Check(name, True, f"{python.version} at {python.executable}")

@@ -12,18 +12,18 @@ import msgspec
 
 from unsnarl import config
 from unsnarl.campaigns import store as stores
-from unsnarl.campaigns.stored import beyond, remove, stored_campaigns
+from unsnarl.campaigns.stored import DAY, beyond, older_than, remove, stored_campaigns
 from unsnarl.errors import UsageError
+from unsnarl.model.report import Notice
 from unsnarl.model.stored_campaign import StoredCampaign
-
-DAY = 86400.0
 
 
 class RemovedCampaigns(msgspec.Struct, frozen=True):
-    """What was removed, and the bytes that this freed."""
+    """What was removed, the bytes that this freed, and what stays because it is in use."""
 
     names: tuple[str, ...]
     freed: int
+    in_use: tuple[str, ...] = ()
 
 
 class EffectiveSetting(msgspec.Struct, frozen=True):
@@ -57,8 +57,37 @@ def remove_campaigns(
         going += [one for one in folders if (one / "campaign.json").stat().st_mtime < before]
     if limit is not None:
         going += beyond([one for one in folders if one not in going], limit)
-    chosen = list(dict.fromkeys(going))
-    return RemovedCampaigns(tuple(one.name for one in chosen), remove(chosen))
+    return _removed(list(dict.fromkeys(going)))
+
+
+def tidy(base: Path, settings: config.Settings) -> RemovedCampaigns:
+    """Remove what is too old, then the oldest until the rest fits: at the start of a hunt.
+
+    The newest campaign stays, and so does what somebody uses.
+    """
+    folders = stores.campaigns(base)
+    going = older_than(folders, settings.keep_days) if settings.keep_days else []
+    if settings.keep_mb:
+        left = [one for one in folders if one not in going]
+        going += beyond(left, int(settings.keep_mb * 1e6))
+    return _removed(going)
+
+
+def tidied(removed: RemovedCampaigns, settings: config.Settings) -> Notice:
+    """What was removed, in words."""
+    count = len(removed.names)
+    what = f"{count} campaign{'s were' if count > 1 else ' was'} removed"
+    return Notice(
+        "campaigns-removed",
+        f"{what} from .unsnarl, the oldest first ({removed.freed / 1e6:.1f} MB): they are kept for "
+        f"{settings.keep_days} days and up to {settings.keep_mb} MB (keep-days, keep-mb)",
+    )
+
+
+def _removed(chosen: Sequence[Path]) -> RemovedCampaigns:
+    done = remove(chosen)
+    gone, in_use = (tuple(one.name for one in some) for some in (done.gone, done.in_use))
+    return RemovedCampaigns(gone, done.freed, in_use)
 
 
 def _named(folders: Sequence[Path], name: str) -> Path:

@@ -22,7 +22,7 @@ from unsnarl.campaigns.stdin import keep_stdin
 from unsnarl.campaigns.store import Store
 from unsnarl.config import Settings
 from unsnarl.errors import EXIT_INTERRUPTED, EXIT_TERMINATED, Terminated, UnsnarlError
-from unsnarl.execution import target
+from unsnarl.execution import functions, target
 from unsnarl.execution.budget import Budget
 from unsnarl.execution.labels import Labeller
 from unsnarl.execution.runner import Runner, started
@@ -30,11 +30,12 @@ from unsnarl.execution.target import Target
 from unsnarl.execution.trials import TRIALS
 from unsnarl.experiments.prove import Prover
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.report import Report
+from unsnarl.model.report import Notice, Report
 from unsnarl.replay.replayer import keep_schedules
 from unsnarl.workflows import campaign_report
 from unsnarl.workflows.campaign_report import Figures, ProvenReport, Request, code_changed
 from unsnarl.workflows.fix import certified, patched
+from unsnarl.workflows.housekeeping import tidied, tidy
 from unsnarl.workflows.progress import Display, OnProgress, ignore
 from unsnarl.workflows.unfinished import FailureFiles
 
@@ -99,6 +100,7 @@ class _Hunter:
         self._budget = Budget()
         self._on_answer: Callable[[Report], None] = ignore
         self._explained_after = 0.0
+        self._notices: tuple[Notice, ...] = ()
 
     @classmethod
     def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> _Hunter:
@@ -119,8 +121,14 @@ class _Hunter:
             options=dataclasses.asdict(settings),
             python=found.python.version,
         )
-        found = dataclasses.replace(found, stdin=keep_stdin(made.folder))
-        return cls(found, settings, made, False)
+        # A function has its caller's standard input, which is not ours to read.
+        stdin = None if functions.function_of(found.args) else keep_stdin(made.folder)
+        found = dataclasses.replace(found, stdin=stdin)
+        hunter = cls(found, settings, made, False)
+        removed = tidy(cwd, settings)
+        if removed.names:
+            hunter._notices = (tidied(removed, settings),)
+        return hunter
 
     @classmethod
     def resumed(cls, command: tuple[str, ...], name: str, flags: Mapping[str, Any]) -> _Hunter:
@@ -165,7 +173,7 @@ class _Hunter:
                 tally=campaign.tally,
                 modules=runner.ready.modules,
                 sites=runner.ready.probes,
-                warnings=outcome.notices(campaign, stop, runner),
+                warnings=(*self._notices, *outcome.notices(campaign, stop, runner)),
                 seconds=budget.spent,
             )
             # Before the fork server ends: captured values and experiments are further runs of it.

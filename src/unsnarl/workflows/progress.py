@@ -37,6 +37,16 @@ def ignore(*_: object) -> None:
     """For those who do not want to know."""
 
 
+def both(one: OnProgress, other: OnProgress) -> OnProgress:
+    """Calls two."""
+
+    def call_both(progress: RunProgress) -> None:
+        one(progress)
+        other(progress)
+
+    return call_both
+
+
 class Display:
     """Shows first the runs of a hunt, then what is made of them."""
 

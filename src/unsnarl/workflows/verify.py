@@ -18,7 +18,7 @@ from unsnarl.model.report import Notice
 from unsnarl.replay.fresh import Hunted, fresh_hunt, fresh_settings
 from unsnarl.replay.old_rate import old_rates
 from unsnarl.replay.verify import Verified, exit_code, settled, verify_schedules
-from unsnarl.workflows.progress import OnProgress, ignore, tally_listener
+from unsnarl.workflows.progress import Display, OnProgress, both, ignore, tally_listener
 from unsnarl.workflows.unfinished import interruption, unfinished_notices
 
 __all__ = ["Verified", "VerifyResult", "verify"]
@@ -56,6 +56,8 @@ def verify(
     *,
     on_verified: Callable[[Verified], None] = ignore,
     hunting: Callable[[], AbstractContextManager[OnProgress]] = silent,
+    on_progress: OnProgress = ignore,
+    overlay: tuple[tuple[str, str], ...] = (),
 ) -> VerifyResult:
     """Replay the stored failing schedules, enforce their constraints, then hunt afresh.
 
@@ -65,16 +67,20 @@ def verify(
             `time` is that of the whole verification.
         on_verified: Called with each failure as soon as it is decided.
         hunting: Entered for the time of the hunt; gives what is called after every run.
+        on_progress: Called all the while, before the hunt with what is being done.
+        overlay: Files, and the patched ones to run in their stead.
     """
     store = Store.open(stores.find(Path.cwd(), campaign))
+    store.overlay = overlay
     try:
         settings = fresh_settings(store, flags or {})  # a typing error should show at once
-        budget = Budget(settings.time)
+        budget = Budget(settings.time, on_change=Display(on_progress).change)
         verified = _verified(store, budget, on_verified)
         hunted = Hunted.none("interrupted before the fresh hunt")
         if not budget.is_interrupted:
-            with hunting() as on_progress:
-                hunted = fresh_hunt(store, settings, tally_listener(on_progress), budget)
+            with hunting() as shown:
+                listener = tally_listener(both(shown, on_progress))
+                hunted = fresh_hunt(store, settings, listener, budget)
         return _result(store, verified, hunted, budget, on_verified)
     finally:
         store.close()
@@ -86,7 +92,10 @@ def _verified(
     """What the stored schedules say; those that they decide are reported at once."""
     found: list[Verified] = []
     try:
-        with budget.share(SHARE_OF_SCHEDULES):
+        with (
+            budget.share(SHARE_OF_SCHEDULES),
+            budget.phase("replay", "replaying what failed"),
+        ):
             for one in verify_schedules(store, budget):
                 found.append(one)
                 if one.verdict != "untested":

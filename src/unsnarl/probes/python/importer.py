@@ -100,12 +100,16 @@ class Importer:
         self._own: dict[int, CodeType] = {}  # what was made here; the core keeps it alive anyway
         self._late: LateModules | None = None
 
-    def instrument(self, code: CodeType, module_name: str, filename: str) -> CodeType:
-        """The code with probes."""
+    def instrument(
+        self, code: CodeType, module_name: str, filename: str, stored: frozenset[str] = frozenset()
+    ) -> CodeType:
+        """The code with probes; `stored` are globals that other code of its namespace stores."""
         self.modules.add(module_name)
-        return self._made_here(self._rewritten(code, _now(module_name, filename)))
+        return self._made_here(self._rewritten(code, _now(module_name, filename), stored))
 
-    def _rewritten(self, code: CodeType, module: LateModule) -> CodeType:
+    def _rewritten(
+        self, code: CodeType, module: LateModule, stored: frozenset[str] = frozenset()
+    ) -> CodeType:
         is_main = module.name == "__main__"
         info = ModuleInfo(
             module.name,
@@ -115,6 +119,7 @@ class Importer:
             self._branches,
             self._loops,
             among_threads=module.among,
+            stored=stored,
         )
         return rewrite(code, info)
 
@@ -217,8 +222,10 @@ def late_modules(codes: LateCodes) -> LateModules:
     return _installed[-1].late_modules(codes)
 
 
-def instrument(code: CodeType, module_name: str, filename: str) -> CodeType:
-    """A script's code with probes, for launchers."""
+def instrument(
+    code: CodeType, module_name: str, filename: str, stored: frozenset[str] = frozenset()
+) -> CodeType:
+    """Code with probes, for launchers; `stored`: globals that other code stores."""
     if not _installed:
         _installed.append(Importer(Scope(str(Path(filename).parent), [])))
-    return _installed[-1].instrument(code, module_name, filename)
+    return _installed[-1].instrument(code, module_name, filename, stored)

@@ -18,9 +18,12 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Protocol
 
+from unsnarl.probes import call
 from unsnarl.probes.errors import TargetError
 from unsnarl.probes.python import importer, overlay
 from unsnarl.probes.streams import flush_quietly
+
+CALL = call.__name__  # `python -m` of it calls a function
 
 
 class PreparedTarget(Protocol):
@@ -38,8 +41,11 @@ class PreparedTarget(Protocol):
         """
 
 
-def prepare(command: dict[str, Any], cwd: str) -> PreparedTarget:
-    """Load the target of `command` ({"kind": ..., "args": [...]}), without running it."""
+def prepare(command: dict[str, Any], cwd: str, codes: str) -> PreparedTarget:
+    """Load the target of `command` ({"kind": ..., "args": [...]}), without running it.
+
+    `codes` is the file that its sites will be listed in.
+    """
     kind, args = command["kind"], list(command["args"])
     if kind == "pytest" or (kind == "module" and args[:1] == ["pytest"]):
         return _prepare_pytest(kind, args, cwd)
@@ -47,6 +53,8 @@ def prepare(command: dict[str, Any], cwd: str) -> PreparedTarget:
         raise TargetError("target-not-found", "the command names nothing to run")
     if kind == "module" and args[0] == "unittest":
         return _prepare_unittest(args[1:], cwd)
+    if kind == "module" and args[0] == CALL:
+        return _prepare_function(args, cwd, codes)
     if kind == "module":
         return _prepare_module(args, cwd)
     if kind == "script":
@@ -233,6 +241,22 @@ def _prepare_unittest(args: list[str], cwd: str) -> PreparedTarget:
     from unsnarl.probes.python import unittest_session  # noqa: PLC0415  only where wanted
 
     return unittest_session.UnittestTarget(args)
+
+
+def _prepare_function(args: list[str], cwd: str, codes: str) -> PreparedTarget:
+    from unsnarl.probes.python import called  # noqa: PLC0415  only where wanted
+
+    if call.given() is None:  # else the process is the caller's, with paths of its own
+        _first_path(cwd)
+        _arguments([CALL, *args[1:]], ["-m", *args])
+        _new_main()
+    name = args[1] if len(args) > 1 else ""
+    try:
+        return called.CalledFunction(name, codes)
+    except (KeyboardInterrupt, TargetError):
+        raise
+    except BaseException as error:
+        raise _import_failed(name, error) from error
 
 
 def _import_failed(what: str, error: BaseException) -> TargetError:

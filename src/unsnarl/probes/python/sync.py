@@ -35,6 +35,8 @@ _callbacks: list[ExceptionCallback] = []
 _local = _thread._local()
 # 3.13: locks that stand for running non-daemon threads, by the id of their handles.
 _waited_for: dict[int, Any] = {}
+# Locks that were there before, by their addresses, with those that stand for them.
+_adopted: dict[int, tuple[Any, Any]] = {}
 
 
 def install() -> None:
@@ -82,6 +84,23 @@ def _replace_locks() -> None:
                 setattr(module, name, _core.RLock)
 
 
+def real_locks() -> tuple[type, ...]:
+    """The types of locks that the gate does not control."""
+    return _REAL_LOCKS
+
+
+def adopted(lock: Any) -> Any | None:
+    """The lock that stands for a free one from now on, the same wherever it is; else None."""
+    # By repr(): RLock has no locked() before 3.14. One that is held has to stay.
+    if type(lock) not in _REAL_LOCKS or "unlocked" not in repr(lock):
+        return None
+    kept = _adopted.get(id(lock))
+    if kept is None:
+        new = _core.Lock() if type(lock) is _REAL_LOCKS[0] else _core.RLock()
+        kept = _adopted[id(lock)] = (lock, new)  # kept: its address must stay its own
+    return kept[1]
+
+
 def adopt_locks() -> None:
     """Replaces free locks that loaded modules hold in their globals."""
     for module in list(sys.modules.values()):
@@ -89,9 +108,9 @@ def adopt_locks() -> None:
         if names is None or module.__name__.startswith(("importlib", "_frozen_importlib")):
             continue
         for name, value in list(names.items()):
-            # By repr(): RLock has no locked() before 3.14. One that is held has to stay.
-            if type(value) in _REAL_LOCKS and "unlocked" in repr(value):
-                names[name] = _core.Lock() if type(value) is _REAL_LOCKS[0] else _core.RLock()
+            new = adopted(value) if type(value) in _REAL_LOCKS else None
+            if new is not None:
+                names[name] = new
 
 
 def _replace_time() -> None:

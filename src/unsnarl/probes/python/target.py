@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
+from unsnarl.probes import call
 from unsnarl.probes.protocol import CodesDump, Setup
 from unsnarl.probes.python import (
     child,
@@ -16,6 +17,7 @@ from unsnarl.probes.python import (
     files,
     importer,
     launcher,
+    loaded,
     overlay,
     registry,
     sockets,
@@ -28,11 +30,12 @@ from unsnarl.probes.python.line_sites import LATE_SITES, LineSites
 
 
 class PythonTarget:
-    """A script, a module or a pytest session; see ProbedTarget."""
+    """A script, a module, a session of tests or a function; see ProbedTarget."""
 
     def __init__(self, setup: Setup) -> None:
         # In this order: modules of the target must find replaced primitives when they are imported,
         # and their code goes through the importer from the first one on.
+        before = loaded.names() if call.given() else {}
         sync.install()
         sockets.install()
         file_locks.install()
@@ -42,7 +45,8 @@ class PythonTarget:
         overlay.install(setup.get("overlay", {}))
         importer.install(setup["root"], setup["include"], **wanted)
         self._extensions = Extensions(setup["root"], setup["include"])
-        self._target = launcher.prepare(setup["command"], setup["cwd"])
+        loaded.replace_copies(before)
+        self._target = launcher.prepare(setup["command"], setup["cwd"], setup["codes"])
         self._late_file = setup["codes"] + SUFFIX
         self._late: LateModules | None = None
         self._watermark = 0

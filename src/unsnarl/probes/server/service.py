@@ -15,15 +15,18 @@ every run.
 from __future__ import annotations
 
 import _thread
+import atexit
 import gc
 import json
 import os
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
+from unsnarl.probes import call
 from unsnarl.probes.paths import with_relative_files
 from unsnarl.probes.protocol import ProbedTarget, Setup
 from unsnarl.probes.server.channel import Channel
@@ -37,7 +40,7 @@ _ALL = 1 << 30
 class Service:
     """From the parent's setup to the last run."""
 
-    def __init__(self, channel: Channel, setup: Setup, restart: _Restart) -> None:
+    def __init__(self, channel: Channel, setup: Setup, restart: Callable[[int], NoReturn]) -> None:
         self._channel = channel
         self._setup = setup
         self._restart = restart
@@ -162,6 +165,34 @@ def _write_atomically(path: str, text: str) -> None:
     with open(temporary, "w", encoding="utf-8") as stream:  # noqa: PTH123
         stream.write(text)
     os.replace(temporary, path)  # noqa: PTH105
+
+
+def serve_function(fd: int, function: Callable[[], object]) -> NoReturn:
+    """In a process that was forked for it: hunt a function of its own.
+
+    Nothing of the process that asked must be met again: its streams, its tracer, what it does when
+    it exits.
+    """
+    sys.settrace(None)
+    sys.setprofile(None)
+    threading.settrace(None)
+    threading.setprofile(None)
+    atexit._clear()
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = sys.__stdout__ = open(1, "w", closefd=False)  # type: ignore[misc]  # noqa: SIM115
+    sys.stderr = open(2, "w", closefd=False, buffering=1)  # noqa: SIM115
+    sys.__stderr__ = sys.stderr  # type: ignore[misc]
+    call.give(function)
+    channel = Channel(fd)
+    message = channel.receive_one()
+    if message is None:
+        os._exit(0)
+    Service(channel, message["setup"], _never).run(0)
+
+
+def _never(limit: int) -> NoReturn:
+    """A function has no imports ahead."""
+    raise AssertionError(limit)
 
 
 def main(args: list[str]) -> NoReturn:

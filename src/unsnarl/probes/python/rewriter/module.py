@@ -23,6 +23,7 @@ class ModuleInfo:
     branches: bool = False  # are they to be reported?
     loops: bool = False
     among_threads: bool = False  # do threads run while it is imported?
+    stored: frozenset[str] = frozenset()  # globals that other code of its namespace stores
 
 
 class Body:
@@ -93,7 +94,7 @@ def is_quiet(dotted: str) -> bool:
 def survey(body: Body, info: ModuleInfo) -> Facts:
     """Collect the facts of a module from all of its code."""
     facts = Facts(info)
-    stored_in_functions: set[str] = set()
+    stored_in_functions = set(info.stored)
     for each in body.tree():
         numbers = each.raw[::2]
         if opcodes.STORE_GLOBAL in numbers or opcodes.DELETE_GLOBAL in numbers:
@@ -111,6 +112,11 @@ def survey(body: Body, info: ModuleInfo) -> Facts:
 def _defined(facts: Facts) -> set[str]:
     """What the top level defines: others may ask for it before the import is done."""
     return facts.rebound - facts.modules.keys() - facts.imported.keys()
+
+
+def stored_globals(code: CodeType) -> set[str]:
+    """The globals that a function stores, or one in it."""
+    return set[str]().union(*map(_stored_globals, Body(code).tree()))
 
 
 def _stored_globals(body: Body) -> set[str]:
