@@ -120,6 +120,7 @@ void uns_consume(Site *site, PyObject *iterator, Py_ssize_t own_references);
 void uns_touch_behind(Site *site, PyObject *view, uint32_t op);
 void uns_read_deep(Site *site, PyObject *object);
 void uns_probe_argument(Site *site, PyObject *callee, PyObject *argument);
+PyObject *uns_object_above(PyObject *function);
 PyObject *uns_running_generator(void);
 
 /* namespaces.c: `vars(x)[name]` is the attribute `x.name` */

@@ -127,7 +127,8 @@ def _item(w: Walk, index: int, kind: int, container: Tag) -> None:
 
 
 @handlers.on("BINARY_SUBSCR")
-def _binary_subscr(w: Walk, index: int, arg: int) -> None:
+def read_item(w: Walk, index: int, arg: int) -> None:
+    """A subscript: from 3.14 on it is one of the binary operators."""
     w.pop()
     _item(w, index, ITEM_READ, w.pop())
     w.stack.append((HEAP, None))
@@ -261,7 +262,7 @@ def _delete_deref(w: Walk, index: int, arg: int) -> None:
     _cell(w, index, CELL_WRITE, arg)
 
 
-@handlers.on("LOAD_FAST LOAD_FAST_CHECK")
+@handlers.on("LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_BORROW")
 def _load_fast(w: Walk, index: int, arg: int) -> None:
     tag = w.local_tags[arg]
     # The compiler's name for the iterator that a comprehension is called with.
@@ -270,7 +271,7 @@ def _load_fast(w: Walk, index: int, arg: int) -> None:
     w.stack.append(tag)
 
 
-@handlers.on("LOAD_FAST_LOAD_FAST")
+@handlers.on("LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW")
 def _load_two(w: Walk, index: int, arg: int) -> None:
     # 3.13 joins two loads or stores where both slots fit into four bits.
     _load_fast(w, index, arg >> 4)

@@ -406,10 +406,11 @@ def _library_argument(w: Walk, call: Call, kind: int, dotted: str, position: int
 
 @handlers.on("CALL_FUNCTION_EX")
 def _call_function_ex(w: Walk, index: int, arg: int) -> None:
-    if arg & 1:
+    # From 3.14 on the keyword arguments have their place, with NULL in it if there are none.
+    above = 1 if opcodes.VERSION >= (3, 14) else arg & 1
+    if above:
         w.pop()
     starred = w.pop()
-    above = arg & 1
     if NAMED[starred[0]]:
         w.maybe_shape(index, SHAPE_READ, "*", 1 + above, starred)
     lower, upper = w.pop_many(2)
