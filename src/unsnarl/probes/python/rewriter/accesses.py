@@ -23,6 +23,7 @@ from unsnarl.probes.python.rewriter.kinds import (
 from unsnarl.probes.python.rewriter.names import BUILTIN_CLASSES
 from unsnarl.probes.python.rewriter.tags import (
     ARGUMENT_ITERATOR,
+    ARGUMENT_SOURCE,
     DECORATED,
     FRESH,
     FUNCTION,
@@ -45,6 +46,9 @@ handlers = Handlers()
 _HAS_METHOD_BIT = opcodes.VERSION >= (3, 12)
 # 3.13 has swapped the two: the callable lies below NULL or self, no longer above.
 _CALLABLE_FIRST = opcodes.VERSION >= (3, 13)
+# The first argument of a comprehension: from 3.15 on it is what the comprehension itself asks for
+# an iterator.
+_ARGUMENT = ARGUMENT_ITERATOR if opcodes.VERSION < (3, 15) else ARGUMENT_SOURCE
 _CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 
 
@@ -267,7 +271,7 @@ def _load_fast(w: Walk, index: int, arg: int) -> None:
     tag = w.local_tags[arg]
     # The compiler's name for the iterator that a comprehension is called with.
     if arg == 0 and w.slots[0] == ".0":
-        tag = QUIET if w.body.quiet_argument else ARGUMENT_ITERATOR
+        tag = QUIET if w.body.quiet_argument else _ARGUMENT
     w.stack.append(tag)
 
 

@@ -246,7 +246,9 @@ def _global_call(w: Walk, call: Call, name: str) -> Tag | None:
 
 def _comprehension(w: Walk, const: int | None, iterator: Tag) -> Tag:
     """A comprehension is called at once, with its iterator in the slot of `self`."""
-    if const is not None and iterator is QUIET and const in w.body.children:
+    # From 3.15 on it is called with what it goes over.
+    quiet = iterator is QUIET if opcodes.VERSION < (3, 15) else SETTLED[iterator[0]]
+    if const is not None and quiet and const in w.body.children:
         w.body.children[const].quiet_argument = True
     return FRESH
 

@@ -14,6 +14,7 @@ from unsnarl.probes.python.rewriter.kinds import (
 )
 from unsnarl.probes.python.rewriter.tags import (
     ARGUMENT_ITERATOR,
+    ARGUMENT_SOURCE,
     BUILD_CLASS,
     CONST,
     DEFINITION,
@@ -66,7 +67,7 @@ def _get_iter(w: Walk, index: int, arg: int) -> None:
     if SETTLED[source[0]]:
         result = QUIET
     else:
-        result = ITERATOR
+        result = ARGUMENT_ITERATOR if source is ARGUMENT_SOURCE else ITERATOR
         if source[0] != ITERATOR[0]:
             w.read_shape(index, "iter", 1, source)
     w.stack.insert(len(w.stack) + 1 - _ITERATOR_DEPTH, result)
