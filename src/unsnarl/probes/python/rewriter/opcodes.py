@@ -124,6 +124,14 @@ _EFFECTS = {
     "BINARY_SLICE MATCH_CLASS": (3, 1),
     "CLEANUP_THROW": (3, 2),
 }
+# Instructions whose handlers say what they take (rewriter/handlers.py).
+_BY_ARGUMENT = (
+    "BINARY_OP BUILD_CONST_KEY_MAP BUILD_INTERPOLATION BUILD_LIST BUILD_MAP BUILD_SET BUILD_SLICE"
+    " BUILD_STRING BUILD_TUPLE CALL CALL_FUNCTION_EX CALL_KW END_FOR FORMAT_VALUE LOAD_ATTR"
+    " LOAD_GLOBAL LOAD_SUPER_ATTR MAKE_FUNCTION RAISE_VARARGS SWAP UNPACK_EX UNPACK_SEQUENCE"
+)
+# A new version's instructions must be looked at: tests/unit/test_rewriter_opcodes.py.
+KNOWN = frozenset(" ".join((*_EFFECTS, _BY_ARGUMENT)).split())
 POPS = [0] * 256
 PUSHES = [0] * 256
 
