@@ -3,6 +3,7 @@
 # make test   the whole suite, here and (its core) on every other supported Python found
 # make evaluation  the papers' tables redone, docs/evaluation.md
 # make bench  the benchmark table: ratios in one run
+# make test-pythons  the core on 3.14 and 3.15, in a Debian sid that is made for it (root)
 # make lint   ruff, mypy --strict, vulture (dead code), clang-format, sizes
 # make sanitize  the C unit tests under ThreadSanitizer and valgrind
 
@@ -17,7 +18,7 @@ KERNELS := $(wildcard benchmarks/native_kernels/*.[ch])
 OTHERS := $(shell tools/other-pythons $(PYTHON))
 OTHER_VENVS := $(patsubst %,.venv-others/%/built,$(notdir $(OTHERS)))
 
-.PHONY: demo test bench lint build clean format build-others test-native sanitize evaluation
+.PHONY: demo test test-pythons bench lint build clean format build-others test-native sanitize evaluation
 
 build: $(VENV)/built $(VENV)/real/built $(VENV)/plugins/built $(VENV)/sarif.json
 
@@ -54,6 +55,11 @@ demo: build
 test:
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target build build-others
 	$(BIN)/python tools/suite.py $(OTHER_VENVS:/built=)
+
+SID := $(foreach minor,14 15,.venv-others/sid-python3.$(minor))
+
+test-pythons:
+	$(foreach folder,$(SID),tools/sid-pythons 'tools/make-venv $(subst .venv-others/sid-,,$(folder)) $(folder) build test && $(folder)/bin/python -m pytest -q -n 2 -m core' &&) true
 
 # Plain, and under AddressSanitizer and UndefinedBehaviorSanitizer.
 test-native: build

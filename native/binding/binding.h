@@ -122,6 +122,7 @@ void uns_read_deep(Site *site, PyObject *object);
 void uns_read_elements(Site *site, PyObject *container);
 void uns_read_slice(Site *site, PyObject *container);
 void uns_probe_argument(Site *site, PyObject *callee, PyObject *argument);
+PyObject *uns_object_above(PyObject *function);
 PyObject *uns_running_generator(void);
 
 /* namespaces.c: `vars(x)[name]` is the attribute `x.name` */

@@ -59,6 +59,8 @@ static void leave_with(Site *site, PyObject *self) {
 void uns_probe_callee(Site *site, PyObject *callee, enum uns_treatment how) {
     PyObject *self =
         how == TREAT_CALLEE && PyCFunction_CheckExact(callee) ? PyCFunction_GET_SELF(callee) : NULL;
+    if (how == TREAT_CALLEE && Py_IS_TYPE(callee, &PyMethodDescr_Type))
+        self = uns_object_above(callee);
     if (how == TREAT_OBJECT_WRITE)
         uns_touch_object(site, callee, 1, UNS_CALL, NULL);
     else if (self && uns_is_called(site->name, "__exit__"))

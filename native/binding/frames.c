@@ -10,6 +10,11 @@
 #include "binding/binding.h"
 #include "binding/plan.h"
 #include <internal/pycore_frame.h>
+#if PY_VERSION_HEX >= 0x030E0000
+#include <internal/pycore_interpframe.h>
+#include <internal/pycore_interpframe_structs.h>
+#include <internal/pycore_stackref.h>
+#endif
 #include <internal/pycore_list.h>
 
 struct code_entry {
@@ -73,7 +78,10 @@ int uns_code_is_registered(PyObject *code) {
     return find(code) != NULL;
 }
 
-#if PY_VERSION_HEX >= 0x030D0000
+#if PY_VERSION_HEX >= 0x030E0000
+#define TOP_FRAME(state)  ((state)->current_frame)
+#define FRAME_CODE(frame) PyStackRef_AsPyObjectBorrow((frame)->f_executable)
+#elif PY_VERSION_HEX >= 0x030D0000
 #define TOP_FRAME(state)  ((state)->current_frame)
 #define FRAME_CODE(frame) ((PyObject *)(frame)->f_executable)
 #else
@@ -159,6 +167,23 @@ typedef struct { /* private to listobject.c until 3.12 */
 /* The list behind its iterator, NULL once that is exhausted (borrowed). */
 PyObject *uns_list_behind(PyObject *iterator) {
     return (PyObject *)((_PyListIterObject *)iterator)->it_seq;
+}
+
+/* From 3.14 on a with statement keeps what it will call at its end as two values, a function and
+ * its object, and a probe is shown the function: the object lies above it (borrowed, or NULL). The
+ * stack ends with the probe's site and its copy of the function. */
+PyObject *uns_object_above(PyObject *function) {
+#if PY_VERSION_HEX >= 0x030E0000
+    enum { SITE_AND_COPY = 2, FARTHEST = 8 };
+    _PyInterpreterFrame *frame = TOP_FRAME(PyThreadState_Get());
+    const _PyStackRef *top = frame->stackpointer, *bottom = _PyFrame_Stackbase(frame);
+    for (int at = SITE_AND_COPY + 2; at <= FARTHEST && top - at >= bottom; at++)
+        if (PyStackRef_AsPyObjectBorrow(top[-at]) == function)
+            return PyStackRef_AsPyObjectBorrow(top[1 - at]);
+#else
+    (void)function;
+#endif
+    return NULL;
 }
 
 /* The generator whose frame the calling thread is in (borrowed), or NULL. */

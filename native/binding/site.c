@@ -379,8 +379,13 @@ static void probe_method_call(Site *site, PyObject *operand) {
         uns_do_method(site, receiver, how, NULL);
 }
 
-/* How many references to an iterator the probe's own frame has: on the stack and copied there. */
+/* How many references to an iterator the probe's own frame has: on the stack and copied there.
+ * From 3.14 on the stack may borrow those of locals; what a loop stands on is its own. */
 static Py_ssize_t own_references(const Site *site) {
+#if PY_VERSION_HEX >= 0x030E0000
+    if (site->kind != PROBE_ITER)
+        return 1;
+#endif
     return site->flags & SITE_ARGUMENT ? 3 : 2;
 }
 
@@ -390,6 +395,8 @@ static void probe_iterator(Site *site, PyObject *iterator) {
         uns_consume(site, iterator, own_references(site));
     else if (how == TREAT_BEHIND)
         uns_touch_behind(site, iterator, UNS_READ);
+    else if (how == TREAT_SHAPE_READ)
+        probe_whole(site, iterator, 0);
 }
 
 static void probe_argument(Site *site, PyObject *container) {
@@ -594,7 +601,7 @@ static __attribute__((noinline)) int iterator_slot(Site *site, PyObject *iterato
 /* Container methods, len, in, the start of a loop: all about the shape. */
 static __attribute__((noinline)) int shape_slot(Site *site, PyObject *container) {
     int plain_kind = site->kind == PROBE_SHAPE_READ || site->kind == PROBE_SHAPE_WRITE ||
-                     site->kind == PROBE_METHOD;
+                     site->kind == PROBE_METHOD || site->kind == PROBE_ITER;
     if (plain_kind && uns_self && !uns_namespaces &&
         is_old_anywhere(site, uns_shape_cell(container), site->treatment == TREAT_SHAPE_WRITE))
         return 0;

@@ -22,6 +22,9 @@ static const int8_t JUMPS[256] = {
     [SEND] = 1,
     [JUMP_BACKWARD] = -1,
     [JUMP_BACKWARD_NO_INTERRUPT] = -1,
+#if PY_VERSION_HEX >= 0x030E0000
+    [END_ASYNC_FOR] = -1, /* jumps nowhere, but says where its loop began: monitoring asks */
+#endif
 #if PY_VERSION_HEX < 0x030C0000
     [JUMP_IF_FALSE_OR_POP] = 1,
     [JUMP_IF_TRUE_OR_POP] = 1,
@@ -42,11 +45,11 @@ static const int8_t JUMPS[256] = {
 };
 
 static const uint8_t CACHES[256] = {
-    [BINARY_OP] = 1,
     [STORE_ATTR] = 4,
     [STORE_SUBSCR] = 1,
     [UNPACK_SEQUENCE] = 1,
 #if PY_VERSION_HEX < 0x030C0000
+    [BINARY_OP] = 1,
     [BINARY_SUBSCR] = 4,
     [CALL] = 4,
     [COMPARE_OP] = 2,
@@ -55,8 +58,11 @@ static const uint8_t CACHES[256] = {
     [LOAD_METHOD] = 10,
     [PRECALL] = 1,
 #else
-    [BINARY_SUBSCR] = 1, [CALL] = 3,        [COMPARE_OP] = 1,      [FOR_ITER] = 1,
-    [LOAD_ATTR] = 9,     [LOAD_GLOBAL] = 4, [LOAD_SUPER_ATTR] = 1, [SEND] = 1,
+    [CALL] = 3,        [COMPARE_OP] = 1,      [FOR_ITER] = 1, [LOAD_ATTR] = 9,
+    [LOAD_GLOBAL] = 4, [LOAD_SUPER_ATTR] = 1, [SEND] = 1,
+#if PY_VERSION_HEX < 0x030E0000
+    [BINARY_OP] = 1,   [BINARY_SUBSCR] = 1,
+#endif
 #endif
 #if PY_VERSION_HEX >= 0x030D0000
     [CONTAINS_OP] = 1,
@@ -66,6 +72,15 @@ static const uint8_t CACHES[256] = {
     [POP_JUMP_IF_NOT_NONE] = 1,
     [POP_JUMP_IF_TRUE] = 1,
     [TO_BOOL] = 3,
+#endif
+#if PY_VERSION_HEX >= 0x030E0000
+    [BINARY_OP] = 5,
+    [CALL_KW] = 3,
+#endif
+#if PY_VERSION_HEX >= 0x030F0000
+    [CALL_FUNCTION_EX] = 1,
+    [GET_ITER] = 1,
+    [RESUME] = 1,
 #endif
 };
 

@@ -561,6 +561,8 @@ static enum uns_treatment decide(Site *site, PyObject *object) {
     case PROBE_SHAPE_WRITE:
         return uns_is_container(type) ? TREAT_SHAPE_WRITE : TREAT_SKIP;
     case PROBE_ITER:
+        if (uns_is_container(type)) /* from 3.15 on a loop over a list stands on the list itself */
+            return TREAT_SHAPE_READ;
         return is_view(object) ? TREAT_BEHIND : iteration(site, object);
     case PROBE_METHOD:
     case PROBE_METHOD_CALL:

@@ -218,8 +218,8 @@ ERRORS: dict[str, str] = {
         '`CC="unsnarl cc" CXX="unsnarl c++"`; with CMake: `-DCMAKE_C_COMPILER=unsnarl-cc`.'
     ),
     "python-unsupported": (
-        "The target's interpreter is not CPython 3.11 to 3.13. The probes are rewritten bytecode, "
-        "which differs from version to version."
+        "The target's interpreter is not CPython 3.11 to 3.15, or is a free-threaded build. The "
+        "probes are rewritten bytecode, which differs from version to version."
     ),
     "python-without-unsnarl": (
         "The command uses a different Python environment from the one unsnarl runs in, and "

@@ -450,13 +450,16 @@ class TestTarget:
         assert target.parse([str(other / "main.py")], project).root == other
 
 
-def fake_python(folder: Path, version: list[int], core: str) -> Path:
+def fake_python(
+    folder: Path, version: list[int], core: str, *, free_threaded: bool = False
+) -> Path:
     answer = {
         "prefix": "/opt/elsewhere",
         "version": version,
         "implementation": "CPython",
         "executable": "/opt/elsewhere/bin/python",
         "core": core,
+        "free_threaded": free_threaded,
     }
     path = folder / "python3"
     path.write_text(f"#!/bin/sh\necho '{json.dumps(answer)}'\n")
@@ -469,6 +472,18 @@ class TestInterpreter:
         with pytest.raises(ToolError) as caught:
             interpreter.resolve(fake_python(tmp_path, [3, 10, 4], ""))
         assert caught.value.slug == "python-unsupported" and "3.10.4" in caught.value.message
+
+    def test_a_version_that_nobody_has_seen(self, tmp_path):
+        with pytest.raises(ToolError) as caught:
+            interpreter.resolve(fake_python(tmp_path, [3, 16, 0], ""))
+        assert caught.value.slug == "python-unsupported"
+        assert "3.16.0; unsnarl needs CPython 3.11 to 3.15" in caught.value.message
+
+    def test_a_free_threaded_build(self, tmp_path):
+        with pytest.raises(ToolError) as caught:
+            interpreter.resolve(fake_python(tmp_path, [3, 13, 1], "", free_threaded=True))
+        assert caught.value.slug == "python-unsupported"
+        assert "free-threaded build" in caught.value.message
 
     def test_an_environment_without_unsnarl(self, tmp_path):
         with pytest.raises(ToolError) as caught:

@@ -3,6 +3,7 @@
 
 import ast
 import io
+import sys
 import textwrap
 from collections import deque
 from types import SimpleNamespace
@@ -176,7 +177,9 @@ def test_truth_is_a_read_where_a_container_shows() -> None:
 def test_loops_watch_the_iterator() -> None:
     log = visits("for x in a: pass", [1])
     assert log.kinds() == ["shape_read iter", "iter for", "iter for"]
-    assert type(log.visits[1][2]) is type(iter([]))
+    # From 3.15 on a loop over a list has no iterator but the list and an index.
+    stands_on = list if sys.version_info >= (3, 15) else type(iter([]))
+    assert type(log.visits[1][2]) is stands_on
 
 
 @pytest.mark.parametrize(

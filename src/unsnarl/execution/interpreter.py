@@ -12,16 +12,18 @@ import importlib
 import json
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 from typing import Any
 
 from unsnarl.errors import ToolError, UsageError
 
-SUPPORTED = ((3, 11), (3, 12), (3, 13))
+SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
 QUESTION = """
-import json, platform, sys
+import json, platform, sys, sysconfig
 answer = {"prefix": sys.prefix, "version": list(sys.version_info[:3]),
-          "implementation": platform.python_implementation(), "executable": sys.executable}
+          "implementation": platform.python_implementation(), "executable": sys.executable,
+          "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED"))}
 try:
     import unsnarl._core
     answer["core"] = ""
@@ -45,6 +47,7 @@ def ours() -> Interpreter:
     """The interpreter that runs this process, checked for the native core."""
     version = sys.version_info[:3]
     _check_version(sys.executable, version, sys.implementation.name)
+    _check_build(sys.executable, is_free_threaded=bool(sysconfig.get_config_var("Py_GIL_DISABLED")))
     try:
         importlib.import_module("unsnarl._core")
     except ImportError as error:
@@ -64,6 +67,7 @@ def resolve(found: Path) -> Interpreter:
     version = tuple(answer["version"])
     executable = answer["executable"] or str(found)
     _check_version(executable, version, answer["implementation"].lower())
+    _check_build(executable, is_free_threaded=answer["free_threaded"])
     if Path(answer["prefix"]).resolve() == Path(sys.prefix).resolve():
         return ours()
     if answer["core"]:
@@ -113,6 +117,15 @@ def _check_version(executable: str, version: tuple[int, ...], implementation: st
     raise ToolError(
         "python-unsupported",
         f"{executable} is {name} {'.'.join(map(str, version[:3]))}; "
-        "unsnarl needs CPython 3.11, 3.12 or 3.13",
+        "unsnarl needs CPython 3.11 to 3.15",
         "run the command with a supported interpreter that has unsnarl installed",
     )
+
+
+def _check_build(executable: str, *, is_free_threaded: bool) -> None:
+    if is_free_threaded:
+        raise ToolError(
+            "python-unsupported",
+            f"{executable} is a free-threaded build, on which the probes are not yet safe",
+            "run the command with a build of the same version that has the GIL",
+        )

@@ -20,7 +20,7 @@ from unsnarl.probes.native import compiler
 
 MACHINES = ("x86_64", "aarch64")
 LIBRARIES = ("click", "rich", "numpy", "msgspec")
-PYTHONS = ("python", "python3", "python3.11", "python3.12", "python3.13")
+PYTHONS = ("python", "python3", *(f"python{a}.{b}" for a, b in interpreter.SUPPORTED))
 # Next to the native core, for programs in C and C++ (CMakeLists.txt).
 Folder = Literal["cmake", "pkgconfig"]
 FOLDERS: tuple[Folder, ...] = ("cmake", "pkgconfig")
@@ -101,7 +101,7 @@ def _version(package: str) -> str:
 
 
 def _this_python() -> tuple[bool, str]:
-    good = (3, 11) <= sys.version_info[:2] <= (3, 13)
+    good = sys.version_info[:2] in interpreter.SUPPORTED
     return good, f"{platform.python_version()} at {sys.executable}"
 
 

@@ -23,6 +23,7 @@ from unsnarl.probes.python.rewriter.kinds import (
 from unsnarl.probes.python.rewriter.names import BUILTIN_CLASSES
 from unsnarl.probes.python.rewriter.tags import (
     ARGUMENT_ITERATOR,
+    ARGUMENT_SOURCE,
     DECORATED,
     FRESH,
     FUNCTION,
@@ -45,6 +46,9 @@ handlers = Handlers()
 _HAS_METHOD_BIT = opcodes.VERSION >= (3, 12)
 # 3.13 has swapped the two: the callable lies below NULL or self, no longer above.
 _CALLABLE_FIRST = opcodes.VERSION >= (3, 13)
+# The first argument of a comprehension: from 3.15 on it is what the comprehension itself asks for
+# an iterator.
+_ARGUMENT = ARGUMENT_ITERATOR if opcodes.VERSION < (3, 15) else ARGUMENT_SOURCE
 _CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 
 
@@ -127,7 +131,8 @@ def _item(w: Walk, index: int, kind: int, container: Tag) -> None:
 
 
 @handlers.on("BINARY_SUBSCR")
-def _binary_subscr(w: Walk, index: int, arg: int) -> None:
+def read_item(w: Walk, index: int, arg: int) -> None:
+    """A subscript: from 3.14 on it is one of the binary operators."""
     w.pop()
     _item(w, index, ITEM_READ, w.pop())
     w.stack.append((HEAP, None))
@@ -261,16 +266,16 @@ def _delete_deref(w: Walk, index: int, arg: int) -> None:
     _cell(w, index, CELL_WRITE, arg)
 
 
-@handlers.on("LOAD_FAST LOAD_FAST_CHECK")
+@handlers.on("LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_BORROW")
 def _load_fast(w: Walk, index: int, arg: int) -> None:
     tag = w.local_tags[arg]
     # The compiler's name for the iterator that a comprehension is called with.
     if arg == 0 and w.slots[0] == ".0":
-        tag = QUIET if w.body.quiet_argument else ARGUMENT_ITERATOR
+        tag = QUIET if w.body.quiet_argument else _ARGUMENT
     w.stack.append(tag)
 
 
-@handlers.on("LOAD_FAST_LOAD_FAST")
+@handlers.on("LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW")
 def _load_two(w: Walk, index: int, arg: int) -> None:
     # 3.13 joins two loads or stores where both slots fit into four bits.
     _load_fast(w, index, arg >> 4)

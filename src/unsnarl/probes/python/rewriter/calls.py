@@ -246,7 +246,9 @@ def _global_call(w: Walk, call: Call, name: str) -> Tag | None:
 
 def _comprehension(w: Walk, const: int | None, iterator: Tag) -> Tag:
     """A comprehension is called at once, with its iterator in the slot of `self`."""
-    if const is not None and iterator is QUIET and const in w.body.children:
+    # From 3.15 on it is called with what it goes over.
+    quiet = iterator is QUIET if opcodes.VERSION < (3, 15) else SETTLED[iterator[0]]
+    if const is not None and quiet and const in w.body.children:
         w.body.children[const].quiet_argument = True
     return FRESH
 
@@ -406,10 +408,11 @@ def _library_argument(w: Walk, call: Call, kind: int, dotted: str, position: int
 
 @handlers.on("CALL_FUNCTION_EX")
 def _call_function_ex(w: Walk, index: int, arg: int) -> None:
-    if arg & 1:
+    # From 3.14 on the keyword arguments have their place, with NULL in it if there are none.
+    above = 1 if opcodes.VERSION >= (3, 14) else arg & 1
+    if above:
         w.pop()
     starred = w.pop()
-    above = arg & 1
     if NAMED[starred[0]]:
         w.maybe_shape(index, SHAPE_READ, "*", 1 + above, starred)
     lower, upper = w.pop_many(2)

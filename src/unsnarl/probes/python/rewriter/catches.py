@@ -47,9 +47,18 @@ def catches(code: Instructions) -> Iterator[Probe]:
         elif number == _ENTRY:
             yield Probe(follower, HANDLER, code.units[index], "", 1, behind=True)
         elif number == _MATCH:
-            yield Probe(follower + 1, CAUGHT, code.units[follower], "", 1, behind=True)
-        elif number in _ANSWERED and (ops[follower], code.args[follower]) == (_RERAISE, _FROM_WITH):
+            at = follower + 1
+            if ops[at] == opcodes.NOT_TAKEN:
+                at += 1
+            yield Probe(at, CAUGHT, code.units[follower], "", 1, behind=True)
+        elif number in _ANSWERED and _reraises(code, follower):
             yield _with_returned_true(code, index)
+
+
+def _reraises(code: Instructions, index: int) -> bool:
+    if code.ops[index] == opcodes.NOT_TAKEN:  # from 3.14 on it stands behind such jumps
+        index += 1
+    return (code.ops[index], code.args[index]) == (_RERAISE, _FROM_WITH)
 
 
 def _with_returned_true(code: Instructions, index: int) -> Probe:

@@ -96,11 +96,10 @@ def _captures_and_loops(body: Body) -> tuple[dict[str, int], list[tuple[int, int
     captures: dict[str, int] = {}
     loops: list[tuple[int, int]] = []
     for index, number in enumerate(ops):
-        if number == opcodes.LOAD_CLOSURE and args[index] < len(names):
-            name = names[args[index]]
-            if name in cells:
-                captures.setdefault(name, index)
-        elif opcodes.JUMPS[number] < 0:
+        for slot in opcodes.loaded_slots(number, args[index]):
+            if slot < len(names) and names[slot] in cells:
+                captures.setdefault(names[slot], index)
+        if opcodes.JUMPS[number] < 0:
             target = units[index] + opcodes.SIZES[number] - args[index]
             loops.append((index_of[target], index))
     return captures, loops

@@ -2,6 +2,7 @@
 """Probes for containers as a whole, and what else instructions say about values."""
 
 from unsnarl.probes.python.rewriter import opcodes
+from unsnarl.probes.python.rewriter.accesses import read_item
 from unsnarl.probes.python.rewriter.calls import created
 from unsnarl.probes.python.rewriter.kinds import (
     ARGUMENT,
@@ -13,6 +14,7 @@ from unsnarl.probes.python.rewriter.kinds import (
 )
 from unsnarl.probes.python.rewriter.tags import (
     ARGUMENT_ITERATOR,
+    ARGUMENT_SOURCE,
     BUILD_CLASS,
     CONST,
     DEFINITION,
@@ -35,9 +37,12 @@ from unsnarl.probes.python.rewriter.tags import (
 from unsnarl.probes.python.rewriter.walk import Handlers, Walk
 
 handlers = Handlers()
-# Numbers of the NB_* operators (opcode.h), the same from 3.11 to 3.13.
 _CO_GENERATOR = 0x20
+# Numbers of the NB_* operators (opcode.h), the same in all versions; the last one is of 3.14.
+_ITERATOR_DEPTH = 2 if opcodes.VERSION >= (3, 15) else 1  # an index, or NULL, lies above it
 _AUGMENTED = 13  # first of BINARY_OP's arguments that stand for += and its kin
+_SUBSCRIPT = 26
+_EXITS = (1, 3)  # arguments of LOAD_SPECIAL: __exit__, __aexit__
 _CONTAINER_OPERATORS = frozenset({0, 1, 5, 7, 10, 12})  # + & * | - ^
 
 
@@ -54,18 +59,26 @@ def _contains(w: Walk, index: int, arg: int) -> None:
 @handlers.on("GET_ITER")
 def _get_iter(w: Walk, index: int, arg: int) -> None:
     source = w.pop()
-    if SETTLED[source[0]]:
-        w.stack.append(QUIET)
+    if opcodes.VERSION >= (3, 15):
+        w.stack.append(UNKNOWN)
+    if arg:  # of 3.15: what `yield from` goes over
+        w.stack.append(UNKNOWN)
         return
-    if source[0] != ITERATOR[0]:
-        w.read_shape(index, "iter", 1, source)
-    w.stack.append(ITERATOR)
+    if SETTLED[source[0]]:
+        result = QUIET
+    else:
+        result = ARGUMENT_ITERATOR if source is ARGUMENT_SOURCE else ITERATOR
+        if source[0] != ITERATOR[0]:
+            w.read_shape(index, "iter", 1, source)
+    w.stack.insert(len(w.stack) + 1 - _ITERATOR_DEPTH, result)
 
 
 @handlers.on("FOR_ITER")
 def _for_iter(w: Walk, index: int, arg: int) -> None:
-    if w.peek(1) is not QUIET:
-        w.probe(index, ITER, "for", 1, ARGUMENT if w.peek(1) is ARGUMENT_ITERATOR else 0)
+    iterator = w.peek(_ITERATOR_DEPTH)
+    if iterator is not QUIET:
+        flags = ARGUMENT if iterator is ARGUMENT_ITERATOR else 0
+        w.probe(index, ITER, "for", _ITERATOR_DEPTH, flags)
     w.stack.append(UNKNOWN)
 
 
@@ -98,6 +111,9 @@ def _extend(w: Walk, index: int, arg: int) -> None:
 
 @handlers.on("BINARY_OP")
 def _binary_op(w: Walk, index: int, arg: int) -> None:
+    if arg == _SUBSCRIPT:
+        read_item(w, index, arg)
+        return
     right, left = w.pop(), w.pop()
     result = SCALAR
     if arg >= _AUGMENTED:
@@ -221,6 +237,18 @@ def _load_const(w: Walk, index: int, arg: int) -> None:
     w.stack.append((CONST, arg))
 
 
+@handlers.on("LOAD_SMALL_INT LOAD_COMMON_CONSTANT")
+def _load_known(w: Walk, index: int, arg: int) -> None:
+    w.stack.append(SCALAR)
+
+
+@handlers.on("BUILD_INTERPOLATION")
+def _build_interpolation(w: Walk, index: int, arg: int) -> None:
+    # Of a t-string: the value and its text; the low bit: and how it is to be formatted.
+    w.pop_many(2 + (arg & 1))
+    w.stack.append(SCALAR)
+
+
 @handlers.on("MAKE_FUNCTION")
 def _make_function(w: Walk, index: int, arg: int) -> None:
     code = w.pop()
@@ -245,13 +273,15 @@ def _load_build_class(w: Walk, index: int, arg: int) -> None:
 @handlers.on("IMPORT_NAME")
 def _import_name(w: Walk, index: int, arg: int) -> None:
     w.epoch += 1
-    level, wanted = w.pop_many(2)
-    consts, module = w.body.code.co_consts, w.names[arg]
-    absolute = level[0] == CONST and consts[level[1]] == 0
-    if not absolute or not w.facts.info.is_library(module):
+    w.pop_many(2)
+    consts, module = w.body.code.co_consts, w.names[opcodes.imported_name(arg)]
+    level, wanted = (
+        opcodes.constant(w.ops[at], w.args[at], consts) for at in (index - 2, index - 1)
+    )
+    if level != 0 or not w.facts.info.is_library(module):
         w.stack.append(DEFINITION)
         return
-    has_names = wanted[0] == CONST and consts[wanted[1]] is not None
+    has_names = wanted is not None and wanted is not opcodes.NO_CONSTANT
     # `import a.b` binds a; `from a.b import c` and `import a.b as c` ask a.b for more.
     whole = has_names or (index + 1 < len(w.ops) and w.ops[index + 1] == opcodes.IMPORT_FROM)
     w.stack.append((LIBRARY, module if whole else module.partition(".")[0]))
@@ -303,6 +333,14 @@ def _enter(w: Walk, index: int, arg: int) -> None:
     w.epoch += 1
     w.pop()
     w.stack += (EXIT, UNKNOWN)
+
+
+@handlers.on("LOAD_SPECIAL")
+def _load_special(w: Walk, index: int, arg: int) -> None:
+    # From 3.14 on a with statement looks its two methods up, and calls them as any other.
+    w.epoch += 1
+    w.pop()
+    w.stack += (EXIT if arg in _EXITS else UNKNOWN, UNKNOWN)
 
 
 # ---- the stack itself

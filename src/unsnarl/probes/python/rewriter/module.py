@@ -144,12 +144,14 @@ def _read_top_level(body: Body, facts: Facts) -> None:
 def _read_import(body: Body, ops: list[int], args: list[int], index: int, facts: Facts) -> None:
     """IMPORT_NAME takes (level, names); STORE_NAME or IMPORT_FROMs follow."""
     consts, names = body.code.co_consts, body.code.co_names
-    module = names[args[index]]
-    loads = ops[index - 2 : index] == [opcodes.LOAD_CONST, opcodes.LOAD_CONST]
-    if not loads or consts[args[index - 2]] != 0:
+    module = names[opcodes.imported_name(args[index])]
+    level, wanted = (
+        opcodes.constant(ops[at], args[at], consts) for at in (index - 2, index - 1)
+    )
+    if level != 0 or wanted is opcodes.NO_CONSTANT:
         return  # a relative import: code of the project
     stored = iter(range(index + 1, len(ops)))
-    if consts[args[index - 1]]:
+    if wanted:
         for at in stored:
             if ops[at] != opcodes.IMPORT_FROM or ops[at + 1] != opcodes.STORE_NAME:
                 return

@@ -7,7 +7,7 @@ so a comparison with it is never true.
 
 import opcode
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 VERSION = sys.version_info[:2]
 _MAP = opcode.opmap
@@ -25,9 +25,9 @@ def _all(names: str) -> frozenset[int]:
 
 
 def _cache_counts() -> list[int]:
-    counts: Iterable[int] | dict[str, int] = opcode._inline_cache_entries  # type: ignore[attr-defined]
-    # 3.13 has made a dictionary by name of what was a list by number.
-    if not isinstance(counts, dict):
+    counts: list[int] | Mapping[str, int] = opcode._inline_cache_entries  # type: ignore[attr-defined]
+    # 3.13 has made a dictionary by name of what was a list by number, and 3.15 has frozen it.
+    if not isinstance(counts, Mapping):
         return list(counts)
     return [counts.get(opcode.opname[number], 0) for number in range(256)]
 
@@ -53,8 +53,16 @@ CALL = op("CALL")
 RESUME = op("RESUME")
 SEND = op("SEND")
 END_FOR = op("END_FOR")
+NOT_TAKEN = op("NOT_TAKEN")
 # 3.13 loads a cell object, for a closure, with the instruction for locals.
 LOAD_CLOSURE = op("LOAD_CLOSURE") if VERSION < (3, 13) else op("LOAD_FAST")
+_LOAD_SMALL_INT = op("LOAD_SMALL_INT")
+_LOAD_COMMON_CONSTANT = op("LOAD_COMMON_CONSTANT")
+_COMMON_CONSTANTS = getattr(opcode, "_common_constants", ())
+NO_CONSTANT = object()
+
+_LOADS = _all("LOAD_CLOSURE") if VERSION < (3, 13) else _all("LOAD_FAST LOAD_FAST_BORROW")
+_DOUBLE_LOADS = _all("LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW")
 
 CALLS = _all("CALL CALL_KW CALL_FUNCTION_EX")
 CALL_SITES = CALLS | _all("BEFORE_WITH BEFORE_ASYNC_WITH WITH_EXCEPT_START")
@@ -88,9 +96,9 @@ BREAKER_JUMPS = _BACKWARD - _all("JUMP_BACKWARD_NO_INTERRUPT")
 # holds this against the interpreter's own stack_effect.
 _EFFECTS = {
     "CACHE NOP SETUP_ANNOTATIONS DELETE_NAME DELETE_GLOBAL DELETE_FAST DELETE_DEREF MAKE_CELL"
-    " COPY_FREE_VARS RESUME PRECALL KW_NAMES EXTENDED_ARG JUMP_FORWARD JUMP_BACKWARD"
+    " COPY_FREE_VARS RESUME PRECALL KW_NAMES EXTENDED_ARG NOT_TAKEN JUMP_FORWARD JUMP_BACKWARD"
     " JUMP_BACKWARD_NO_INTERRUPT RETURN_CONST": (0, 0),
-    "POP_TOP RETURN_VALUE IMPORT_STAR PRINT_EXPR POP_EXCEPT STORE_NAME STORE_GLOBAL STORE_FAST"
+    "POP_TOP POP_ITER RETURN_VALUE IMPORT_STAR PRINT_EXPR POP_EXCEPT STORE_NAME STORE_GLOBAL STORE_FAST"
     " STORE_DEREF DELETE_ATTR RERAISE LIST_APPEND SET_ADD LIST_EXTEND SET_UPDATE DICT_MERGE"
     " DICT_UPDATE INTERPRETER_EXIT EXIT_INIT_CHECK POP_JUMP_FORWARD_IF_FALSE"
     " POP_JUMP_FORWARD_IF_TRUE POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE"
@@ -101,21 +109,29 @@ _EFFECTS = {
     "STORE_SUBSCR": (3, 0),
     "STORE_SLICE": (4, 0),
     "PUSH_NULL GET_LEN MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS WITH_EXCEPT_START GET_ANEXT"
-    " LOAD_BUILD_CLASS LOAD_ASSERTION_ERROR LOAD_CONST LOAD_NAME IMPORT_FROM LOAD_FAST"
-    " LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR LOAD_CLOSURE LOAD_DEREF LOAD_CLASSDEREF LOAD_LOCALS"
+    " LOAD_BUILD_CLASS LOAD_ASSERTION_ERROR RETURN_GENERATOR LOAD_CONST LOAD_NAME IMPORT_FROM LOAD_FAST"
+    " LOAD_FAST_CHECK LOAD_FAST_BORROW LOAD_FAST_AND_CLEAR LOAD_SMALL_INT LOAD_COMMON_CONSTANT LOAD_CLOSURE LOAD_DEREF LOAD_CLASSDEREF LOAD_LOCALS"
     " FOR_ITER COPY": (0, 1),
-    "LOAD_FAST_LOAD_FAST": (0, 2),
+    "LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW": (0, 2),
     "UNARY_POSITIVE UNARY_NEGATIVE UNARY_NOT UNARY_INVERT TO_BOOL CHECK_EXC_MATCH GET_AITER"
     " GET_ITER GET_YIELD_FROM_ITER LIST_TO_TUPLE YIELD_VALUE ASYNC_GEN_WRAP GET_AWAITABLE"
     " LOAD_FROM_DICT_OR_DEREF LOAD_FROM_DICT_OR_GLOBALS FORMAT_SIMPLE CONVERT_VALUE"
     " CALL_INTRINSIC_1 SEND STORE_FAST_LOAD_FAST": (1, 1),
-    "PUSH_EXC_INFO BEFORE_ASYNC_WITH BEFORE_WITH LOAD_METHOD": (1, 2),
+    "PUSH_EXC_INFO BEFORE_ASYNC_WITH BEFORE_WITH LOAD_METHOD LOAD_SPECIAL": (1, 2),
     "BINARY_SUBSCR COMPARE_OP IS_OP CONTAINS_OP BINARY_OP IMPORT_NAME PREP_RERAISE_STAR END_SEND"
-    " SET_FUNCTION_ATTRIBUTE FORMAT_WITH_SPEC CALL_INTRINSIC_2": (2, 1),
+    " SET_FUNCTION_ATTRIBUTE FORMAT_WITH_SPEC CALL_INTRINSIC_2 BUILD_TEMPLATE": (2, 1),
     "CHECK_EG_MATCH": (2, 2),
     "BINARY_SLICE MATCH_CLASS": (3, 1),
     "CLEANUP_THROW": (3, 2),
 }
+# Instructions whose handlers say what they take (rewriter/handlers.py).
+_BY_ARGUMENT = (
+    "BINARY_OP BUILD_CONST_KEY_MAP BUILD_INTERPOLATION BUILD_LIST BUILD_MAP BUILD_SET BUILD_SLICE"
+    " BUILD_STRING BUILD_TUPLE CALL CALL_FUNCTION_EX CALL_KW END_FOR FORMAT_VALUE LOAD_ATTR"
+    " LOAD_GLOBAL LOAD_SUPER_ATTR MAKE_FUNCTION RAISE_VARARGS SWAP UNPACK_EX UNPACK_SEQUENCE"
+)
+# A new version's instructions must be looked at: tests/unit/test_rewriter_opcodes.py.
+KNOWN = frozenset(" ".join((*_EFFECTS, _BY_ARGUMENT)).split())
 POPS = [0] * 256
 PUSHES = [0] * 256
 
@@ -129,9 +145,36 @@ def _fill_effects() -> None:
         POPS[END_FOR] = 2
     elif VERSION > (3, 12):
         POPS[END_FOR] = 1
+    # 3.15 keeps an index, or NULL, above every iterator that it goes over.
+    if VERSION >= (3, 15):
+        PUSHES[op("GET_ITER")] = 2
+        POPS[op("POP_ITER")] = 2
+        POPS[op("END_SEND")] = 3
+        POPS[op("CLEANUP_THROW")], PUSHES[op("CLEANUP_THROW")] = 4, 3
 
 
 _fill_effects()
+
+
+def constant(number: int, arg: int, consts: tuple[object, ...]) -> object:
+    """What an instruction loads that loads a constant; else NO_CONSTANT."""
+    if number == LOAD_CONST:
+        return consts[arg]
+    if number == _LOAD_SMALL_INT:
+        return arg
+    return _COMMON_CONSTANTS[arg] if number == _LOAD_COMMON_CONSTANT else NO_CONSTANT
+
+
+def imported_name(arg: int) -> int:
+    """The index of the name that IMPORT_NAME imports; from 3.15 on two bits say if lazily."""
+    return arg >> 2 if VERSION >= (3, 15) else arg
+
+
+def loaded_slots(number: int, arg: int) -> tuple[int, ...]:
+    """The slots of the frame from which an instruction loads, as a closure is made."""
+    if number in _LOADS:
+        return (arg,)
+    return (arg >> 4, arg & 15) if number in _DOUBLE_LOADS else ()
 
 
 def decode(code: bytes) -> tuple[list[int], list[int], list[int], list[int]]:

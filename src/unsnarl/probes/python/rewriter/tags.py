@@ -37,6 +37,7 @@ DEFINITION: Tag = (_DEFINITION, None)
 DECORATED: Tag = (_DEFINITION, "decorated")
 # The iterator that a comprehension is called with; its frame has it twice.
 ARGUMENT_ITERATOR: Tag = (_ITERATOR, ".0")
+ARGUMENT_SOURCE: Tag = (LOCAL, 0)
 EXIT: Tag = (_UNKNOWN, "exit")  # of a with statement
 
 # Kinds of values that cannot be a container which another thread could reach.
