@@ -223,8 +223,8 @@ def page(measured: MeasuredCases) -> str:
         f"{measured.cores} cores: bugs of released packages ([zoo/real](../zoo/real/README.md)) "
         "and programs with a corrected twin ([zoo/users](../zoo/users/README.md)). Each is hunted "
         f"as a user would, `unsnarl hunt --time {TIME} --include MODULE -- python …`, in an "
-        "environment of its own, one after the other. Rules were made on *work*; *seen* was held out "
-        "until its first look, and used after it; *held-out* cases are looked at last.",
+        "environment of its own, one after the other. Rules were made on *work*; *seen* was held "
+        "out until its first look, and used after it; *held-out* cases are looked at last.",
         _quietness(measured),
         _summary(measured),
         "## Case by case",

@@ -145,9 +145,7 @@ def _read_import(body: Body, ops: list[int], args: list[int], index: int, facts:
     """IMPORT_NAME takes (level, names); STORE_NAME or IMPORT_FROMs follow."""
     consts, names = body.code.co_consts, body.code.co_names
     module = names[opcodes.imported_name(args[index])]
-    level, wanted = (
-        opcodes.constant(ops[at], args[at], consts) for at in (index - 2, index - 1)
-    )
+    level, wanted = (opcodes.constant(ops[at], args[at], consts) for at in (index - 2, index - 1))
     if level != 0 or wanted is opcodes.NO_CONSTANT:
         return  # a relative import: code of the project
     stored = iter(range(index + 1, len(ops)))
