@@ -73,8 +73,8 @@ def stuck_steps(
 
 def _of_the_target(waits: Sequence[Wait], point_of: PointOf) -> Sequence[Wait]:
     """Without idle workers of a pool: no line of the target led there, so nobody need end that."""
-    known = [wait for wait in waits if point_of(wait.point).site.line]
-    return known or waits
+    own = [wait for wait in waits if point_of(wait.point).site.line]
+    return own or waits
 
 
 def _cycle(waits: Sequence[Wait], point_of: PointOf) -> list[StuckStep]:
