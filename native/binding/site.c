@@ -292,12 +292,11 @@ static void probe_item(Site *site, PyObject *container, PyObject *key) {
 /* A method of a container that concerns all of it. */
 static void probe_whole(Site *site, PyObject *container, int write) {
     PyObject *owner = UNS_UNLIKELY(uns_namespaces) ? uns_owner_of(container) : NULL;
-    if (owner) {
+    if (owner)
         uns_touch_attributes(site, owner, write);
-        return;
-    }
-    plain(site, container, Py_None, uns_shape_cell(container), write);
-    if (!write)
+    else
+        plain(site, container, Py_None, uns_shape_cell(container), write);
+    if (!owner && !write)
         uns_read_elements(site, container);
 }
 
@@ -335,10 +334,6 @@ static void probe_method(Site *site, PyObject *receiver) {
         uns_do_method(site, self, uns_super_treatment(self, site->name), NULL);
     else
         uns_do_method(site, receiver, treatment(site, receiver), NULL);
-}
-
-int uns_is_called(PyObject *method, const char *name) {
-    return PyUnicode_CompareWithASCIIString(method, name) == 0;
 }
 
 /* x.__setattr__(name, value) and its like: is the method the one of every object? */

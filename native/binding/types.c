@@ -591,3 +591,7 @@ enum uns_treatment uns_treatment_of(Site *site, PyObject *object) {
     site->treatment = decision->treatment;
     return (enum uns_treatment)site->treatment;
 }
+
+int uns_is_called(PyObject *method, const char *name) {
+    return PyUnicode_CompareWithASCIIString(method, name) == 0;
+}

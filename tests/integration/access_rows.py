@@ -141,25 +141,16 @@ BUILTINS = [
 ]
 BUILTINS[-6:] = [row._replace(name="it['inner']") for row in BUILTINS[-6:]]
 
-ELEMENTS = [
-    *_reads(
-        "elements that are overwritten",
-        DICT,
-        "self.it['a'] = 5",
-        "sum(self.it.values())",
-        "list(self.it.items())",
-        "dict(self.it)",
-        "self.it.copy()",
-        "self.it == {}",
-        "{**self.it}",
-        "json.dumps(self.it)",
-        "copy.deepcopy(self.it)",
-        "str(self.it)",
-    ),
-    *[
-        Row(f"elements that are overwritten: {read} of a list", LIST, "self.it[0] = 5", read)
-        for read in ("sum(self.it)", "sorted(self.it)", "max(self.it)", "self.it[:]", "[*self.it]")
-    ],
+OF_DICT = "sum(self.it.values())|list(self.it.items())|dict(self.it)|self.it.copy()|self.it == {}"
+OF_DICT += "|{**self.it}|json.dumps(self.it)|copy.deepcopy(self.it)|str(self.it)"
+OF_LIST = "sum(self.it)|sorted(self.it)|max(self.it)|self.it[:]|[*self.it]"
+BUILTINS += [
+    Row(f"elements that are overwritten: {read}, {made}", made, write, read)
+    for made, write, reads in (
+        (DICT, "self.it['a'] = 5", OF_DICT),
+        (LIST, "self.it[0] = 5", OF_LIST),
+    )
+    for read in reads.split("|")
 ]
 ITERATORS = [
     Row(
@@ -568,17 +559,7 @@ FILES = [
         ]
     ),
 ]
-ROWS = [
-    *ITERTOOLS,
-    *BUILTINS,
-    *ELEMENTS,
-    *ITERATORS,
-    *ATTRIBUTES,
-    *COLLECTIONS,
-    *METHODS,
-    *STATE,
-    *FILES,
-]
+ROWS = [*ITERTOOLS, *BUILTINS, *ITERATORS, *ATTRIBUTES, *COLLECTIONS, *METHODS, *STATE, *FILES]
 
 HEAD = """
 import array, bisect, collections, contextvars, copy, functools, glob, heapq, io, itertools, json

@@ -351,6 +351,27 @@ def test_two_critical_sections_are_no_wait():
     assert closing(run, [events[1], events[4], events[7]]) == []
 
 
+def test_rounds_of_a_loop_are_no_wait():
+    """`with lock:` is left (98) and entered (97) on one line."""
+    run, events = waiting(
+        (1, Op.ACQUIRE, 97, RLOCK),
+        (1, WRITE, 91, DATA),
+        (1, Op.RELEASE, 98, RLOCK),
+        (2, Op.ACQUIRE, 93, RLOCK),
+        (2, WRITE, 94, DATA),
+        (2, Op.RELEASE, 93, RLOCK),
+        (1, Op.ACQUIRE, 97, RLOCK),
+        (1, WRITE, 95, DATA),
+    )
+
+    def here(event):
+        line = 97 if event.site == 98 else event.site
+        return Site("m.py", "f", line, line, 0, 0, "call", "")
+
+    looped = run._replace(site=here)
+    assert closing(looped, [events[1], events[4], events[7]]) == []
+
+
 def seeking(event):
     name = {70: "seek"}.get(event.site, "read")
     return Site("m.py", f"f{event.site}", event.site, event.site, 0, 0, "method_call", name)

@@ -31,7 +31,7 @@ def given_back(run: TracedRun, shown: Sequence[Event]) -> list[Event]:
 def _waits(run: TracedRun, one: Event, other: Event, held: set[int]) -> Iterator[Event]:
     """The last wait between the two accesses for each of the locks.
 
-    A wait gives the lock back and takes it again, all on one line.
+    A wait gives the lock back and takes it again, all in one call; the rounds of a loop do not.
     """
     for lock in held:
         steps = [
@@ -44,11 +44,6 @@ def _waits(run: TracedRun, one: Event, other: Event, held: set[int]) -> Iterator
             for release, acquire in pairwise(steps)
             if release.op is Op.RELEASE
             and acquire.op is Op.ACQUIRE
-            and _line(run, release) == _line(run, acquire)
+            and release.site == acquire.site
         ]
         yield from waits[-1:]
-
-
-def _line(run: TracedRun, event: Event) -> tuple[str, int]:
-    site = run.site(event)
-    return site.file, site.line
