@@ -81,6 +81,19 @@ def test_a_deadlock_is_locks_taken_and_waited_for():
     assert timeline.failing("0") == timeline.pending
 
 
+def test_who_waits_for_a_signal_too_late_is_held_before_the_lock_around_it():
+    """Held at the wait, it would keep the lock that whoever gives the signal needs."""
+    events = (2, WRITE, 20, CELL), (1, ACQUIRE, 10, LOCK)
+    timeline = Timeline(run(*events, waiting=[(1, 11, 9)]))
+    constraint = timeline.constraint(timeline.events[0], timeline.pending[0])
+    assert constraint.hold == timeline.events[1]
+
+
+def test_who_waits_in_no_code_of_the_target_is_not_what_fails():
+    timeline = Timeline(run((1, READ, 10, CELL), waiting=[(1, 11, 9), (2, 0, 8)]))
+    assert [event.site for event in timeline.pending] == [11]
+
+
 def test_after_the_failing_access_comes_what_others_did_next():
     timeline = Timeline(LOST_UPDATE)
     assert places(endings(timeline, "0.2")) == [(2, 3), (2, 4)]

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.event import Event, EventKey, Op, op_of, with_op
+from unsnarl.model.event import Event, EventKey, Op, op_of, site_of, with_op
 from unsnarl.model.run import Wait, in_cycle
 from unsnarl.placement.locks import LockWalk
 from unsnarl.runfile import RunFile
@@ -53,10 +53,13 @@ class Timeline:
         self.due = [self._add(*name, cell) for name, cell in due.items()]
         # A copy, because the pending acquires are appended to `events` next.
         self.done = self.events[:]
+        unending = list(_unending(run.final_waits))
         self.pending = [
-            self._add(paths[wait.thread], _tried(wait.point), wait.object)
-            for wait in _unending(run.final_waits)
+            self._add(paths[wait.thread], _tried(wait.point), wait.object) for wait in unending
         ]
+        self._for_signals = {
+            event.at for event, wait in zip(self.pending, unending, strict=True) if wait.owner < 0
+        }
         heads = {site for _, site, _, head, *_ in run.counts.tolist() if site == head}
         self._walk = LockWalk(self.events, heads)
         self._at = {event.key: event.at for event in self.done}
@@ -111,7 +114,9 @@ class Timeline:
         """Where its thread is to be stopped for it, at an event that comes after `since`."""
         around: list[int] = []
         # Acquires stay where they are: a lock operation may be the pattern itself (line_points.py).
-        if event.is_access or event.op is Op.RELEASE:
+        # Who is about to wait for a signal holds the lock that whoever gives it needs.
+        lifted = event.op is Op.RELEASE or event.at in self._for_signals
+        if event.is_access or lifted:
             around = [at for at in self._walk.around[event.at] if at > since]
         return self._walk.heads[around[0] if around else event.at]
 
@@ -159,9 +164,13 @@ def _until_standstill(run: RunFile) -> npt.NDArray[Any]:
 
 
 def _unending(waits: Sequence[Wait]) -> Iterator[Wait]:
-    """Without those that only wait for others to end."""
+    """Without those that only wait for others to end, or in no code of the target, for work."""
     cycle = {wait.thread for wait in in_cycle(waits)}
-    return (wait for wait in waits if op_of(wait.point) is Op.WAIT or wait.thread in cycle)
+    return (
+        wait
+        for wait in waits
+        if wait.thread in cycle or (op_of(wait.point) is Op.WAIT and site_of(wait.point))
+    )
 
 
 def _tried(point: int) -> int:
