@@ -53,7 +53,7 @@ def _removed_twice(conflict: Conflict) -> set[tuple[str, int]]:
     for point in conflict.points:
         if point.op != "read":
             roles.setdefault((point.file, point.line), set()).add(point.role)
-    return {place for place, found in roles.items() if len(found) > 1}
+    return {line for line, found in roles.items() if len(found) > 1}
 
 
 def _as_removals(node: ast.Delete | ast.Expr) -> Iterator[Removal]:

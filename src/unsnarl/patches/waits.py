@@ -96,8 +96,8 @@ def _looked(source: SourceFile, node: ast.With, answer: ast.expr) -> Draft:
     )
     if condition not in {ast.unparse(one.context_expr) for one in node.items}:
         raise UnpatchableError("what is waited for is not held")
-    if not _shared(answer) & _told(source, condition):
-        raise UnpatchableError("what the answer depends on is not told")
+    if not _shared(answer) & _notified(source, condition):
+        raise UnpatchableError("nobody is woken for what the answer depends on")
     # One with a time limit may end without a signal.
     word = "if" if call is not None and (call.args or call.keywords) else "while"
     header = f"{word} {_negated(answer)}:"
@@ -124,7 +124,7 @@ def _shared(node: ast.AST) -> set[str]:
     return {ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute)}
 
 
-def _told(source: SourceFile, condition: str) -> set[str]:
+def _notified(source: SourceFile, condition: str) -> set[str]:
     """What is assigned in blocks that notify those who wait."""
     found: set[str] = set()
     for node in ast.walk(source.tree):
