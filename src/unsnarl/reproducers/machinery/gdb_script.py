@@ -12,8 +12,8 @@ from unsnarl.reproducers.machinery.values import DEADLOCK, ORDERS
 
 # ---- how it is forced: the same in every script --------------------------------------------------
 #
-# Breakpoints are at the lines of the orders. A thread that comes to one too early is held: from then
-# on the others run one at a time, in slices (scheduler-locking), until one has done its part.
+# Breakpoints are at the lines of the orders. A thread that comes to one too early is held: from
+# then on the others run one at a time, in slices (scheduler-locking), until one has done its part.
 
 BUG, FIXED, NOT_ESTABLISHED = 1, 0, 2
 SLICE = 0.2  # seconds that one thread runs while another one is held
