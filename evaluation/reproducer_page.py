@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ from evaluation.reproducer_results import Exported, ExportedZoo
 
 REPRODUCED, KEPT = 0.85, 0.95
 MOST_SECONDS = 0.15
+INSTALLED = re.compile(r"/\S*/site-packages/")  # where that is on this machine
 
 
 class Bar(NamedTuple):
@@ -81,6 +83,7 @@ def page(measured: ExportedZoo) -> str:
         ),
         "",
         "Only confirmed findings count; the others have no proof to export.",
+        *([measured.note] if measured.note else []),
         "",
         "| bug | reproducer fails | on the twin | kept: bug | twin | remark |",
         "|---|---|---|---|---|---|",
@@ -103,4 +106,5 @@ def _rows(measured: ExportedZoo) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    return str(text).replace("|", "\\|").replace("\n", " ")[:200]
+    text = INSTALLED.sub("", str(text))
+    return text.replace("|", "\\|").replace("\n", " ")[:200]

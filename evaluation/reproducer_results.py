@@ -49,10 +49,11 @@ class Exported(msgspec.Struct, frozen=True):
 
 
 class ExportedZoo(msgspec.Struct, frozen=True):
-    """All cases."""
+    """All cases; `note` is a remark about the measurement."""
 
     date: str
     python: str
     cores: int
     runs: int
     rows: tuple[Exported, ...]
+    note: str = ""

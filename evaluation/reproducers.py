@@ -44,6 +44,7 @@ def _parser() -> argparse.ArgumentParser:
         "--only-stored", action="store_true", help="write the page, measure nothing"
     )
     parser.add_argument("--only-hunted", action="store_true", help="cases with a campaign only")
+    parser.add_argument("--note", default="", help="a remark for the page")
     parser.add_argument("--page", type=Path, default=None, metavar="FILE")
     return parser
 
@@ -89,6 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         cores=len(os.sched_getaffinity(0)),
         runs=options.runs,
         rows=tuple(_all(options)),
+        note=options.note,
     )
     for bar in reproducer_page.bars(measured):
         print(f"{'met' if bar.met else 'MISSED':6}  {bar.text}: {bar.part} of {bar.whole}")

@@ -131,14 +131,3 @@ def test_pytest_replays_what_is_kept(hunted, kept):
     assert done.returncode == 1, done.stdout
     assert "1 failed" in done.stdout
     assert "minimised constraint" in done.stdout
-
-
-def test_only_a_confirmed_finding_has_a_proof(hunted):
-    (report,) = hunted.glob(".unsnarl/*/report.json")
-    before = report.read_text()
-    report.write_text(before.replace('"confirmed"', '"untested"'))
-    try:
-        done = called(hunted, "keep", "1")
-    finally:
-        report.write_text(before)
-    assert (done.returncode, "not-confirmed" in done.stderr) == (2, True)

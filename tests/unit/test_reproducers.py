@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import dis
 import linecache
+import symtable
 import sys
 from pathlib import Path
 
@@ -12,6 +15,7 @@ import pytest
 
 from unsnarl.replay.portable import portable_command, portable_file, portable_word
 from unsnarl.reproducers.events import ForcedEvent, ForcedOrder
+from unsnarl.reproducers.gdb_writing import GdbScript
 from unsnarl.reproducers.machinery import parent
 from unsnarl.reproducers.machinery.events import Event
 from unsnarl.reproducers.writing import Reproducer, failure_name
@@ -43,8 +47,6 @@ def event(**values: object) -> Event:
 
 
 def names_at(code, offsets):
-    import dis
-
     return [one.opname for one in dis.get_instructions(code) if one.offset in offsets]
 
 
@@ -116,20 +118,13 @@ def test_a_reproducer_imports_the_standard_library_only():
 @pytest.mark.parametrize("op", ["", "acquire"])
 def test_a_reproducer_names_nothing_that_it_does_not_define(op):
     text = made(op).text
-    defined = set(dir(__builtins__ if not isinstance(__builtins__, dict) else object))
-    names = {node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name)}
-    import builtins
-    import symtable
-
     table = symtable.symtable(text, "reproducer", "exec")
-    defined = {one.get_name() for one in table.get_symbols() if one.is_assigned()}
-    defined |= {one.get_name() for one in table.get_symbols() if one.is_imported()}
-    used = {
-        one.get_name() for child in walk(table) for one in child.get_symbols() if one.is_global()
-    }
+    symbols = table.get_symbols()
+    defined = {one.get_name() for one in symbols if one.is_assigned() or one.is_imported()}
+    inner = [one for child in walk(table) for one in child.get_symbols()]
+    used = {one.get_name() for one in inner if one.is_global()}
     assert used - defined - set(dir(builtins)) - {"__file__", "__name__"} == set()
     assert ("class RLock" in text) == bool(op)
-    assert names
 
 
 def walk(table):
@@ -192,3 +187,14 @@ def test_a_command_is_what_one_would_type():
         "python", "-m", "pytest", "tests/test_a.py::test_b"
     )  # fmt: skip
     assert portable_word(f"--rootdir={root}", root, root) == "--rootdir=."
+
+
+def test_a_script_for_gdb_is_python_between_two_lines():
+    text = GdbScript(deadlock=True, orders=made().orders, header='"""What it shows."""').text
+    comment, _, rest = text.partition("\npython\n")
+    body, _, end = rest.rpartition("\nend")
+    assert comment.strip() == "# What it shows."
+    assert end.strip() == ""
+    compile(body, "script", "exec")
+    assert "'text': 'with self.lock:'" in body
+    assert "columns" not in body

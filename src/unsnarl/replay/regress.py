@@ -87,6 +87,7 @@ class RegressionProcess:
         avoided = any(_is_avoided(one, replayer.matches) for one in trials)
         state = _state(found, [replayer.fails(one) for one in ends], avoided=avoided)
         signature = ends[0].signature or ends[0].label if ends else ""
+        found = replace(found, gone=_portable(found.gone, kept.schedule, schedule))
         shown = str(file.relative_to(self._root) if file.is_relative_to(self._root) else file)
         return Regressed(
             shown, kept.shows, state, found, signature, bool(free and ends), avoided and not ends
@@ -97,6 +98,18 @@ def _located(schedule: AnchoredSchedule, codes: Codes) -> AnchoredSchedule:
     """With the files where they are on this machine."""
     anchors = (replace(one, file=codes.file_like(one.file)) for one in schedule.anchors)
     return replace(schedule, anchors=tuple(anchors))
+
+
+def _portable(
+    texts: Sequence[str], kept: AnchoredSchedule, located: AnchoredSchedule
+) -> tuple[str, ...]:
+    """Messages with the files as they were kept."""
+    files = {
+        here.file: there.file for here, there in zip(located.anchors, kept.anchors, strict=True)
+    }
+    for here, there in files.items():
+        texts = [text.replace(here, there) for text in texts]
+    return tuple(texts)
 
 
 def _is_avoided(trial: Trial, matches: Sequence[Match]) -> bool:

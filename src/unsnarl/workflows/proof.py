@@ -15,7 +15,7 @@ from unsnarl.errors import UsageError
 from unsnarl.model.report import NumberedFinding, Replay
 from unsnarl.replay.anchors import AnchoredSchedule
 from unsnarl.replay.replayer import load_schedule
-from unsnarl.workflows.experiment import minimise
+from unsnarl.workflows.experiment import confirm, minimise
 from unsnarl.workflows.show import show
 
 
@@ -30,23 +30,31 @@ class Proof:
 
 @contextmanager
 def proof_of(finding: str, campaign: str = "", seconds: float = math.inf) -> Iterator[Proof]:
-    """The proof of a confirmed finding; it is minimised now if the hunt had no time for that.
+    """The proof of a finding; it is confirmed and minimised now if the hunt had no time for that.
 
     Raises:
         UsageError: It is not confirmed, or no small set of orders makes the failure certain.
     """
     _, chosen = show(finding, campaign)
-    if chosen.finding.status != "confirmed":
-        raise UsageError(
-            "not-confirmed",
-            f"finding {chosen.finding.id} is {chosen.finding.status}, so there is no proof of it",
-            f"test it first: unsnarl confirm {chosen.finding.id}",
-        )
+    check_confirmed(chosen, campaign, seconds)
     store = Store.open(stores.find(Path.cwd(), campaign))
     try:
         yield Proof(store, chosen, _schedule(store, chosen, campaign, seconds))
     finally:
         store.close()
+
+
+def check_confirmed(chosen: NumberedFinding, campaign: str, seconds: float) -> None:
+    """Raise unless a finding is confirmed, by the hunt or by an experiment that is made now."""
+    if chosen.finding.status == "confirmed":
+        return
+    found = confirm(chosen.finding.id, campaign, seconds).chosen.finding
+    if found.status != "confirmed":
+        raise UsageError(
+            "not-confirmed",
+            f"finding {found.id} is {found.status}, so there is no proof of it",
+            found.why or "name another finding: unsnarl rank lists them",
+        )
 
 
 def _schedule(

@@ -15,6 +15,7 @@ from unsnarl.reproducers.machinery.values import ORDERS
 BUG, FIXED, NOT_ESTABLISHED = 1, 0, 2
 LONGEST = 20.0  # seconds that a thread is kept waiting at most
 LIMIT = 120.0  # seconds for the whole test
+LOOK = 0.02  # seconds between two looks at all threads
 STUCK = 0.25  # seconds in one instruction after which a thread counts as waiting in it
 FILE = "REPRODUCER_REPORT"  # the variable that makes a process the child
 GROUPS = {
