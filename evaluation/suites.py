@@ -49,7 +49,10 @@ class Suite(NamedTuple):
     version: str
     needs: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ("tests",)
-    options: tuple[str, ...] = ("-p", "no:cacheprovider", "-q")
+    # The warning is about an editable installation, which users do not have; some make it an error.
+    options: tuple[str, ...] = (
+        "-p", "no:cacheprovider", "-q", "-W", "ignore::pytest.PytestAssertRewriteWarning",
+    )  # fmt: skip
 
 
 SUITES = (
@@ -183,7 +186,7 @@ def page(results: Sequence[SuiteResult], cost: tuple[float, float] | None, zoo: 
     )  # fmt: skip
     named = [f"- {one.suite.name}: {row}" for one in results for row in (*one.off, *one.on)]
     return sections(
-        "# The pytest plugin beside real suites",
+        "# The pytest plugin in real suites",
         "Made by `python -m evaluation.suites`. Each suite comes from its source distribution and "
         "is run without the plugin, with the plugin loaded and off, and with `--unsnarl`.",
         table(head, rows),
