@@ -57,10 +57,9 @@ class Suite(NamedTuple):
 
 SUITES = (
     Suite("pykka", "4.5.0", ("pytest-mock", "typing_extensions")),
-    Suite("janus", "2.0.0", ("pytest-asyncio",)),
+    Suite("janus", "2.0.0", ("pytest-asyncio", "pytest-cov", "coverage")),
     Suite("cachetools", "6.2.4"),
     Suite("fasteners", "0.20", ("eventlet", "diskcache", "more_itertools")),
-    Suite("filelock", "3.20.0", ("pytest-mock", "virtualenv")),
     Suite("tenacity", "9.1.2", ("tornado", "typeguard")),
 )
 

@@ -83,7 +83,10 @@ def hunt(
         hunter = _Hunter.resumed(command, resume, flags or {})
     else:
         hunter = _Hunter.fresh(command, flags or {})
-    return hunter.hunt(on_progress)
+    try:
+        return hunter.hunt(on_progress)
+    finally:
+        hunter.store.close()
 
 
 class _Hunter:
