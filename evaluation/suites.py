@@ -49,15 +49,17 @@ class Suite(NamedTuple):
     version: str
     needs: tuple[str, ...] = ()
     arguments: tuple[str, ...] = ("tests",)
-    options: tuple[str, ...] = ("-p", "no:cacheprovider", "-q")
+    # The warning is about an editable installation, which users do not have; some make it an error.
+    options: tuple[str, ...] = (
+        "-p", "no:cacheprovider", "-q", "-W", "ignore::pytest.PytestAssertRewriteWarning",
+    )  # fmt: skip
 
 
 SUITES = (
     Suite("pykka", "4.5.0", ("pytest-mock", "typing_extensions")),
-    Suite("janus", "2.0.0", ("pytest-asyncio",)),
+    Suite("janus", "2.0.0", ("pytest-asyncio", "pytest-cov", "coverage")),
     Suite("cachetools", "6.2.4"),
     Suite("fasteners", "0.20", ("eventlet", "diskcache", "more_itertools")),
-    Suite("filelock", "3.20.0", ("pytest-mock", "virtualenv")),
     Suite("tenacity", "9.1.2", ("tornado", "typeguard")),
 )
 
@@ -183,7 +185,7 @@ def page(results: Sequence[SuiteResult], cost: tuple[float, float] | None, zoo: 
     )  # fmt: skip
     named = [f"- {one.suite.name}: {row}" for one in results for row in (*one.off, *one.on)]
     return sections(
-        "# The pytest plugin beside real suites",
+        "# The pytest plugin in real suites",
         "Made by `python -m evaluation.suites`. Each suite comes from its source distribution and "
         "is run without the plugin, with the plugin loaded and off, and with `--unsnarl`.",
         table(head, rows),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands, end to end on the parent's side: the fork server is a fake one."""
 
+import gc
 import json
 import os
 import platform
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from pathlib import Path
 
@@ -122,6 +124,14 @@ def test_a_target_that_always_fails(project, capsys):
     assert hunt(mode="fail") == 1
     assert "[always-fails]" in capsys.readouterr().out
     assert 40 <= len(records(project)) < 60
+
+
+def test_a_hunt_that_cannot_begin_leaves_nothing_open(project):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        assert hunt(mode="refuse") == 2
+        gc.collect()
+    assert [one for one in seen if one.category is ResourceWarning] == []
 
 
 def test_a_target_that_cannot_be_imported(project, capsys):

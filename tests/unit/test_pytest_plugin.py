@@ -23,6 +23,7 @@ from unsnarl.pytest_plugin.threads import counting_threads
         (["-n2", "-qq", "--cov", "--cov-report", "html", "--strict"], ["--strict"]),
         (["--maxfail=1", "-m", "slow", "-o", "xfail_strict=1"], ["-o", "xfail_strict=1"]),
         (["-p", "no:cacheprovider", "--unsnarl", "--unsnarl-budget", "5m"], []),
+        (["-W", "error", "-x"], ["-W", "error"]),
         (["--import-mode=importlib", "-vv"], ["--import-mode=importlib"]),
     ],
 )

@@ -110,6 +110,8 @@ class Trials:
 
 
 class Store:
+    overlay = ()
+
     def __init__(self, root):
         self.folder = root
         self.codes = root / "codes.json"

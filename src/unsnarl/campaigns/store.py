@@ -121,6 +121,9 @@ class CampaignUse:
             os.close(self._descriptor)
             self._descriptor = -1
 
+    def __del__(self) -> None:
+        self.end()
+
     def is_only(self) -> bool:
         """Whether nobody else uses the campaign, which then nobody can begin to use."""
         try:

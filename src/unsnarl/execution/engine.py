@@ -80,7 +80,11 @@ class Engine:
         self._temporary = tempfile.TemporaryDirectory(prefix="unsnarl-", ignore_cleanup_errors=True)
 
     def __enter__(self) -> Engine:
-        self._start()
+        try:
+            self._start()
+        except BaseException:
+            self.__exit__()  # else a warning about what was left meets whoever hunts in his process
+            raise
         return self
 
     def __exit__(self, *exception: object) -> None:

@@ -21,7 +21,7 @@ DROPPED_WITH_VALUE = (
     "--cov-report", "--cov-config", "--cov-context", "--junitxml", "--junit-xml", "--html", "--css",
     "--durations", "--durations-min", "--reruns", "--reruns-delay", "--timeout", "--unsnarl-budget",
     "--deselect", "--ignore", "--ignore-glob", "--rootdir", "-c", "--config-file", "--basetemp",
-    "-r", "--tb", "--color", "--log-file", "--report-log", "-W", "-p",
+    "-r", "--tb", "--color", "--log-file", "--report-log", "-p",
 )  # fmt: skip
 # What must not meddle with repeated runs, by plugin; pytest-timeout counts real seconds.
 SWITCHED_OFF = {

@@ -85,7 +85,10 @@ def hunt(
         hunter = _Hunter.resumed(command, resume, flags or {})
     else:
         hunter = _Hunter.fresh(command, flags or {})
-    return hunter.hunt(on_progress, on_answer)
+    try:
+        return hunter.hunt(on_progress, on_answer)
+    finally:
+        hunter.store.close()
 
 
 class _Hunter:
