@@ -222,6 +222,7 @@ def test_what_hangs_is_followed_more_loosely_only_with_patience(
     monkeypatch.setattr(Replayer, "fails", lambda _, trial: False)
     replayer = Replayer.__new__(Replayer)
     replayer._first, replayer._resolved, replayer._is_patient = None, {}, is_patient
+    replayer.schedule = SimpleNamespace(segments=(1,))  # type: ignore[assignment]
     replayer._trials = SimpleNamespace(run=run)  # type: ignore[assignment]
     replayer._choose()
     assert len(plans) == made

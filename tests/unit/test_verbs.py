@@ -20,7 +20,6 @@ WITHOUT_JSON = {
     "cc": "the compiler's",
     "c++": "the compiler's",
     "completion": "a script of the shell",
-    "export": "the form that --format names, JSON among them",
     "mcp": "a protocol, in JSON itself",
 }
 DOCUMENTS = {

@@ -42,7 +42,7 @@ class Split(NamedTuple):
     headers: tuple[str, ...] = ()
 
 
-class Section(NamedTuple):
+class CriticalSection(NamedTuple):
     """What holds a lock: a `with`, or a function with a decorator that does it."""
 
     lock: str
@@ -79,20 +79,20 @@ def _led(conflict: Conflict) -> Iterator[tuple[SourceFile, Function]]:
     yield from found.values()
 
 
-def _sections(function: Function, held: set[str]) -> Iterator[Section]:
+def _sections(function: Function, held: set[str]) -> Iterator[CriticalSection]:
     for node in nodes(function):
         if isinstance(node, ast.With):
-            yield Section(", ".join(map(ast.unparse, node.items)), node.body, node.lineno)
+            yield CriticalSection(", ".join(map(ast.unparse, node.items)), node.body, node.lineno)
     # Whatever the decorator is called: the lock that it is given was held in the function.
     for one in function.decorator_list:
         if isinstance(one, ast.Call) and len(one.args) == 1 and not one.keywords:
             lock = ast.unparse(one.args[0])
             if lock.rpartition(".")[2] in held:
                 body = [node for node in function.body if not is_text(node)]
-                yield Section(lock, body, one.lineno, one)
+                yield CriticalSection(lock, body, one.lineno, one)
 
 
-def _out(source: SourceFile, function: Function, section: Section, line: int) -> Draft:
+def _out(source: SourceFile, function: Function, section: CriticalSection, line: int) -> Draft:
     """The statements from the one with this line to the end, behind the lock.
 
     What they read and the statements before them assign is read under the lock.
@@ -122,12 +122,12 @@ def _out(source: SourceFile, function: Function, section: Section, line: int) ->
     return whole("move", says, edits, last - split.first + 1)
 
 
-def _level(section: Section) -> int:
+def _level(section: CriticalSection) -> int:
     """A line that is indented as the statements are that move out."""
     return section.line if section.decorator is None else section.body[0].lineno
 
 
-def _check_with(edits: LineEdits, section: Section, after: Split) -> None:
+def _check_with(edits: LineEdits, section: CriticalSection, after: Split) -> None:
     """Raises unless the new text has these statements in the `with` and behind it."""
     source = edits.source
     run = covering(source, section.line, section.line)
@@ -154,7 +154,7 @@ def _body(node: ast.With | Function, body: list[ast.stmt]) -> Iterator[None]:
 def _decorated_out(
     edits: LineEdits,
     function: Function,
-    section: Section,
+    section: CriticalSection,
     decorator: ast.expr,
     after: Split,
 ) -> None:
@@ -210,7 +210,7 @@ def _asks_locals(test: ast.expr, before: Sequence[ast.stmt]) -> bool:
 
 
 def _with_snapshot(
-    edits: LineEdits, section: Section, split: Split
+    edits: LineEdits, section: CriticalSection, split: Split
 ) -> tuple[Split, list[tuple[str, str]]]:
     """A loop that moves out goes through a copy of a shared container, made under the lock."""
     loop = split.tail[0]
@@ -225,7 +225,7 @@ def _with_snapshot(
     return split._replace(tail=[changed, *split.tail[1:]]), [(f"list({text})", name)]
 
 
-def _read_inside(edits: LineEdits, section: Section, split: Split) -> list[tuple[str, str]]:
+def _read_inside(edits: LineEdits, section: CriticalSection, split: Split) -> list[tuple[str, str]]:
     """Local copies of the attributes that the head assigns and the tail reads: text and name."""
     shared = named_in(split.head, ast.Store) & named_in(split.tail, ast.Load)
     copied = []
@@ -238,7 +238,7 @@ def _read_inside(edits: LineEdits, section: Section, split: Split) -> list[tuple
     return copied
 
 
-def _add_inside(edits: LineEdits, section: Section, split: Split, text: str) -> None:
+def _add_inside(edits: LineEdits, section: CriticalSection, split: Split, text: str) -> None:
     """A last line under the lock."""
     if split.headers:
         raise UnpatchableError("what is read under the lock depends on a condition")

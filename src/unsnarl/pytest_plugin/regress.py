@@ -28,7 +28,7 @@ class RegressSession:
         """What `unsnarl keep` has written."""
         if file_path.suffix != ".toml" or file_path.parent.name != FOLDER:
             return None
-        found = KeptFile.from_parent(parent, path=file_path)
+        found = InterleavingFile.from_parent(parent, path=file_path)
         found.regressions = self._regressions
         return found
 
@@ -37,7 +37,7 @@ class RegressSession:
         self._regressions.__exit__()
 
 
-class KeptFile(pytest.File):
+class InterleavingFile(pytest.File):
     """A file of tests/interleavings."""
 
     regressions: Regressions

@@ -16,7 +16,7 @@ SECONDS = 150.0
 BUG = 1
 
 
-class Tried(msgspec.Struct, frozen=True):
+class TriedReproducer(msgspec.Struct, frozen=True):
     """What came of it.
 
     Attributes:
@@ -40,7 +40,7 @@ class Tried(msgspec.Struct, frozen=True):
 
 def try_reproducer(
     text: str, command: Sequence[str], cwd: Path, times: int, *, after: Sequence[str] = ()
-) -> Tried:
+) -> TriedReproducer:
     """Run a reproducer so many times; no more once it did not show the bug.
 
     `command` comes before its file and `after` behind it.
@@ -53,7 +53,7 @@ def try_reproducer(
         while len(codes) < times and set(codes) <= {BUG}:
             code, says = _run([*command, str(file), *after], cwd)
             codes.append(code)
-    return Tried(tuple(codes), says)
+    return TriedReproducer(tuple(codes), says)
 
 
 def _run(command: Sequence[str], cwd: Path) -> tuple[int, str]:

@@ -14,7 +14,7 @@ from unsnarl.errors import EXIT_INCONCLUSIVE, EXIT_OK, UsageError
 from unsnarl.replay.kept import VERSION, Kept, kept_file, orders_of, text_of
 from unsnarl.replay.portable import portable_command
 from unsnarl.replay.regress import Regressed, start_kept
-from unsnarl.workflows.proof import Proof, proof_of
+from unsnarl.workflows.proof import StoredProof, proof_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +60,7 @@ def keep(finding: str, campaign: str = "", name: str = "", seconds: float = math
         return KeepResult(proof.store.name, proof.chosen.finding.id, shown, text, checked)
 
 
-def _kept(proof: Proof) -> Kept:
+def _kept(proof: StoredProof) -> Kept:
     store, chosen = proof.store, proof.chosen
     description = store.description
     settings = config.override(description.options, {})

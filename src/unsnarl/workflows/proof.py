@@ -20,7 +20,7 @@ from unsnarl.workflows.show import show
 
 
 @dataclasses.dataclass(frozen=True)
-class Proof:
+class StoredProof:
     """A confirmed finding with the schedule that has its constraints."""
 
     store: Store
@@ -29,7 +29,7 @@ class Proof:
 
 
 @contextmanager
-def proof_of(finding: str, campaign: str = "", seconds: float = math.inf) -> Iterator[Proof]:
+def proof_of(finding: str, campaign: str = "", seconds: float = math.inf) -> Iterator[StoredProof]:
     """The proof of a finding; it is confirmed and minimised now if the hunt had no time for that.
 
     Raises:
@@ -39,7 +39,7 @@ def proof_of(finding: str, campaign: str = "", seconds: float = math.inf) -> Ite
     check_confirmed(chosen, campaign, seconds)
     store = Store.open(stores.find(Path.cwd(), campaign))
     try:
-        yield Proof(store, chosen, _schedule(store, chosen, campaign, seconds))
+        yield StoredProof(store, chosen, _schedule(store, chosen, campaign, seconds))
     finally:
         store.close()
 

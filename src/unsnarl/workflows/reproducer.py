@@ -18,7 +18,7 @@ from unsnarl.replay.anchors import AnchoredSchedule, Codes
 from unsnarl.replay.portable import portable_word
 from unsnarl.reproducers.events import ForcedOrder, Orders, UnforceableError
 from unsnarl.reproducers.gdb_writing import GdbScript
-from unsnarl.reproducers.trying import Tried, try_reproducer
+from unsnarl.reproducers.trying import TriedReproducer, try_reproducer
 from unsnarl.reproducers.writing import (
     NEEDS_GDB,
     Reproducer,
@@ -27,7 +27,7 @@ from unsnarl.reproducers.writing import (
     shown_command,
 )
 from unsnarl.runfile import SiteTable, read_run
-from unsnarl.workflows.proof import Proof, proof_of
+from unsnarl.workflows.proof import StoredProof, proof_of
 
 TRIES = 3
 # Seconds without movement after which an order is given up: short, so that a fixed program passes
@@ -80,9 +80,11 @@ def reproducer(
             return dataclasses.replace(empty, why=str(error))
 
 
-def _tried(empty: ReproducerResult, made: Reproducer, proof: Proof, tries: int) -> ReproducerResult:
+def _tried(
+    empty: ReproducerResult, made: Reproducer, proof: StoredProof, tries: int
+) -> ReproducerResult:
     target = proof.store.target()
-    tried = Tried((), "")
+    tried = TriedReproducer((), "")
     for patience in PATIENCE:
         made = msgspec.structs.replace(made, patience=patience)
         tried = try_reproducer(made.text, [target.python.executable], target.cwd, tries)
@@ -92,7 +94,7 @@ def _tried(empty: ReproducerResult, made: Reproducer, proof: Proof, tries: int) 
 
 
 def _judged(
-    empty: ReproducerResult, made: Reproducer | GdbScript, tried: Tried, where: str
+    empty: ReproducerResult, made: Reproducer | GdbScript, tried: TriedReproducer, where: str
 ) -> ReproducerResult:
     counted = dataclasses.replace(
         empty, failed=tried.failed, tries=len(tried.codes), orders=len(made.orders)
@@ -107,7 +109,7 @@ def _judged(
 
 
 def _tried_in_gdb(
-    empty: ReproducerResult, made: GdbScript, proof: Proof, tries: int
+    empty: ReproducerResult, made: GdbScript, proof: StoredProof, tries: int
 ) -> ReproducerResult:
     """Without gdb it is written all the same: its reader may have one."""
     gdb, target = shutil.which("gdb"), proof.store.target()
@@ -119,7 +121,7 @@ def _tried_in_gdb(
     return _judged(empty, made, tried, "in gdb")
 
 
-def _script(proof: Proof) -> GdbScript:
+def _script(proof: StoredProof) -> GdbScript:
     store, chosen = proof.store, proof.chosen
     root, target = Path(store.description.root), store.target()
     orders = _orders(store, proof.schedule, root)
@@ -132,7 +134,7 @@ def _script(proof: Proof) -> GdbScript:
     )
 
 
-def _made(proof: Proof) -> Reproducer:
+def _made(proof: StoredProof) -> Reproducer:
     store, chosen = proof.store, proof.chosen
     target, description = store.target(), store.description
     settings = config.override(description.options, {})

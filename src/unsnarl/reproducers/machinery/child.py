@@ -14,7 +14,7 @@ from unsnarl.reproducers.machinery.events import (
     KINDS,
     THREADS,
     WATCHED,
-    Thread,
+    RunThread,
     prepare,
     watched,
 )
@@ -77,7 +77,7 @@ def begin_thread():
 
 def begin():
     """From here on threads and instructions are counted."""
-    THREADS[threading.get_ident()] = Thread("0")
+    THREADS[threading.get_ident()] = RunThread("0")
     if hasattr(sys, "monitoring"):
         monitor()
     begin_thread()
@@ -92,7 +92,7 @@ def wrap_threads():
             if parent is None:  # before the test has begun
                 return start(function, *rest, **more)
             parent.started += 1
-            me = Thread(f"{parent.path}.{parent.started}", kind_of(function))
+            me = RunThread(f"{parent.path}.{parent.started}", kind_of(function))
             KINDS[me.path] = me.kind
 
             def run(*arguments, **keywords):

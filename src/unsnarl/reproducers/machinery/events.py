@@ -49,7 +49,7 @@ IDLE = (
 )  # fmt: skip
 
 
-class Event:
+class ForcedEvent:
     """Something that a thread does: the `count`-th time that it comes to these instructions."""
 
     def __init__(self, values):
@@ -160,7 +160,7 @@ class Order:
         return [] if self.early.found and not late else late or [self.early]
 
 
-class Thread:
+class RunThread:
     """A thread: its path (0.2 is the second thread that 0 started), and what it has done."""
 
     def __init__(self, path, kind=None):
@@ -181,7 +181,7 @@ NEWS = threading.Lock()
 def prepare():
     """Read the orders."""
     for values in ORDERS:
-        events = [Event(one) for one in values]
+        events = [ForcedEvent(one) for one in values]
         EVENTS.extend(events)
         ALL.append(Order(*events))
 

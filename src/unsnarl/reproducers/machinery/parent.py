@@ -10,7 +10,14 @@ import tempfile
 import unittest
 
 from unsnarl.reproducers.machinery.child import child
-from unsnarl.reproducers.machinery.events import BUG, FILE, FIXED, LIMIT, NOT_ESTABLISHED, Event
+from unsnarl.reproducers.machinery.events import (
+    BUG,
+    FILE,
+    FIXED,
+    LIMIT,
+    NOT_ESTABLISHED,
+    ForcedEvent,
+)
 from unsnarl.reproducers.machinery.values import FAIL_IF, FAILURE, OK_EXIT, OPTIONS, ORDERS, STDIN
 
 # ---- what came of it ------------------------------------------------------------------------
@@ -75,7 +82,7 @@ def main():
     print(output[-4000:].rstrip())
     print("-" * 80)
     for order, state in zip(ORDERS, report["states"], strict=False):
-        early, late = (Event(one) for one in order[:2])
+        early, late = (ForcedEvent(one) for one in order[:2])
         print(f"{state}: {early}\n    before {late}")
     for word in ("gone", "avoided"):
         for event in report[word]:

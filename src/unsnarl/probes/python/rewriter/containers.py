@@ -238,7 +238,7 @@ def _load_const(w: Walk, index: int, arg: int) -> None:
 
 
 @handlers.on("LOAD_SMALL_INT LOAD_COMMON_CONSTANT")
-def _load_known(w: Walk, index: int, arg: int) -> None:
+def _load_small(w: Walk, index: int, arg: int) -> None:
     w.stack.append(SCALAR)
 
 

@@ -134,7 +134,7 @@ _BY_ARGUMENT = (
     " LOAD_GLOBAL LOAD_SUPER_ATTR MAKE_FUNCTION RAISE_VARARGS SWAP UNPACK_EX UNPACK_SEQUENCE"
 )
 # A new version's instructions must be looked at: tests/unit/test_rewriter_opcodes.py.
-KNOWN = frozenset(" ".join((*_EFFECTS, _BY_ARGUMENT)).split())
+CLASSIFIED = frozenset(" ".join((*_EFFECTS, _BY_ARGUMENT)).split())
 POPS = [0] * 256
 PUSHES = [0] * 256
 
