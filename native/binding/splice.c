@@ -58,10 +58,11 @@ static const uint8_t CACHES[256] = {
     [LOAD_METHOD] = 10,
     [PRECALL] = 1,
 #else
-    [CALL] = 3,        [COMPARE_OP] = 1,      [FOR_ITER] = 1, [LOAD_ATTR] = 9,
-    [LOAD_GLOBAL] = 4, [LOAD_SUPER_ATTR] = 1, [SEND] = 1,
+    [CALL] = 3,       [COMPARE_OP] = 1,    [FOR_ITER] = 1,
+    [LOAD_ATTR] = 9,  [LOAD_GLOBAL] = 4,   [LOAD_SUPER_ATTR] = 1,
+    [SEND] = 1,
 #if PY_VERSION_HEX < 0x030E0000
-    [BINARY_OP] = 1,   [BINARY_SUBSCR] = 1,
+    [BINARY_OP] = 1,  [BINARY_SUBSCR] = 1,
 #endif
 #endif
 #if PY_VERSION_HEX >= 0x030D0000

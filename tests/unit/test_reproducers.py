@@ -17,7 +17,7 @@ from unsnarl.replay.portable import portable_command, portable_file, portable_wo
 from unsnarl.reproducers.events import ForcedEvent, ForcedOrder
 from unsnarl.reproducers.gdb_writing import GdbScript
 from unsnarl.reproducers.machinery import parent
-from unsnarl.reproducers.machinery.events import Event
+from unsnarl.reproducers.machinery.events import HeldEvent
 from unsnarl.reproducers.writing import Reproducer, failure_name
 
 SOURCE = """\
@@ -43,7 +43,7 @@ def code(tmp_path):
 
 
 def event(**values: object) -> Event:
-    return Event({"thread": "0.1", "file": "queue.py", "function": "Queue.take", **values})
+    return HeldEvent({"thread": "0.1", "file": "queue.py", "function": "Queue.take", **values})
 
 
 def names_at(code, offsets):

@@ -49,7 +49,7 @@ IDLE = (
 )  # fmt: skip
 
 
-class ForcedEvent:
+class HeldEvent:
     """Something that a thread does: the `count`-th time that it comes to these instructions."""
 
     def __init__(self, values):
@@ -181,7 +181,7 @@ NEWS = threading.Lock()
 def prepare():
     """Read the orders."""
     for values in ORDERS:
-        events = [ForcedEvent(one) for one in values]
+        events = [HeldEvent(one) for one in values]
         EVENTS.extend(events)
         ALL.append(Order(*events))
 

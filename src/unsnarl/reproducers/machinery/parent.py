@@ -16,7 +16,7 @@ from unsnarl.reproducers.machinery.events import (
     FIXED,
     LIMIT,
     NOT_ESTABLISHED,
-    ForcedEvent,
+    HeldEvent,
 )
 from unsnarl.reproducers.machinery.values import FAIL_IF, FAILURE, OK_EXIT, OPTIONS, ORDERS, STDIN
 
@@ -82,7 +82,7 @@ def main():
     print(output[-4000:].rstrip())
     print("-" * 80)
     for order, state in zip(ORDERS, report["states"], strict=False):
-        early, late = (ForcedEvent(one) for one in order[:2])
+        early, late = (HeldEvent(one) for one in order[:2])
         print(f"{state}: {early}\n    before {late}")
     for word in ("gone", "avoided"):
         for event in report[word]:
