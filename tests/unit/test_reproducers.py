@@ -42,7 +42,7 @@ def code(tmp_path):
     return next(one for one in body.co_consts if getattr(one, "co_name", "") == "take")
 
 
-def event(**values: object) -> Event:
+def event(**values: object) -> HeldEvent:
     return HeldEvent({"thread": "0.1", "file": "queue.py", "function": "Queue.take", **values})
 
 
