@@ -7,59 +7,6 @@
 #include "binding/binding.h"
 #include <structmember.h>
 
-#define STASH_DEPTH 16
-/* Receivers of method calls whose arguments are still being computed, innermost last. */
-struct stash {
-    struct {
-        uint32_t site;
-        int through_super;
-        PyObject *receiver; /* borrowed: it lives on the evaluation stack until its call */
-    } entries[STASH_DEPTH];
-    uint32_t depth;
-};
-static __thread struct stash *stash_of_thread;
-
-static struct stash *my_stash(void) {
-    if (!stash_of_thread)
-        stash_of_thread = PyMem_RawCalloc(1, sizeof *stash_of_thread);
-    return stash_of_thread;
-}
-
-/* Whose method super() is to find (borrowed: the frame has it). */
-static PyObject *behind_super(PyObject *super) {
-    PyObject *self = PyObject_GetAttrString(super, "__self__");
-    Py_XDECREF(self);
-    PyErr_Clear();
-    return self;
-}
-
-static void stash_push(uint32_t site, PyObject *receiver) {
-    struct stash *stash = my_stash();
-    if (!stash)
-        return;
-    /* What super() returns dies at the look-up. */
-    int through_super = Py_IS_TYPE(receiver, &PySuper_Type);
-    if (through_super && !(receiver = behind_super(receiver)))
-        return;
-    if (stash->depth == STASH_DEPTH) { /* an exception left old entries behind: drop the oldest */
-        memmove(stash->entries, stash->entries + 1, sizeof stash->entries - sizeof *stash->entries);
-        stash->depth--;
-    }
-    stash->entries[stash->depth].site = site;
-    stash->entries[stash->depth].through_super = through_super;
-    stash->entries[stash->depth++].receiver = receiver;
-}
-
-static PyObject *stash_pop(uint32_t site, int *through_super) {
-    struct stash *stash = my_stash();
-    while (stash && stash->depth)
-        if (stash->entries[--stash->depth].site == site) {
-            *through_super = stash->entries[stash->depth].through_super;
-            return stash->entries[stash->depth].receiver;
-        }
-    return NULL;
-}
-
 /* In free runs nearly every access is nothing new; these find out in a few loads. */
 static inline int is_old_at(struct uns_cell *cell, uint64_t key, uint32_t site, int write) {
     const struct uns_tracked *t = &uns_self->tracked;
@@ -363,7 +310,7 @@ void uns_do_keyed_method(Site *site, PyObject *receiver, PyObject *method, enum 
 
 static void probe_method_call(Site *site, PyObject *operand) {
     int through_super;
-    PyObject *receiver = stash_pop(site->id, &through_super);
+    PyObject *receiver = uns_stash_pop(site->id, &through_super);
     if (!receiver)
         return;
     enum uns_treatment how =
@@ -490,7 +437,7 @@ static void probe(Site *site, PyObject *operand) {
         probe_method(site, operand);
         break;
     case PROBE_STASH:
-        stash_push(site->id, operand);
+        uns_stash_push(site->id, operand);
         break;
     case PROBE_NAMESPACE:
         uns_note_namespace(operand);
