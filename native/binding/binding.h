@@ -220,10 +220,11 @@ void uns_hear(void);
 void uns_take_value(struct uns_thread *t, int kind, const struct uns_value_record *access,
                     PyObject *object, PyObject *key, uint64_t shape);
 void uns_settle_value(void);
+int uns_truth(PyObject *value); /* without running the target's code */
+
 /* stash.c: the receiver that is popped is borrowed; NULL if none was pushed at the site */
 void uns_stash_push(uint32_t site, PyObject *receiver);
 PyObject *uns_stash_pop(uint32_t site, int *through_super);
-int uns_truth(PyObject *value); /* without running the target's code */
 
 /* locks.c, control.c, threads.c, clocks.c, offline.c */
 int uns_locks_init(PyObject *module);
