@@ -225,6 +225,7 @@ int uns_truth(PyObject *value); /* without running the target's code */
 /* stash.c: the receiver that is popped is borrowed; NULL if none was pushed at the site */
 void uns_stash_push(uint32_t site, PyObject *receiver);
 PyObject *uns_stash_pop(uint32_t site, int *through_super);
+PyObject *uns_behind_super(PyObject *super);
 
 /* locks.c, control.c, threads.c, clocks.c, offline.c */
 int uns_locks_init(PyObject *module);

@@ -276,7 +276,7 @@ void uns_do_method(Site *site, PyObject *receiver, enum uns_treatment how, PyObj
 
 static void probe_method(Site *site, PyObject *receiver) {
     PyObject *self =
-        UNS_UNLIKELY(Py_IS_TYPE(receiver, &PySuper_Type)) ? behind_super(receiver) : NULL;
+        UNS_UNLIKELY(Py_IS_TYPE(receiver, &PySuper_Type)) ? uns_behind_super(receiver) : NULL;
     if (self)
         uns_do_method(site, self, uns_super_treatment(self, site->name), NULL);
     else

@@ -22,7 +22,7 @@ static struct stash *my_stash(void) {
 }
 
 /* Whose method super() is to find (borrowed: the frame has it). */
-static PyObject *behind_super(PyObject *super) {
+PyObject *uns_behind_super(PyObject *super) {
     PyObject *self = PyObject_GetAttrString(super, "__self__");
     Py_XDECREF(self);
     PyErr_Clear();
@@ -35,7 +35,7 @@ void uns_stash_push(uint32_t site, PyObject *receiver) {
         return;
     /* What super() returns dies at the look-up. */
     int through_super = Py_IS_TYPE(receiver, &PySuper_Type);
-    if (through_super && !(receiver = behind_super(receiver)))
+    if (through_super && !(receiver = uns_behind_super(receiver)))
         return;
     if (stash->depth == STASH_DEPTH) { /* an exception left old entries behind: drop the oldest */
         memmove(stash->entries, stash->entries + 1, sizeof stash->entries - sizeof *stash->entries);
