@@ -11,10 +11,11 @@
 /* Functions, operators and methods that come to the values at once; others only make an iterator or
  * a view, or ask for the size or a key. */
 static const char *const reading[] = {
-    "sum",  "list",   "tuple", "set",      "frozenset", "dict",   "sorted",  "min",    "max",
-    "any",  "all",    "join",  "str",      "repr",      "format", "dumps",   "dump",   "copy",
-    "==",   "!=",     "*",     "deepcopy", "pformat",   "pprint", "Counter", "fsum",   "prod",
-    "mean", "median", "array", "deque",    "fmean",     "stdev",  "bytes",   "extend", "update",
+    "sum",     "list",  "tuple",  "set",    "frozenset", "dict",     "sorted",  "min",
+    "max",     "any",   "all",    "join",   "str",       "repr",     "format",  "dumps",
+    "dump",    "copy",  "==",     "!=",     "*",         "deepcopy", "pformat", "pprint",
+    "Counter", "fsum",  "prod",   "mean",   "median",    "array",    "deque",   "fmean",
+    "stdev",   "bytes", "extend", "update", "[:]",
 };
 
 static int reads_values(const Site *site) {
