@@ -37,7 +37,7 @@ for thread in threads:
 assert account.balance == sum(account.log), account.balance
 """
 # What says when and how fast, and in which campaign.
-TIMES = ("campaign", "seconds", "timings")
+TIMES = ("campaign", "seconds", "timings", "explained")
 
 
 def answer(folder, jobs):
