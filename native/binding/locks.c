@@ -288,6 +288,9 @@ static PyMethodDef rlock_methods[] = {
     {"release", rlock_release, METH_NOARGS, NULL},
     {"__enter__", rlock_enter, METH_NOARGS, NULL},
     {"__exit__", KEYWORDS(rlock_exit), METH_FASTCALL, NULL},
+#if PY_VERSION_HEX >= 0x030E0000
+    {"locked", lock_locked, METH_NOARGS, NULL},
+#endif
     {"_is_owned", rlock_is_owned, METH_NOARGS, NULL},
     {"_recursion_count", rlock_recursion_count, METH_NOARGS, NULL},
     {"_release_save", rlock_release_save, METH_NOARGS, NULL},
