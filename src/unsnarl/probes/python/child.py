@@ -27,6 +27,7 @@ from unsnarl.probes.paths import with_relative_files
 from unsnarl.probes.python import capture, caught, failures, registry, sync
 from unsnarl.probes.streams import flush_quietly
 
+_FLUSHING = "while" if sys.version_info >= (3, 14) else "on"
 _SAYS_FLUSHING = sys.version_info >= (3, 13)
 _FLUSH_FAILED = 120  # the status of CPython when standard output cannot be flushed
 _FOLDER = __file__.rsplit("/", 2)[0] + "/"  # of all probes, and of the server
@@ -219,7 +220,7 @@ def _flush(name: str) -> bool:
         if stream is not None and not stream.closed:
             stream.flush()
     except BaseException as error:
-        _ignored(f"on flushing sys.{name}:" if _SAYS_FLUSHING else f"in: {stream!r}", error)
+        _ignored(f"{_FLUSHING} flushing sys.{name}:" if _SAYS_FLUSHING else f"in: {stream!r}", error)
         return False
     return True
 

@@ -146,8 +146,10 @@ def _prepare_script(args: list[str], cwd: str) -> PreparedTarget:
     _arguments(args, args)
     main = _new_main()
     loader = importlib.machinery.SourceFileLoader("__main__", path)
-    # What _PyRun_SimpleFile sets; `__cached__` is None for a script.
-    main.update(__file__=path, __loader__=loader, __cached__=None)
+    # What _PyRun_SimpleFile sets; up to 3.14 `__cached__` is None for a script.
+    main.update(__file__=path, __loader__=loader)
+    if sys.version_info < (3, 15):
+        main["__cached__"] = None
     try:
         code = compile(source, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError) as error:
@@ -319,8 +321,9 @@ def _new_main() -> dict[str, Any]:
     main = types.ModuleType("__main__")
     names = main.__dict__
     # As add_main_module (pylifecycle.c) does it.
-    names.update(
-        __loader__=importlib.machinery.BuiltinImporter, __annotations__={}, __builtins__=builtins
-    )
+    names["__loader__"] = importlib.machinery.BuiltinImporter
+    if sys.version_info < (3, 14):  # later they are made when somebody asks for them
+        names["__annotations__"] = {}
+    names["__builtins__"] = builtins
     sys.modules["__main__"] = main
     return names
