@@ -220,7 +220,8 @@ def _flush(name: str) -> bool:
         if stream is not None and not stream.closed:
             stream.flush()
     except BaseException as error:
-        _ignored(f"{_FLUSHING} flushing sys.{name}:" if _SAYS_FLUSHING else f"in: {stream!r}", error)
+        where = f"{_FLUSHING} flushing sys.{name}:" if _SAYS_FLUSHING else f"in: {stream!r}"
+        _ignored(where, error)
         return False
     return True
 
