@@ -265,6 +265,11 @@ ERRORS: dict[str, str] = {
         "The target could not be loaded: importing it raised an exception before any run began. "
         "Make the command work on its own first."
     ),
+    "page-not-built": (
+        "The script of the HTML report is not in this installation: it is bundled with npm, which "
+        "was not there when unsnarl was built. All other outputs work. `make web` in a checkout "
+        "bundles it."
+    ),
     "target-not-found": (
         "The target's interpreter cannot find the script, module or test that the command names, "
         "or pytest is not installed there. Nothing was run."

@@ -31,6 +31,7 @@ from unsnarl.cli.minimise import minimise
 from unsnarl.cli.rank import rank
 from unsnarl.cli.record import record
 from unsnarl.cli.replay import replay
+from unsnarl.cli.report import report
 from unsnarl.cli.reproduce import reproduce
 from unsnarl.cli.rm import rm
 from unsnarl.cli.show import show
@@ -78,7 +79,7 @@ def cli() -> None:
 
 
 cli.add_section("Find", hunt, record)
-cli.add_section("Understand", show, rank, export)
+cli.add_section("Understand", show, report, rank, export)
 cli.add_section("Prove", confirm, minimise, fix, keep, verify)
 cli.add_section("Reproduce", replay, reproduce, clocks)
 cli.add_section("Agents", mcp, skill)

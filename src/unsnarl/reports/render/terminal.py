@@ -129,7 +129,7 @@ def without_fixes(report: Report) -> Report:
 
 
 def _print_failures(report: Report, console: Console) -> None:
-    _print(console, Text(_summary(report)))
+    _print(console, Text(run_summary(report)))
     for notice in report.warnings:
         if notice.slug in SAID_FIRST:
             _print(console, *_wrapped(_warning(notice), console.width, "bold yellow", indent=0))
@@ -204,7 +204,8 @@ def _print(console: Console, *lines: Text) -> None:
         console.print(line, soft_wrap=True)
 
 
-def _summary(report: Report) -> str:
+def run_summary(report: Report) -> str:
+    """What was run, in numbers: `68 runs · 25 failing · 43 passing · 5.3 s (hunt 0.5, …)`."""
     runs = report.runs
     parts = [plural(runs.total, "run"), f"{runs.fail} failing", f"{runs.passed} passing"]
     if runs.hang:
@@ -290,7 +291,7 @@ def _print_finding(
     for line in (
         *_setup(finding, brief),
         note,
-        *_proof_lines(failure, finding),
+        *proof_lines(failure, finding),
         f"files: {files}" if files else "",
     ):
         if line:
@@ -314,7 +315,7 @@ def _odd(count: int) -> str:
     return f" ({ended} in another failure)" if count else ""
 
 
-def _proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
+def proof_lines(failure: FailureReport, finding: Finding) -> list[str]:
     """What experiments showed besides the verdict: what is certain, what differs, what helps."""
     lines = []
     replay = finding.replay or failure.replay
@@ -395,14 +396,22 @@ def _print_background(finding: Finding, steps: Sequence[Step], console: Console)
         _print(console, *_wrapped(line, console.width, "dim"))
 
 
+def status_word(finding: Finding) -> str:
+    """What every output calls the status of a finding."""
+    if finding.kind == "deadlock" and finding.status == "untested":
+        # The gate saw the cycle itself; there is nothing to suspect.
+        return "OBSERVED"
+    return STATUS[finding.status][0]
+
+
 def _title_lines(
     report: Report, failure: FailureReport, finding: Finding, width: int
 ) -> list[Text]:
-    word, style = STATUS[finding.status]
-    if finding.kind == "deadlock" and finding.status == "untested":
-        # The gate saw the cycle itself; there is nothing to suspect.
-        word = "OBSERVED"
-    head = Text().append(word, style=style).append(f"  {title(finding)}", style="bold")
+    head = (
+        Text()
+        .append(status_word(finding), style=STATUS[finding.status][1])
+        .append(f"  {title(finding)}", style="bold")
+    )
     if finding.id:
         head.append(f" · {finding.id}", style="dim")
     tail = experiment_note(finding) or f"score {finding.score:.2f} · {seen_in(failure, finding)}"
