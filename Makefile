@@ -4,6 +4,7 @@
 # make evaluation  the papers' tables redone, docs/evaluation.md
 # make bench  the benchmark table: ratios in one run
 # make test-pythons  the core on 3.14 and 3.15, in a Debian sid that is made for it (root)
+# make web    the script of the HTML report, bundled into the package (npm)
 # make lint   ruff, mypy --strict, vulture (dead code), clang-format, sizes
 # make sanitize  the C unit tests under ThreadSanitizer and valgrind
 
@@ -15,12 +16,13 @@ NATIVE := $(filter-out $(NATIVE_TESTS),$(wildcard \
             $(foreach kind,c h s inc def,native/*/*.$(kind) native/*/*/*.$(kind)) native/packages/*)) \
           CMakeLists.txt pyproject.toml
 KERNELS := $(wildcard benchmarks/native_kernels/*.[ch])
+PAGE := src/unsnarl/reports/assets/report.js
 OTHERS := $(shell tools/other-pythons $(PYTHON))
 OTHER_VENVS := $(patsubst %,.venv-others/%/built,$(notdir $(OTHERS)))
 
-.PHONY: demo test test-pythons bench lint build clean format build-others test-native sanitize evaluation
+.PHONY: web demo test test-pythons bench lint build clean format build-others test-native sanitize evaluation
 
-build: $(VENV)/built $(VENV)/real/built $(VENV)/plugins/built $(VENV)/sarif.json
+build: $(VENV)/built $(VENV)/real/built $(VENV)/plugins/built $(VENV)/sarif.json $(PAGE)
 
 $(VENV)/built: $(NATIVE) tools/make-venv
 	tools/make-venv $(PYTHON) $(VENV) build test lint
@@ -37,6 +39,11 @@ $(VENV)/plugins/built: pyproject.toml | $(VENV)/built
 	    --no-deps --upgrade --target $(VENV)/plugins -r /dev/stdin
 	touch $@
 
+web: $(PAGE)
+
+$(PAGE): $(wildcard web/*.json web/*.mjs web/src/*) tools/web-bundle | $(VENV)/built
+	tools/web-bundle $(VENV)
+
 # The official schema that exported SARIF is checked against.
 $(VENV)/sarif.json: tools/sarif-schema | $(VENV)/built
 	tools/sarif-schema $(VENV)
@@ -48,12 +55,13 @@ build-others: $(OTHER_VENVS)
 	tools/make-venv $(filter %/$*,$(OTHERS)) $(@D) build test
 	touch $@
 
-demo: build
+demo: $(VENV)/built
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/unsnarl demo
 
 # All that is built before all that is tested: pip uses one core, and leaves the other one to its like.
 test:
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target build build-others
+	tools/chromium
 	$(BIN)/python tools/suite.py $(OTHER_VENVS:/built=)
 
 SID := $(foreach minor,14 15,.venv-others/sid-python3.$(minor))

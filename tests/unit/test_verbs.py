@@ -21,6 +21,7 @@ WITHOUT_JSON = {
     "c++": "the compiler's",
     "completion": "a script of the shell",
     "mcp": "a protocol, in JSON itself",
+    "report": "a page for a browser",
 }
 DOCUMENTS = {
     "SKILL.md": skill(),

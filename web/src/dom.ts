@@ -29,7 +29,14 @@ export function section(id: string, heading: string, ...children: Child[]): HTML
 }
 
 export function button(label: string, title: string, click: (event: Event) => void): HTMLElement {
-  return h("button", { type: "button", title, "aria-label": title, click }, label);
+  // A symbol says nothing to whoever listens; a word is its own name.
+  const name: Attributes = /[a-z]/.test(label) ? {} : { "aria-label": title };
+  return h("button", { type: "button", title, click, ...name }, label);
+}
+
+// What is wider than the screen scrolls on its own; the keyboard must reach it.
+export function scrolling(label: string, child: Node): HTMLElement {
+  return h("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": label }, child);
 }
 
 // Longer than any person reads in one line; the whole text is in the title.

@@ -3,7 +3,7 @@
 
 import dagre from "@dagrejs/dagre";
 import { button, h, section, svg } from "./dom";
-import type { Finding, Place, Trace } from "./page";
+import type { Finding, Point, Trace } from "./page";
 
 const MOST = 40; // nodes: more than that is no picture
 const HEIGHT = 44, LETTER = 7.2;
@@ -13,7 +13,7 @@ interface Edge { from: number; to: number; count: number }
 export function graph(trace: Trace, finding: Finding): HTMLElement | null {
   const edges = communication(trace);
   const central = new Set(finding.steps.map((step) => `${step.file}:${step.line}`));
-  const isCentral = (place: number): boolean => central.has(position(trace.places[place]!));
+  const isCentral = (point: number): boolean => central.has(position(trace.points[point]!));
   const near = edges.filter((edge) => isCentral(edge.from) || isCentral(edge.to)).sort((a, b) => b.count - a.count);
   const shown = new Set<number>();
   const kept = near.filter((edge) => {
@@ -29,7 +29,7 @@ function communication(trace: Trace): Edge[] {
   const edges = new Map<string, Edge>();
   trace.source.forEach((back, at) => {
     if (!back) return;
-    const from = trace.place[at - back]!, to = trace.place[at]!, key = `${from}>${to}`;
+    const from = trace.point[at - back]!, to = trace.point[at]!, key = `${from}>${to}`;
     const edge = edges.get(key);
     if (edge) edge.count += 1;
     else edges.set(key, { from, to, count: 1 });
@@ -37,20 +37,20 @@ function communication(trace: Trace): Edge[] {
   return [...edges.values()];
 }
 
-function position(place: Place): string {
-  return `${place[0]}:${place[1]}`;
+function position(point: Point): string {
+  return `${point[0]}:${point[1]}`;
 }
 
-function label(place: Place): [string, string] {
-  return [`${place[0].split("/").at(-1)}:${place[1]}  ${place[4]}`.trim(), place[3].slice(0, 44)];
+function label(point: Point): [string, string] {
+  return [`${point[0].split("/").at(-1)}:${point[1]}  ${point[4]}`.trim(), point[3].slice(0, 44)];
 }
 
-function view(trace: Trace, nodes: number[], edges: Edge[], isCentral: (place: number) => boolean, left: number): HTMLElement {
+function view(trace: Trace, nodes: number[], edges: Edge[], isCentral: (point: number) => boolean, left: number): HTMLElement {
   const layout = new dagre.graphlib.Graph();
   layout.setGraph({ rankdir: "LR", nodesep: 14, ranksep: 60 });
   layout.setDefaultEdgeLabel(() => ({}));
   for (const node of nodes) {
-    const widest = Math.max(...label(trace.places[node]!).map((text) => text.length));
+    const widest = Math.max(...label(trace.points[node]!).map((text) => text.length));
     layout.setNode(String(node), { width: widest * LETTER + 16, height: HEIGHT });
   }
   for (const edge of edges) layout.setEdge(String(edge.from), String(edge.to));
@@ -58,7 +58,7 @@ function view(trace: Trace, nodes: number[], edges: Edge[], isCentral: (place: n
   const drawing = svg("svg", { class: "graph", role: "img", "aria-label": "who read whose writes" });
   const pan = new View(drawing, layout.graph().width ?? 100, layout.graph().height ?? 100);
   drawing.append(tip(), ...edges.map((edge) => line(layout.edge(String(edge.from), String(edge.to)), edge)),
-    ...nodes.map((node) => box(layout.node(String(node)), label(trace.places[node]!), isCentral(node))));
+    ...nodes.map((node) => box(layout.node(String(node)), label(trace.points[node]!), isCentral(node))));
   const search = h("input", { type: "search", placeholder: "find a line or a variable", "aria-label": "find in the graph",
     input: (event) => highlight(drawing, (event.target as HTMLInputElement).value) });
   return section("graph", "Who read whose writes",

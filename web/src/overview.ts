@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Around the finding: other findings and how they score, all runs, what was and was not seen.
 
-import { h, section, svg } from "./dom";
+import { h, scrolling, section, svg } from "./dom";
 import type { Failure, Finding, Page } from "./page";
 
 const NAMES: Record<string, string> = { p: "pass", f: "fail", h: "hang" };
@@ -44,7 +44,7 @@ export function runs(page: Page): HTMLElement {
     x: (at % STRIP) * cell, y: Math.floor(at / STRIP) * cell, width: cell - 1, height: cell - 1, class: `run ${NAMES[label] ?? ""}` }));
   const phases = Object.entries(page.timings).filter(([, seconds]) => seconds >= 0.05);
   return section("runs", "All runs", h("p", {}, page.summary),
-    page.labels && h("div", { class: "scroll" }, svg("svg", { class: "strip", viewBox: `0 0 ${STRIP * cell} ${rows * cell}`, role: "img", "aria-label": "runs of the hunt in the order of time, by label" }, ...squares) as unknown as HTMLElement),
+    page.labels && scrolling("runs", svg("svg", { class: "strip", viewBox: `0 0 ${STRIP * cell} ${rows * cell}`, role: "img", "aria-label": "runs of the hunt in the order of time, by label" }, ...squares)),
     page.labels && h("p", { class: "legend" }, ...["pass", "fail", "hang"].map((name) => h("span", { class: `key ${name}` }, name))),
     phases.length > 0 && h("p", { class: "quiet" }, `seconds: ${phases.map(([name, seconds]) => `${name} ${seconds.toFixed(1)}`).join(" · ")}`));
 }

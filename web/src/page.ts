@@ -22,10 +22,10 @@ export interface Failure {
   message: string; where: string; kind: string; count: number; chain: string; printed: string;
   remarks: string[]; causes: number; findings: Finding[];
 }
-export type Place = [file: string, line: number, fn: string, text: string, variable: string];
+export type Point = [file: string, line: number, fn: string, text: string, variable: string];
 export interface Trace {
-  threads: string[]; places: Place[]; ops: string[];
-  thread: number[]; place: number[]; op: number[]; source: number[]; dropped: number;
+  threads: string[]; points: Point[]; ops: string[];
+  thread: number[]; point: number[]; op: number[]; source: number[]; dropped: number;
 }
 export interface Page {
   title: string; command: string; campaign: string; verdict: string; summary: string;

@@ -2,7 +2,7 @@
 // The whole run: a row per thread, one unit per event, the steps of the explanation marked.
 // However many events there are, no more is drawn than the pixels can show.
 
-import { button, h, section, svg } from "./dom";
+import { button, h, scrolling, section, svg } from "./dom";
 import type { Finding, Trace } from "./page";
 
 const WIDTH = 1000, ROW = 26, TOP = 18, LEFT = 130;
@@ -29,14 +29,14 @@ export class Timeline {
         button("the window that matters", "show the steps of the explanation", () => this.window()),
         button("+", "zoom in", () => this.scale(0.5)), button("−", "zoom out", () => this.scale(2)),
         button("◂", "earlier", () => this.move(-0.3)), button("▸", "later", () => this.move(0.3))),
-      h("div", { class: "scroll" }, this.drawing as unknown as HTMLElement));
+      scrolling("timeline", this.drawing));
     this.draw();
   }
 
   private window(): void {
     if (!this.marks.length) return;
-    const places = this.marks.map((mark) => mark.at);
-    this.zoom(Math.min(...places) - AROUND, Math.max(...places) + AROUND + 1);
+    const points = this.marks.map((mark) => mark.at);
+    this.zoom(Math.min(...points) - AROUND, Math.max(...points) + AROUND + 1);
   }
 
   private wheel(event: WheelEvent): void {
@@ -118,8 +118,8 @@ export function located(trace: Trace, finding: Finding): { at: number; number: n
   for (const step of [...finding.steps].reverse()) {
     if (!step.number) continue;
     for (let at = end - 1; at >= 0; at -= 1) {
-      const place = trace.places[trace.place[at]!]!;
-      if (trace.thread[at] === rows.get(step.thread) && place[1] === step.line && place[0] === step.file) {
+      const point = trace.points[trace.point[at]!]!;
+      if (trace.thread[at] === rows.get(step.thread) && point[1] === step.line && point[0] === step.file) {
         found.unshift({ at, number: step.number });
         end = at;
         break;

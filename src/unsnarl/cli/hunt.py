@@ -11,9 +11,10 @@ import click
 
 from unsnarl.cli.groups import TargetCommand
 from unsnarl.cli.progress import PausableProgress
+from unsnarl.cli.report import check_page_file, write_page
 from unsnarl.cli.shared import check_json_file, json_option, write_json
 from unsnarl.config import GRANULARITIES, SWITCHES
-from unsnarl.errors import warn
+from unsnarl.errors import UnsnarlError, warn
 
 if TYPE_CHECKING:
     from unsnarl.model.report import Report
@@ -95,6 +96,7 @@ if TYPE_CHECKING:
     help="Continue a stored campaign: the newest (for COMMAND, if given).",
 )
 @click.option("-v", "--verbose", is_flag=True, help="Also say where the time went, by phase.")
+@click.option("--html", "page", metavar="FILE", help="Also write the report as a page to FILE.")
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def hunt(
@@ -103,6 +105,7 @@ def hunt(
     resume: str | None,
     *,
     verbose: bool,
+    page: str | None,
     **options: Any,
 ) -> int:
     """Run a program under many schedules; show what breaks it.
@@ -118,12 +121,24 @@ def hunt(
       unsnarl hunt --fail-if 'lost update' -- ./program
     """
     check_json_file(json_file)
+    if page is not None:
+        check_page_file(page)
     flags = {name.replace("_", "-"): value for name, value in options.items()}
     # The parameter cannot have the option's name: `pass` is a keyword.
     flags["pass"] = flags.pop("passed")
     if flags.pop("no-confirm"):
         flags["confirm"] = 0
-    return hunt_and_print(command, flags, json_file, resume, verbose=verbose)
+    return hunt_and_print(command, flags, json_file, resume, verbose=verbose, page=page)
+
+
+def _write_page(file: str, campaign: str) -> None:
+    """The answer is there already: what goes wrong here costs the page only."""
+    from unsnarl.workflows.page import html_report  # noqa: PLC0415
+
+    try:
+        write_page(file, html_report(campaign=campaign))
+    except UnsnarlError as error:
+        warn(error.slug, error.message, error.hint)
 
 
 def hunt_and_print(
@@ -133,6 +148,7 @@ def hunt_and_print(
     resume: str | None = None,
     *,
     verbose: bool = False,
+    page: str | None = None,
 ) -> int:
     """Hunt, print the report; gives the exit code."""
     from unsnarl.reports.render.json import encode  # noqa: PLC0415
@@ -147,6 +163,8 @@ def hunt_and_print(
         write_json(json_file, encode(result.report))
     if json_file != "-":
         _print(result.report, verbose, is_begun=early is not None and early.is_printed)
+    if page is not None:
+        _write_page(page, result.report.campaign)
     # Last of all: the answer must be seen even if it could not be stored.
     if result.ends_with is not None:
         raise result.ends_with

@@ -142,17 +142,17 @@ class PageTrace(msgspec.Struct, frozen=True):
 
     Attributes:
         threads: Labels; `thread` counts them from 0.
-        places: File, line, function, text and variable of each code point; `place` counts them.
+        points: File, line, function, text and variable of each code point; `point` counts them.
         ops: Words; `op` counts them.
         source: How many events before it the write was made that a read took; 0 for none.
         dropped: Events that there was no room for.
     """
 
     threads: tuple[str, ...]
-    places: tuple[tuple[str, int, str, str, str], ...]
+    points: tuple[tuple[str, int, str, str, str], ...]
     ops: tuple[str, ...]
     thread: tuple[int, ...]
-    place: tuple[int, ...]
+    point: tuple[int, ...]
     op: tuple[int, ...]
     source: tuple[int, ...]
     dropped: int = 0

@@ -308,11 +308,11 @@ def _commands(one: NumberedFinding) -> Iterator[PageCommand]:
 def columns(trace: RunTrace) -> PageTrace:
     """A run in columns: what repeats is stored once."""
     threads = {path: at for at, path in enumerate(trace.threads)}
-    places: dict[tuple[str, int, str, str, str], int] = {}
+    points: dict[tuple[str, int, str, str, str], int] = {}
     ops: dict[str, int] = {}
     rows = []
     for at, event in enumerate(trace.events):
-        place = (
+        point = (
             shown_path(event.file),
             event.line,
             event.function,
@@ -322,7 +322,7 @@ def columns(trace: RunTrace) -> PageTrace:
         rows.append(
             (
                 threads[event.thread],
-                places.setdefault(place, len(places)),
+                points.setdefault(point, len(points)),
                 ops.setdefault(event.op, len(ops)),
                 at - event.source if event.source >= 0 else 0,
             )
@@ -330,5 +330,5 @@ def columns(trace: RunTrace) -> PageTrace:
     thread, where, op, source = zip(*rows, strict=True) if rows else ((), (), (), ())
     labels = [f"{name or 'thread'} {path}" for path, name in trace.threads.items()]
     return PageTrace(
-        tuple(labels), tuple(places), tuple(ops), thread, where, op, source, trace.dropped
+        tuple(labels), tuple(points), tuple(ops), thread, where, op, source, trace.dropped
     )
