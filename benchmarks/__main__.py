@@ -30,6 +30,7 @@ NAMES = (
     "clocks",
     "recording",
     "orders",
+    "pages",
 )
 
 
