@@ -5,6 +5,7 @@
 # make bench  the benchmark table: ratios in one run
 # make test-pythons  the core on 3.14 and 3.15, in a Debian sid that is made for it (root)
 # make web    the script of the HTML report, bundled into the package (npm)
+# make gallery  HTML reports of ten bugs, build/gallery/index.html
 # make lint   ruff, mypy --strict, vulture (dead code), clang-format, sizes
 # make sanitize  the C unit tests under ThreadSanitizer and valgrind
 
@@ -20,7 +21,7 @@ PAGE := src/unsnarl/reports/assets/report.js
 OTHERS := $(shell tools/other-pythons $(PYTHON))
 OTHER_VENVS := $(patsubst %,.venv-others/%/built,$(notdir $(OTHERS)))
 
-.PHONY: web demo test test-pythons bench lint build clean format build-others test-native sanitize evaluation
+.PHONY: web gallery demo test test-pythons bench lint build clean format build-others test-native sanitize evaluation
 
 build: $(VENV)/built $(VENV)/real/built $(VENV)/plugins/built $(VENV)/sarif.json $(PAGE)
 
@@ -90,6 +91,9 @@ lint: build
 	$(BIN)/vulture --min-confidence 80 src
 	$(BIN)/clang-format --dry-run --Werror $(filter %.c %.h,$(NATIVE)) $(NATIVE_TESTS) $(KERNELS)
 	$(BIN)/python tools/check_sizes.py
+
+gallery: build
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m evaluation.gallery
 
 format:
 	$(BIN)/ruff format src tests benchmarks evaluation tools
