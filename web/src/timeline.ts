@@ -117,14 +117,15 @@ export function located(trace: Trace, finding: Finding): { at: number; number: n
   let end = trace.thread.length;
   for (const step of [...finding.steps].reverse()) {
     if (!step.number) continue;
-    for (let at = end - 1; at >= 0; at -= 1) {
+    const isIt = (row: number, at: number): boolean => {
       const point = trace.points[trace.point[at]!]!;
-      if (trace.thread[at] === rows.get(step.thread) && point[1] === step.line && point[0] === step.file) {
-        found.unshift({ at, number: step.number });
-        end = at;
-        break;
-      }
-    }
+      return row === rows.get(step.thread) && point[1] === step.line && point[0] === step.file;
+    };
+    const before = trace.thread.slice(0, end).findLastIndex(isIt);
+    // What is shown in the order of the proof may have come a little later in this very run.
+    const at = before >= 0 ? before : trace.thread.findLastIndex(isIt);
+    if (at >= 0) found.unshift({ at, number: step.number });
+    if (before >= 0) end = before;
   }
   return found;
 }
