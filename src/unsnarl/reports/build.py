@@ -29,6 +29,7 @@ from unsnarl.model.sources import Sources
 from unsnarl.reports import finding_ids
 from unsnarl.reports.calls import with_calls
 from unsnarl.reports.chain import chain_of
+from unsnarl.reports.code import Code
 from unsnarl.reports.deadlock import LockNames, lock_names, run_names
 from unsnarl.reports.explain import describe_lines, frame_text, with_failing_lines
 from unsnarl.reports.facts import (
@@ -113,8 +114,9 @@ def _with_causes(failure: FailureReport, count: int) -> FailureReport:
 def _with_shapes(failure: FailureReport, sources: Sources) -> FailureReport:
     """The failure, each of its findings with the shape of its bug."""
     findings = []
+    code = Code(sources.text)
     for finding in failure.findings:
-        shape, summary = shape_and_summary(failure, finding, sources.line)
+        shape, summary = shape_and_summary(failure, finding, code)
         findings.append(replace(finding, shape=shape, summary=summary))
     return replace(failure, findings=tuple(findings))
 
