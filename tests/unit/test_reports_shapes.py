@@ -309,7 +309,7 @@ def test_who_takes_a_job_out_has_not_yet_done_it():
     )
     found, summary = shape(*points)
     assert found == "unfinished change seen"
-    assert "between queue and results" in summary
+    assert "had changed queue at m.py:32 but not yet results" in summary
 
 
 def test_another_round_of_a_loop_is_no_pair():

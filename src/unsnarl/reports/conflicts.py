@@ -46,10 +46,12 @@ class Conflict:
 
     @property
     def first(self) -> FindingPoint:
+        """Where the conflict begins."""
         return self.points[0]
 
     @property
     def last(self) -> FindingPoint:
+        """Where the conflict ends: in the same thread, unless there are only two accesses."""
         return self.points[-1]
 
     @property
@@ -59,6 +61,7 @@ class Conflict:
 
     @property
     def variables(self) -> set[str]:
+        """What the accesses touch."""
         return {point.variable for point in self.points}
 
     @property
@@ -68,6 +71,7 @@ class Conflict:
 
     @property
     def is_pair(self) -> bool:
+        """Whether it is two accesses alone, of two threads."""
         return self.first.thread != self.last.thread
 
     @property
@@ -94,8 +98,13 @@ class Conflict:
 
     @cached_property
     def computes(self) -> bool:
-        """Whether the thread stores what it computed from what it had read."""
-        if self.modes != "RWW" or len(self.variables) > 1:
+        """Whether the thread stores what it computed from what it had read.
+
+        Also from what a call gave back that set something else: `old = os.umask(0)`.
+        """
+        if not self.modes.endswith("WW") or len(self.variables) > 1:
+            return False
+        if self.modes == "WWW" and self.takes_out(self.first):
             return False
         return self.code.computes(self.first, self.last)
 
@@ -110,6 +119,7 @@ class Conflict:
 
     @property
     def says_iterated(self) -> bool:
+        """Whether the interpreter noticed that something changed while it was gone through."""
         said = (self.failure.message, *(one.message for one in self.failure.chain))
         return any(ITERATED.search(text) for text in said)
 

@@ -83,8 +83,9 @@ def shape_of(
 def _preference(shape: Shape, found: Conflict, about: set[str]) -> tuple[int, ...]:
     """Less is better: about all that the finding is about, by what it is called, tight."""
     apart = found.first.function != found.last.function
+    beside = len(found.variables - about)
     covered = -len(about & found.variables)
-    return found.is_turned, covered, PRIORITY.index(shape), apart, found.span
+    return found.is_turned, covered, beside, PRIORITY.index(shape), apart, found.span
 
 
 def _stuck(waits: Sequence[FindingPoint]) -> Shape:
@@ -123,8 +124,11 @@ def _shape(found: Conflict) -> Shape:
         return "lost update"
     if found.decides:
         return "check-then-act"
-    if len(found.variables) > 1:
-        return _several(found)
+    return _several(found) if len(found.variables) > 1 else _single(found)
+
+
+def _single(found: Conflict) -> Shape:
+    """What a thread did with one variable neither decided by nor computed from what it had read."""
     if found.looks(found.last) and found.is_ended:
         return "used after close"
     if found.modes == "WRW":
