@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from unsnarl.model.report import FindingPoint
 from unsnarl.placement.local_names import Function, end
 from unsnarl.reports import flow
+from unsnarl.reports.calls import own_frames
 
 Text = Callable[[str], str]
 LOOPS = (ast.For, ast.AsyncFor)
@@ -36,13 +37,9 @@ class Place:
 
 def places(point: FindingPoint) -> list[Place]:
     """Where an access was made, and the calls that led to it, innermost first."""
-    found = [Place(point.file, point.line, point.function)]
-    for frame in point.stack:
-        where, _, function = frame.partition(" in ")
-        file, _, line = where.rpartition(":")
-        if line.isdigit():
-            found.append(Place(file, int(line), function, called=True))
-    return found
+    calls = reversed(own_frames(point)[:-1])
+    own = Place(point.file, point.line, point.function)
+    return [own, *(Place(*frame, called=True) for frame in calls)]
 
 
 def joint(one: FindingPoint, other: FindingPoint) -> tuple[Place, Place] | None:
@@ -81,14 +78,7 @@ class Code:
         statement = self._statement(here, one.text)
         if block is None or statement is None:
             return self._asks_alone(one)
-        if here.line == there.line:
-            return flow.decides_within(statement, name)
-        if flow.is_tried(block, here.line, there.line):
-            return True
-        is_tested = flow.is_tested(statement, here.line, name)
-        if is_tested and flow.controls(block, statement, there.line):
-            return True
-        return flow.is_decided_later(block, statement, there.line)
+        return flow.leads(block, statement, here.line, there.line, name)
 
     def asks(self, point: FindingPoint) -> bool:
         """Whether a line decides by the access at once; of a getter, the line that called it."""

@@ -78,6 +78,23 @@ def _is_named(node: ast.AST, name: str) -> bool:
     return isinstance(node, ast.Name) and node.id == name
 
 
+def leads(block: Block, statement: ast.stmt, first: int, last: int, name: str) -> bool:
+    """Whether what a statement read on the first line decided that its function came to the last.
+
+    It was tested there, or later by another name, or the variable had been tested before; or the
+    last line handles what the first one raised.
+    """
+    if first == last:
+        return decides_within(statement, name)
+    is_test = is_tested(statement, first, name) and controls(block, statement, last)
+    return (
+        is_test
+        or is_tried(block, first, last)
+        or is_decided_later(block, statement, last)
+        or is_guarded(block, first, last, name)
+    )
+
+
 def is_tested(statement: ast.stmt, line: int, name: str) -> bool:
     """Whether what is read on a line of a statement decides what the statement does next."""
     test = test_of(statement)
@@ -165,6 +182,19 @@ def is_decided_later(block: Block, statement: ast.stmt, line: int) -> bool:
     return any(
         (test := test_of(one)) is not None and names & _names(test) and controls(block, one, line)
         for one, names in _onwards(block, statement, line, strict=False)
+    )
+
+
+def is_guarded(block: Block, first: int, last: int, name: str) -> bool:
+    """Whether a test of the same variable, before the first line, leads to the last one."""
+    return any(
+        isinstance(one, ast.stmt)
+        and (test := test_of(one)) is not None
+        and (test.end_lineno or test.lineno) <= first
+        and name
+        and mentions(test, name)
+        and controls(block, one, last)
+        for one in own_nodes(block)
     )
 
 

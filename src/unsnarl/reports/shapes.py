@@ -19,7 +19,7 @@ from unsnarl.reports.conflicts import NOTHING, Conflict, conflicts_in
 from unsnarl.reports.paths import short_files
 from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, mode, whole
 from unsnarl.reports.shape_sentences import SENTENCES
-from unsnarl.reports.waits import NEVER_RELEASED
+from unsnarl.reports.waits import HELD_BY, NEVER_RELEASED
 
 Shape = Literal[
     "lost update",
@@ -49,6 +49,9 @@ PRIORITY: tuple[Shape, ...] = (
     "unfinished change seen",
 )
 UNFINISHED: Shape = "unfinished change seen"
+SIGNAL: Shape = "missed signal"
+# What the waits alone show; else what led there may be a conflict on data.
+BY_WAITS: tuple[Shape, ...] = ("lock-order deadlock", "lock held while waiting", "starvation")
 
 
 def shape_and_summary(failure: FailureReport, finding: Finding, code: Code) -> tuple[str, str]:
@@ -69,8 +72,19 @@ def shape_of(
     """The shape and the accesses that it is about."""
     points = finding.explanation if finding.orders else finding.points
     waits = tuple(point for point in points if point.op == WAIT and not point.setup)
-    if waits:
-        return _stuck(waits), waits
+    stuck = _stuck(waits) if waits else None
+    if stuck in BY_WAITS:
+        return stuck, waits
+    data = _of_data(failure, finding, points, code)
+    if stuck == SIGNAL and (data is None or _is_signalled(waits, data[1], code)):
+        return stuck, waits
+    return data or ((stuck, waits) if stuck else None)
+
+
+def _of_data(
+    failure: FailureReport, finding: Finding, points: Sequence[FindingPoint], code: Code
+) -> tuple[Shape, tuple[FindingPoint, ...]] | None:
+    """The shape of what the threads did to data, and the accesses that it is about."""
     about = {whole(name) for name in finding.variables}
     found = [(_shape(one), one) for one in conflicts_in(failure, points, code)]
     if found:
@@ -78,6 +92,21 @@ def shape_of(
         return shape, chosen.points
     pairs = ((_order(pair), pair.points) for pair in _pairs(failure, finding, points, code))
     return next(((name, pair) for name, pair in pairs if name is not None), None)
+
+
+def _is_signalled(
+    waits: Sequence[FindingPoint], points: Sequence[FindingPoint], code: Code
+) -> bool:
+    """Whether a thread waits for a signal that it would not have missed, had it looked again."""
+    signals = [point for point in waits if not point.awaits.startswith("in join()")]
+    return (
+        any(
+            point.thread == wait.thread and code.decides(point, wait)
+            for wait in signals
+            for point in points
+        )
+        or not points
+    )
 
 
 def _preference(shape: Shape, found: Conflict, about: set[str]) -> tuple[int, ...]:
@@ -92,13 +121,18 @@ def _stuck(waits: Sequence[FindingPoint]) -> Shape:
     """By what the threads hold and wait for: locks only, a lock and something else, no lock."""
     if all(point.why.endswith(NEVER_RELEASED) for point in waits):
         return "lock never released"
-    held = {lock for point in waits for lock in point.locks}
-    if len(waits) > 1 and all(point.variable in held for point in waits):
+    holding = [point for point in waits if point.locks]
+    held = {lock for point in holding for lock in point.locks}
+    if len(holding) > 1 and all(_is_for_lock(point, held) for point in holding):
         return "lock-order deadlock"
     if held:
         return "lock held while waiting"
     results = [point for point in waits if point.awaits.startswith("for the result")]
-    return "starvation" if len(results) == len(waits) > 1 else "missed signal"
+    return "starvation" if len(results) == len(waits) > 1 else SIGNAL
+
+
+def _is_for_lock(wait: FindingPoint, held: set[str]) -> bool:
+    return wait.variable in held or wait.why.startswith(HELD_BY)
 
 
 def _pairs(

@@ -50,6 +50,7 @@ MISSING = {
 
 # Of whoever holds a lock and does not wait for anything.
 NEVER_RELEASED = "never releases it"
+HELD_BY = "held by "  # of a lock that another thread has
 
 
 def call_of(site: Site, sources: Sources) -> tuple[str, str]:
@@ -106,7 +107,7 @@ class WaitReasons:
         waits = f"waits {self.awaited(owner, wait.thread)}" if owner else ""
         if self._is_join(wait):
             return waits and f"it {waits}"
-        held = f"held by {self._who(wait.owner)}{self._taken(wait)}"
+        held = f"{HELD_BY}{self._who(wait.owner)}{self._taken(wait)}"
         return f"{held}, which {waits or NEVER_RELEASED}"
 
     def _nobody(self, wait: Wait) -> str:
