@@ -28,8 +28,13 @@ def _variable(point: FindingPoint) -> str:
 
 
 def _lost(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    other = _other(points)
     first, last = points[0], points[-1]
+    if first.thread != last.thread:
+        return (
+            f"{names[0]} wrote {_variable(first)} at {_at(first)}; {names[-1]} did not know of it "
+            f"and overwrote it at {_at(last)}."
+        )
+    other = _other(points)
     if mode(last) == "R":
         return (
             f"{names[0]} wrote {_variable(first)} at {_at(first)}; {names[other]} overwrote it at "

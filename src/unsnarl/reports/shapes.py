@@ -17,8 +17,9 @@ from unsnarl.model.report import FailureReport, Finding, FindingPoint
 from unsnarl.reports.code import Code
 from unsnarl.reports.conflicts import NOTHING, Conflict, conflicts_in
 from unsnarl.reports.paths import short_files
-from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, mode, whole
+from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, whole
 from unsnarl.reports.shape_sentences import SENTENCES
+from unsnarl.reports.steps import UNSET
 from unsnarl.reports.waits import HELD_BY, NEVER_RELEASED
 
 Shape = Literal[
@@ -190,16 +191,16 @@ def _several(found: Conflict) -> Shape:
 
 
 def _order(found: Conflict) -> Shape | None:
-    """Two accesses alone: it was gone already, or it was not there yet."""
+    """Two accesses alone: it was gone already, it was not there yet, or one write undid another."""
     first, last = found.first, found.last
     if found.iterates:
         return "changed while iterated"
     if found.ends_use(first):
         return "used after close"
-    early = last.due or (first.value or "<unset>") in NOTHING
-    if (mode(first), mode(last)) == ("R", "W") and early:
+    early = last.due or (first.value or UNSET) in NOTHING
+    if found.modes == "RW" and early:
         return "published before initialised"
-    return None
+    return "lost update" if found.modes == "WW" and found.is_overwritten else None
 
 
 def _who(failure: FailureReport, point: FindingPoint) -> str:
