@@ -36,22 +36,30 @@ class Place:
 
 
 def places(point: FindingPoint) -> list[Place]:
-    """Where an access was made, and the calls that led to it, innermost first."""
-    calls = reversed(own_frames(point)[:-1])
-    own = Place(point.file, point.line, point.function)
-    return [own, *(Place(*frame, called=True) for frame in calls)]
+    """The calls that led to an access, outermost first, and where it was made."""
+    *calls, own = own_frames(point)
+    return [*(Place(*frame, called=True) for frame in calls), Place(*own)]
 
 
 def joint(one: FindingPoint, other: FindingPoint) -> tuple[Place, Place] | None:
-    """The innermost function that made both accesses of a thread, at its line for each."""
-    pairs = [
-        (i + j, mine, its)
-        for i, mine in enumerate(places(one))
-        for j, its in enumerate(places(other))
-        if (mine.file, mine.function) == (its.file, its.function)
-    ]
-    _, mine, its = min(pairs, key=lambda pair: pair[0], default=(0, None, None))
-    return (mine, its) if mine and its else None
+    """The innermost call that made both accesses of a thread, at its line for each.
+
+    Where the calls of one of them are not known, a function that has both.
+    """
+    mine, its = places(one), places(other)
+    if not (one.stack and other.stack):
+        same = [(a, b) for a in reversed(mine) for b in reversed(its) if _function(a, b)]
+        return same[0] if same else None
+    pairs = [*zip(mine, its, strict=False)]
+    parted = next((at for at, (a, b) in enumerate(pairs) if a != b), len(pairs) - 1)
+    if not _function(*pairs[parted]):
+        parted -= 1
+    return pairs[parted] if parted >= 0 else None
+
+
+def _function(one: Place, other: Place) -> bool:
+    """Whether both are in the same function."""
+    return (one.file, one.function) == (other.file, other.function)
 
 
 def last_name(variable: str) -> str:
@@ -82,7 +90,7 @@ class Code:
 
     def asks(self, point: FindingPoint) -> bool:
         """Whether a line decides by the access at once; of a getter, the line that called it."""
-        for place in places(point):
+        for place in reversed(places(point)):
             statement = self._statement(place, "" if place.called else point.text)
             if statement is None:
                 return not place.called and self._asks_alone(point)

@@ -194,6 +194,12 @@ class Conflict:
         return bool(re.match(r"[^=!<>]*[^=!<>]=[^=]|.*[-+*/|&^]=", point.text))
 
     @property
+    def is_shown(self) -> bool:
+        """Whether the program shows what it is, and not only the order of reads and writes."""
+        ways = (self.iterates, self.computes, self.decides, self.is_ended and self.looks(self.last))
+        return any(ways)
+
+    @property
     def is_joint(self) -> bool:
         """Whether one function made the first and the last access."""
         return joint(self.first, self.last) is not None

@@ -141,13 +141,21 @@ def decides_within(statement: ast.stmt, name: str) -> bool:
 
 
 def is_tried(block: Block, tried: int, handled: int) -> bool:
-    """Whether a line is in the handler of a `try` whose body has the other one."""
+    """Whether a thread comes to a line only by what was raised on another one, in a `try`."""
     return any(
         isinstance(node, ast.Try)
         and node.body[0].lineno <= tried <= end(node.body[-1])
-        and any(part.lineno <= handled <= end(part.body[-1]) for part in node.handlers)
+        and (_is_handled(node, handled) or (_leaves(node.body) and handled > end(node)))
         for node in own_nodes(block)
     )
+
+
+def _is_handled(node: ast.Try, line: int) -> bool:
+    return any(part.lineno <= line <= end(part.body[-1]) for part in node.handlers)
+
+
+def _leaves(block: list[ast.stmt]) -> bool:
+    return bool(block) and isinstance(block[-1], LEAVES)
 
 
 def controls(block: Block, statement: ast.stmt, line: int) -> bool:
@@ -160,7 +168,7 @@ def controls(block: Block, statement: ast.stmt, line: int) -> bool:
     if not isinstance(statement, ast.If):
         return False
     branches = (statement.body, statement.orelse)
-    if any(branch and isinstance(branch[-1], LEAVES) for branch in branches):
+    if any(map(_leaves, branches)):
         return True
     made = {name for branch in branches for one in branch for name in bound(one)}
     last = statement_at(block, line)

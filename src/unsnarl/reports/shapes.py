@@ -115,7 +115,9 @@ def _preference(shape: Shape, found: Conflict, about: set[str]) -> tuple[int, ..
     apart = found.first.function != found.last.function
     beside = len(found.variables - about)
     covered = -len(about & found.variables)
-    return found.is_turned, covered, beside, PRIORITY.index(shape), apart, found.span
+    named = PRIORITY.index(shape)
+    first = named if found.is_shown else len(PRIORITY)
+    return found.is_turned, first, covered, beside, named, apart, found.span
 
 
 def _stuck(waits: Sequence[FindingPoint]) -> Shape:
