@@ -14,7 +14,17 @@ from msgspec.structs import replace
 from unsnarl.model.report import FailureReport, FindingPoint
 from unsnarl.reports import flow
 from unsnarl.reports.code import Code, joint
-from unsnarl.reports.patterns import CALL, FAIL, closes, conflicts, is_data, mode, sets, whole
+from unsnarl.reports.patterns import (
+    CALL,
+    FAIL,
+    closes,
+    conflicts,
+    is_data,
+    mode,
+    overlaps,
+    sets,
+    whole,
+)
 
 # What a look-up gives where there is nothing yet.
 ABSENT = ("None", "<unset>", "<no file>", "NULL", "nullptr")
@@ -213,7 +223,9 @@ def conflicts_in(
     fails = tuple(point for point in points if point.op == FAIL)
     data = [replace(point, variable=whole(point.variable)) for point in shown]
     elements = [element(point) for point in shown]
-    for pick in sorted(conflicts(data), reverse=True, key=lambda pick: pick[::-1]):
+    picks = sorted(conflicts(data), reverse=True, key=lambda pick: pick[::-1])
+    # Where each of two threads was in the middle of something, the one that began it.
+    for pick in picks or [found[:3] for found in overlaps(data)]:
         yield Conflict(
             tuple(data[i] for i in pick),
             failure,

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.reports.patterns import closes, mode
+from unsnarl.reports.patterns import CALL, closes, mode
 
 NOTHING = re.compile(r"=\s*(None|NULL|nullptr|0);?$")
 Sentence = Callable[[Sequence[FindingPoint], Sequence[str]], str]
@@ -51,9 +51,10 @@ def _lost(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 
 def _checked(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     other = _other(points)
+    did = "used" if points[other].op == CALL else "changed"
     return (
         f"{names[0]} checked {_variable(points[0])} at {_at(points[0])} and acted on it at "
-        f"{_at(points[-1])}; in between, {names[other]} changed {_variable(points[other])} at "
+        f"{_at(points[-1])}; in between, {names[other]} {did} {_variable(points[other])} at "
         f"{_at(points[other])}."
     )
 
