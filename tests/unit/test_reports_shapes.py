@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from tests.unit.test_reports_output import detailed
 
 from unsnarl.model.report import Finding, FindingPoint, SourceLine, SwallowedException
-from unsnarl.reports.code import Code
+from unsnarl.reports.program_text import ProgramText
 from unsnarl.reports.shapes import PRIORITY, SENTENCES, Shape, shape_and_summary
 
 
@@ -30,7 +30,7 @@ def shape(*points, message="AssertionError", orders=(), text="", threads=NAMES):
         1, "joined", 1.0, {}, "atomicity", about, points, 2, explanation=points, orders=orders
     )
     failure = replace(detailed(finding, message=message).failures[0], threads=threads)
-    return shape_and_summary(failure, finding, Code(lambda _file: text))
+    return shape_and_summary(failure, finding, ProgramText(lambda _file: text))
 
 
 LOST = [
@@ -267,9 +267,12 @@ def test_an_iteration_that_the_program_caught_is_one_too():
     said = "deque mutated during iteration"
     caught = SwallowedException("RuntimeError", said, "0.1", line, line, 2, 0)
     failure = replace(detailed(finding).failures[0], threads=NAMES)
-    assert shape_and_summary(failure, finding, Code(lambda _: ""))[0] == ""
+    assert shape_and_summary(failure, finding, ProgramText(lambda _: ""))[0] == ""
     failure = replace(failure, chain=(caught,))
-    assert shape_and_summary(failure, finding, Code(lambda _: ""))[0] == "changed while iterated"
+    assert (
+        shape_and_summary(failure, finding, ProgramText(lambda _: ""))[0]
+        == "changed while iterated"
+    )
 
 
 def test_a_number_that_is_read_and_written_back_is_a_lost_update():

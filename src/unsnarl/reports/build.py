@@ -29,7 +29,6 @@ from unsnarl.model.sources import Sources
 from unsnarl.reports import finding_ids
 from unsnarl.reports.calls import with_calls
 from unsnarl.reports.chain import chain_of
-from unsnarl.reports.code import Code
 from unsnarl.reports.deadlock import LockNames, lock_names, run_names
 from unsnarl.reports.explain import describe_lines, frame_text, with_failing_lines
 from unsnarl.reports.facts import (
@@ -42,6 +41,7 @@ from unsnarl.reports.facts import (
 from unsnarl.reports.fixes import with_texts
 from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import classify, contended, core
+from unsnarl.reports.program_text import ProgramText
 from unsnarl.reports.proofs import captured_names, with_proof
 from unsnarl.reports.remarks import causes_note
 from unsnarl.reports.shapes import shape_and_summary
@@ -114,7 +114,7 @@ def _with_causes(failure: FailureReport, count: int) -> FailureReport:
 def _with_shapes(failure: FailureReport, sources: Sources) -> FailureReport:
     """The failure, each of its findings with the shape of its bug."""
     findings = []
-    code = Code(sources.text)
+    code = ProgramText(sources.text)
     for finding in failure.findings:
         shape, summary = shape_and_summary(failure, finding, code)
         findings.append(replace(finding, shape=shape, summary=summary))

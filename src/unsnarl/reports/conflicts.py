@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from unsnarl.model.report import FailureReport, FindingPoint
 from unsnarl.reports import flow
-from unsnarl.reports.code import Code, joint
 from unsnarl.reports.patterns import (
     CALL,
     FAIL,
@@ -25,6 +24,7 @@ from unsnarl.reports.patterns import (
     sets,
     whole,
 )
+from unsnarl.reports.program_text import ProgramText, joint
 
 # What a look-up gives where there is nothing yet.
 ABSENT = ("None", "<unset>", "<no file>", "NULL", "nullptr")
@@ -41,7 +41,7 @@ SETS_NOTHING = re.compile(r"=\s*(None|NULL|nullptr);?$")
 
 
 @dataclass(frozen=True)
-class Conflict:
+class ShownConflict:
     """One thread's first and last access, and those of others that came in between.
 
     Or two accesses alone, one of each thread. `span` says how far apart they are shown.
@@ -49,7 +49,7 @@ class Conflict:
 
     points: tuple[FindingPoint, ...]
     failure: FailureReport
-    code: Code
+    code: ProgramText
     span: int = 1
     elements: tuple[str, ...] = ()
     fails: tuple[FindingPoint, ...] = field(default=(), repr=False)
@@ -100,6 +100,13 @@ class Conflict:
         if not self.looks(self.first) or self.is_pair:
             return False
         return self.code.decides(self.first, self.last) or self._found_nothing()
+
+    @cached_property
+    def had_decided(self) -> bool:
+        """Whether it had been led there by what it saw even before."""
+        if not self.looks(self.first) or self.is_pair:
+            return False
+        return self.code.had_decided(self.first, self.last)
 
     def _found_nothing(self) -> bool:
         """Whether it saw that there is nothing, and put its own there."""
@@ -206,7 +213,13 @@ class Conflict:
     @property
     def is_shown(self) -> bool:
         """Whether the program shows what it is, and not only the order of reads and writes."""
-        ways = (self.iterates, self.computes, self.decides, self.is_ended and self.looks(self.last))
+        ways = (
+            self.iterates,
+            self.computes,
+            self.decides,
+            self.had_decided,
+            self.is_ended and self.looks(self.last),
+        )
         return any(ways)
 
     @property
@@ -216,8 +229,8 @@ class Conflict:
 
 
 def conflicts_in(
-    failure: FailureReport, points: Sequence[FindingPoint], code: Code
-) -> Iterator[Conflict]:
+    failure: FailureReport, points: Sequence[FindingPoint], code: ProgramText
+) -> Iterator[ShownConflict]:
     """Every broken atomicity; the latest first, which is nearest to the failure."""
     shown = [point for point in points if is_data(point) and not point.setup]
     fails = tuple(point for point in points if point.op == FAIL)
@@ -226,7 +239,7 @@ def conflicts_in(
     picks = sorted(conflicts(data), reverse=True, key=lambda pick: pick[::-1])
     # Where each of two threads was in the middle of something, the one that began it.
     for pick in picks or [found[:3] for found in overlaps(data)]:
-        yield Conflict(
+        yield ShownConflict(
             tuple(data[i] for i in pick),
             failure,
             code,

@@ -81,18 +81,13 @@ def _is_named(node: ast.AST, name: str) -> bool:
 def leads(block: Block, statement: ast.stmt, first: int, last: int, name: str) -> bool:
     """Whether what a statement read on the first line decided that its function came to the last.
 
-    It was tested there, or later by another name, or the variable had been tested before; or the
-    last line handles what the first one raised.
+    It was tested there, or later by another name, or the last line handles what the first one
+    raised.
     """
     if first == last:
         return decides_within(statement, name)
     is_test = is_tested(statement, first, name) and controls(block, statement, last)
-    return (
-        is_test
-        or is_tried(block, first, last)
-        or is_decided_later(block, statement, last)
-        or is_guarded(block, first, last, name)
-    )
+    return is_test or is_tried(block, first, last) or is_decided_later(block, statement, last)
 
 
 def is_tested(statement: ast.stmt, line: int, name: str) -> bool:

@@ -212,6 +212,11 @@ def _managed(statement: str) -> str:
 def _operand(expression: ast.expr) -> ast.expr | None:
     """The object that a call, an operator or an iteration works on; None if unknown."""
     match expression:
+        case ast.Call(
+            func=ast.Name(id="getattr" | "hasattr" | "setattr" | "delattr"),
+            args=[owner, ast.Constant(value=str(name)), *_],
+        ):
+            return ast.Attribute(owner, name)
         case (
             ast.Call(func=ast.Attribute(value=found))
             | ast.Call(func=ast.Name(), args=[found, *_])

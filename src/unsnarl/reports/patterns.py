@@ -149,8 +149,7 @@ def overlaps(points: Sequence[FindingPoint]) -> Iterator[tuple[int, ...]]:
     pairs = [
         (one, other)
         for one, other in _local_pairs(points)
-        if points[one].variable != points[other].variable
-        and is_within(points[one], points[other])
+        if points[one].variable != points[other].variable and is_within(points[one], points[other])
     ]
     for (first, last), (begin, end) in permutations(pairs, 2):
         overlap = first < begin < last < end and points[first].thread != points[begin].thread

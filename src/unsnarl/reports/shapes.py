@@ -14,10 +14,10 @@ from typing import Literal
 from msgspec.structs import replace
 
 from unsnarl.model.report import FailureReport, Finding, FindingPoint
-from unsnarl.reports.code import Code
-from unsnarl.reports.conflicts import NOTHING, Conflict, conflicts_in
+from unsnarl.reports.conflicts import NOTHING, ShownConflict, conflicts_in
 from unsnarl.reports.paths import short_files
 from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, whole
+from unsnarl.reports.program_text import ProgramText
 from unsnarl.reports.shape_sentences import SENTENCES
 from unsnarl.reports.steps import UNSET
 from unsnarl.reports.waits import HELD_BY, NEVER_RELEASED
@@ -55,7 +55,9 @@ SIGNAL: Shape = "missed signal"
 BY_WAITS: tuple[Shape, ...] = ("lock-order deadlock", "lock held while waiting", "starvation")
 
 
-def shape_and_summary(failure: FailureReport, finding: Finding, code: Code) -> tuple[str, str]:
+def shape_and_summary(
+    failure: FailureReport, finding: Finding, code: ProgramText
+) -> tuple[str, str]:
     """The shape of a finding and its sentence; two empty strings for what fits none."""
     found = shape_of(failure, finding, code)
     if found is None:
@@ -68,7 +70,7 @@ def shape_and_summary(failure: FailureReport, finding: Finding, code: Code) -> t
 
 
 def shape_of(
-    failure: FailureReport, finding: Finding, code: Code
+    failure: FailureReport, finding: Finding, code: ProgramText
 ) -> tuple[Shape, tuple[FindingPoint, ...]] | None:
     """The shape and the accesses that it is about."""
     points = finding.explanation if finding.orders else finding.points
@@ -83,7 +85,7 @@ def shape_of(
 
 
 def _of_data(
-    failure: FailureReport, finding: Finding, points: Sequence[FindingPoint], code: Code
+    failure: FailureReport, finding: Finding, points: Sequence[FindingPoint], code: ProgramText
 ) -> tuple[Shape, tuple[FindingPoint, ...]] | None:
     """The shape of what the threads did to data, and the accesses that it is about."""
     about = {whole(name) for name in finding.variables}
@@ -96,7 +98,7 @@ def _of_data(
 
 
 def _is_signalled(
-    waits: Sequence[FindingPoint], points: Sequence[FindingPoint], code: Code
+    waits: Sequence[FindingPoint], points: Sequence[FindingPoint], code: ProgramText
 ) -> bool:
     """Whether a thread waits for a signal that it would not have missed, had it looked again."""
     signals = [point for point in waits if not point.awaits.startswith("in join()")]
@@ -110,14 +112,15 @@ def _is_signalled(
     )
 
 
-def _preference(shape: Shape, found: Conflict, about: set[str]) -> tuple[int, ...]:
+def _preference(shape: Shape, found: ShownConflict, about: set[str]) -> tuple[int, ...]:
     """Less is better: about all that the finding is about, by what it is called, tight."""
     apart = found.first.function != found.last.function
     beside = len(found.variables - about)
     covered = -len(about & found.variables)
     named = PRIORITY.index(shape)
     first = named if found.is_shown else len(PRIORITY)
-    return found.is_turned, first, covered, beside, named, apart, found.span
+    before = not found.decides and found.had_decided
+    return found.is_turned, first, covered, beside, named, before, apart, found.span
 
 
 def _stuck(waits: Sequence[FindingPoint]) -> Shape:
@@ -139,8 +142,8 @@ def _is_for_lock(wait: FindingPoint, held: set[str]) -> bool:
 
 
 def _pairs(
-    failure: FailureReport, finding: Finding, points: Sequence[FindingPoint], code: Code
-) -> Iterator[Conflict]:
+    failure: FailureReport, finding: Finding, points: Sequence[FindingPoint], code: ProgramText
+) -> Iterator[ShownConflict]:
     """Two accesses of one variable by two threads: as proved, as ranked, as they came."""
     proved = [(points[before - 1], points[after - 1]) for before, after in finding.orders]
     ranked = [tuple(points[i] for i in ends(points))]
@@ -150,21 +153,21 @@ def _pairs(
             continue
         one, other = pair
         if one.thread != other.thread and whole(one.variable) == whole(other.variable):
-            yield Conflict((one, other), failure, code)
+            yield ShownConflict((one, other), failure, code)
 
 
-def _shape(found: Conflict) -> Shape:
+def _shape(found: ShownConflict) -> Shape:
     """What a conflict is, by what defines the shapes (docs/shapes.md), in that order."""
     if found.iterates:
         return "changed while iterated"
     if found.computes:
         return "lost update"
-    if found.decides:
+    if found.decides or found.had_decided:
         return "check-then-act"
     return _several(found) if len(found.variables) > 1 else _single(found)
 
 
-def _single(found: Conflict) -> Shape:
+def _single(found: ShownConflict) -> Shape:
     """What a thread did with one variable neither decided by nor computed from what it had read."""
     if found.looks(found.last) and found.is_ended:
         return "used after close"
@@ -175,12 +178,12 @@ def _single(found: Conflict) -> Shape:
     return UNFINISHED if found.modes == "WWW" and not found.is_set_anew else "stale read"
 
 
-def _is_new(found: Conflict) -> bool:
+def _is_new(found: ShownConflict) -> bool:
     """Whether the first write begins to make something, as opposed to taking a thing apart."""
     return found.is_empty and not found.takes_out(found.first)
 
 
-def _several(found: Conflict) -> Shape:
+def _several(found: ShownConflict) -> Shape:
     """One thread is between its accesses of two variables when another comes."""
     if not found.looks(found.first):
         if found.sees_nothing and not found.is_empty and not found.takes_out(found.first):
@@ -192,7 +195,7 @@ def _several(found: Conflict) -> Shape:
     return "two variables out of step"
 
 
-def _order(found: Conflict) -> Shape | None:
+def _order(found: ShownConflict) -> Shape | None:
     """Two accesses alone: it was gone already, it was not there yet, or one write undid another."""
     first, last = found.first, found.last
     if found.iterates:

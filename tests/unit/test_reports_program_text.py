@@ -6,7 +6,7 @@ from textwrap import dedent, indent
 import pytest
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.reports.code import Code
+from unsnarl.reports.program_text import ProgramText
 
 
 def accesses(source, variable="C.x"):
@@ -19,7 +19,7 @@ def accesses(source, variable="C.x"):
         line = next(at for at, row in enumerate(rows, 1) if f"#{mark}" in row or "#AB" in row)
         point = FindingPoint("m.py", line, "f", "0.1", 1, "read", variable, "body", 1.0)
         found.append(point)
-    return Code(lambda _: text), *found
+    return ProgramText(lambda _: text), *found
 
 
 DECIDES = [
@@ -66,11 +66,6 @@ DECIDES = [
     assert room
     self.x.append(1)  #B
     """,
-    """
-    if self.x[-1].time < now:
-        count = len(self.x)  #A
-        del self.x[:]  #B
-    """,
 ]
 NOT_DECIDES = [
     """
@@ -105,6 +100,16 @@ def test_what_was_read_decides(source):
 def test_what_was_read_does_not_decide(source):
     code, one, other = accesses(source)
     assert not code.decides(one, other)
+
+
+@pytest.mark.parametrize("test", ["self.x[-1].time < now", "not self.x"])
+def test_what_was_seen_before_had_decided(test):
+    source = f"if {test}:\n    n = len(self.x)  #A\n    del self.x[:]  #B"
+    code, one, other = accesses(source)
+    assert code.had_decided(one, other)
+    assert not code.decides(one, other)
+    code, one, other = accesses(source.replace("self.x[", "self.y[").replace("t self.x", "t y"))
+    assert code.had_decided(one, other) is False
 
 
 COMPUTES = [
@@ -184,8 +189,10 @@ def test_the_caller_of_two_functions_decides():
     take = FindingPoint(
         line=30, function="Q.take", region="body", confidence=1.0, stack=("m.py:3 in run",), **shown
     )
-    assert Code(lambda _: text).decides(size, take)
-    assert not Code(lambda _: "def run(q):\n    q.size()\n    q.take()\n").decides(size, take)
+    assert ProgramText(lambda _: text).decides(size, take)
+    assert not ProgramText(lambda _: "def run(q):\n    q.size()\n    q.take()\n").decides(
+        size, take
+    )
 
 
 def test_of_what_is_no_python_only_the_line_is_asked():
@@ -193,5 +200,5 @@ def test_of_what_is_no_python_only_the_line_is_asked():
         "m.c", 3, "f", "0.1", 1, "read", "queue", "body", 1.0, text="if (queue->n > 0) {"
     )
     act = FindingPoint("m.c", 4, "f", "0.1", 1, "read", "queue", "body", 1.0, text="take(queue);")
-    assert Code(lambda _: "").decides(check, act)
-    assert not Code(lambda _: "").decides(act, check)
+    assert ProgramText(lambda _: "").decides(check, act)
+    assert not ProgramText(lambda _: "").decides(act, check)

@@ -68,7 +68,7 @@ def last_name(variable: str) -> str:
     return found[1] if found else ""
 
 
-class Code:
+class ProgramText:
     """The program's sources, parsed once per file; `text` gives that of a file."""
 
     def __init__(self, text: Text) -> None:
@@ -87,6 +87,14 @@ class Code:
         if block is None or statement is None:
             return self._asks_alone(one)
         return flow.leads(block, statement, here.line, there.line, name)
+
+    def had_decided(self, one: FindingPoint, other: FindingPoint) -> bool:
+        """Whether a thread came to both accesses by what it had seen of the variable before."""
+        found = joint(one, other)
+        block = self._block(found[0]) if found else None
+        if found is None or block is None:
+            return False
+        return flow.is_guarded(block, found[0].line, found[1].line, last_name(one.variable))
 
     def asks(self, point: FindingPoint) -> bool:
         """Whether a line decides by the access at once; of a getter, the line that called it."""
