@@ -25,9 +25,10 @@ from unsnarl.reports.patterns import (
     whole,
 )
 from unsnarl.reports.program_text import ProgramText, joint
+from unsnarl.reports.steps import UNSET
 
 # What a look-up gives where there is nothing yet.
-ABSENT = ("None", "<unset>", "<no file>", "NULL", "nullptr")
+ABSENT = ("None", UNSET, "<no file>", "NULL", "nullptr")
 NOTHING = (*ABSENT, "False", "0", "[]", "{}", "()", "''", '""', "set()", "<file of 0 bytes>")
 # The interpreter itself noticed it; the program may have caught what it said.
 ITERATED = re.compile(r"changed size during iteration|mutated during iteration")
@@ -142,7 +143,10 @@ class ShownConflict:
 
     def ends_use(self, point: FindingPoint) -> bool:
         """Whether it closes something, or leaves nothing behind."""
-        return mode(point) == "W" and (closes(point) or bool(SETS_NOTHING.search(point.text)))
+        if mode(point) == "R":
+            return False
+        gone = point.value == UNSET or SETS_NOTHING.search(point.text)
+        return bool(gone) or closes(point)
 
     @property
     def is_ended(self) -> bool:

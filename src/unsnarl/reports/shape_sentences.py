@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.reports.patterns import CALL, closes, mode
+from unsnarl.reports.patterns import CALL, mode
+from unsnarl.reports.steps import UNSET
 
 NOTHING = re.compile(r"=\s*(None|NULL|nullptr|0);?$")
 Sentence = Callable[[Sequence[FindingPoint], Sequence[str]], str]
@@ -114,9 +115,7 @@ def _published(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 
 
 def _closed(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    closing = next((at for at, point in enumerate(points) if closes(point)), _other(points[::-1]))
-    if points[0].thread != points[-1].thread:
-        closing = 0
+    closing = 0 if points[0].thread != points[-1].thread else _other(points)
     return (
         f"{names[closing]} {_ended(points[closing])} at {_at(points[closing])}; {names[-1]} still "
         f"used it at {_at(points[-1])}."
@@ -128,8 +127,8 @@ def _ended(point: FindingPoint) -> str:
     nothing = NOTHING.search(point.text)
     if nothing:
         return f"set {_variable(point)} to {nothing[1]}"
-    if point.text.startswith("del "):
-        return f"deleted {_variable(point)}"
+    if point.text.startswith("del") or point.value == UNSET:
+        return f"removed {_variable(point)}"
     return f"ended the use of {_variable(point)}"
 
 

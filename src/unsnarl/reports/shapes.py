@@ -7,7 +7,7 @@ lines do: check, iterate, close. docs/shapes.md has a paragraph and a picture fo
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -20,7 +20,7 @@ from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, whole
 from unsnarl.reports.program_text import ProgramText
 from unsnarl.reports.shape_sentences import SENTENCES
 from unsnarl.reports.steps import UNSET
-from unsnarl.reports.waits import HELD_BY, NEVER_RELEASED
+from unsnarl.reports.waits import NEVER_RELEASED, OWNER
 
 Shape = Literal[
     "lost update",
@@ -129,7 +129,7 @@ def _stuck(waits: Sequence[FindingPoint]) -> Shape:
         return "lock never released"
     holding = [point for point in waits if point.locks]
     held = {lock for point in holding for lock in point.locks}
-    if len(holding) > 1 and all(_is_for_lock(point, held) for point in holding):
+    if (len(holding) > 1 and all(point.variable in held for point in holding)) or _is_cycle(waits):
         return "lock-order deadlock"
     if held:
         return "lock held while waiting"
@@ -137,8 +137,17 @@ def _stuck(waits: Sequence[FindingPoint]) -> Shape:
     return "starvation" if len(results) == len(waits) > 1 else SIGNAL
 
 
-def _is_for_lock(wait: FindingPoint, held: set[str]) -> bool:
-    return wait.variable in held or wait.why.startswith(HELD_BY)
+def _is_cycle(waits: Sequence[FindingPoint]) -> bool:
+    """Whether the owners of the locks that threads wait for wait for each other's locks."""
+    owners = {point.thread: found[1] for point in waits if (found := OWNER.match(point.why))}
+    return any(_comes_back(thread, owners) for thread in owners)
+
+
+def _comes_back(thread: str, owners: Mapping[str, str]) -> bool:
+    seen = [thread]
+    while (owner := owners.get(seen[-1])) and owner not in seen:
+        seen.append(owner)
+    return owner == thread and len(seen) > 1
 
 
 def _pairs(

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -51,6 +52,7 @@ MISSING = {
 # Of whoever holds a lock and does not wait for anything.
 NEVER_RELEASED = "never releases it"
 HELD_BY = "held by "  # of a lock that another thread has
+OWNER = re.compile(rf"{HELD_BY}.*? ([\d.]+)(?: since |, which waits)")
 
 
 def call_of(site: Site, sources: Sources) -> tuple[str, str]:
