@@ -337,3 +337,19 @@ def test_what_a_call_returns_is_no_attribute():
     made = points("1R:source:json.loads(p.read_text())['n'] 2W:sink:Book.n")
     steps = brief_steps(finding(made))
     assert [step.what for step in steps] == ["read json.loads(p.read_text())['n']", "write n"]
+
+
+def test_what_is_not_there_has_words_of_its_own():
+    read, write, again = points("1R:source 2W:sink 1R:suffix", "Cache.data['a']")
+    made = [
+        replaced(read, value="<unset>"),
+        replaced(write, value="<unset>"),
+        replaced(again, value="1"),
+    ]
+    steps = brief_steps(finding(made))
+    assert [step.what for step in steps] == [
+        "read Cache.data['a'] = (not there)",
+        "write Cache.data['a'] = (gone)",
+        "read 1",
+    ]
+    assert steps[-1].mark == "was (not there)"

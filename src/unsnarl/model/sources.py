@@ -34,6 +34,10 @@ class Sources:
             text = f"{text} {self.line(file, more)}"
         return self.line(file, number) if _is_open(text) else text
 
+    def text(self, file: str) -> str:
+        """The whole file; "" if it cannot be read."""
+        return b"\n".join(self._load(file)).decode("utf-8", "replace")
+
     def raw_line(self, file: str, number: int) -> bytes:
         """The line as it is, without its end; empty if there is none."""
         return self._raw(file, number)

@@ -28,7 +28,7 @@ def assigning_lines(file: str, line: int, names: frozenset[str]) -> list[int]:
         return []
     bound = (
         target.lineno
-        for target in _own_nodes(function)
+        for target in own_nodes(function)
         if isinstance(target, ast.Name)
         and isinstance(target.ctx, ast.Store)
         and target.id in names
@@ -53,7 +53,7 @@ def _tests(block: list[ast.stmt], line: int) -> Iterator[ast.expr]:
     for statement in block:
         if statement.lineno > line:
             return
-        if _end(statement) < line:
+        if end(statement) < line:
             if isinstance(statement, ast.If) and isinstance(statement.body[-1], LEAVES):
                 yield statement.test
             continue
@@ -83,17 +83,18 @@ def _functions(file: str) -> tuple[Function, ...]:
     return tuple(node for node in ast.walk(tree) if isinstance(node, Function))
 
 
-def _end(node: ast.stmt) -> int:
+def end(node: ast.stmt) -> int:
+    """The last line of a statement."""
     return node.end_lineno or node.lineno
 
 
 def _function(file: str, line: int) -> Function | None:
     """The innermost function around a line."""
-    around = [one for one in _functions(file) if one.lineno <= line <= _end(one)]
+    around = [one for one in _functions(file) if one.lineno <= line <= end(one)]
     return max(around, key=lambda one: one.lineno, default=None)
 
 
-def _own_nodes(function: Function) -> Iterator[ast.AST]:
+def own_nodes(function: Function | ast.Module) -> Iterator[ast.AST]:
     """What belongs to the function itself, not to one that is defined in it."""
     waiting: list[ast.AST] = list(function.body)
     while waiting:
@@ -107,10 +108,10 @@ def _statement(function: Function, line: int) -> ast.stmt | None:
     """The innermost statement that has the line."""
     around = [
         node
-        for node in _own_nodes(function)
-        if isinstance(node, ast.stmt) and node.lineno <= line <= _end(node)
+        for node in own_nodes(function)
+        if isinstance(node, ast.stmt) and node.lineno <= line <= end(node)
     ]
-    return max(around, key=lambda node: (node.lineno, -_end(node)), default=None)
+    return max(around, key=lambda node: (node.lineno, -end(node)), default=None)
 
 
 def _used(statement: ast.stmt) -> Iterator[str]:

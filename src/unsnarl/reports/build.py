@@ -41,6 +41,7 @@ from unsnarl.reports.facts import (
 from unsnarl.reports.fixes import with_texts
 from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import classify, contended, core
+from unsnarl.reports.program_text import ProgramText
 from unsnarl.reports.proofs import captured_names, with_proof
 from unsnarl.reports.remarks import causes_note
 from unsnarl.reports.shapes import shape_and_summary
@@ -113,8 +114,9 @@ def _with_causes(failure: FailureReport, count: int) -> FailureReport:
 def _with_shapes(failure: FailureReport, sources: Sources) -> FailureReport:
     """The failure, each of its findings with the shape of its bug."""
     findings = []
+    code = ProgramText(sources.text)
     for finding in failure.findings:
-        shape, summary = shape_and_summary(failure, finding, sources.line)
+        shape, summary = shape_and_summary(failure, finding, code)
         findings.append(replace(finding, shape=shape, summary=summary))
     return replace(failure, findings=tuple(findings))
 

@@ -19,7 +19,7 @@ from unsnarl.model.site import Point, Site
 from unsnarl.model.sources import Sources
 from unsnarl.reports.facts import CapturedAccess
 
-LONGEST_NAME = 40
+LONGEST_NAME = 40  # of an expression
 # How the names of what is under a path begin: the dots in them are no attributes.
 PATHS = ("file ", "folder ")
 # From this share on, a line is about the cell of its finding.
@@ -83,10 +83,17 @@ def _label(point: Point, seen: CapturedAccess | None, sources: Sources) -> Label
     if point.site.variable:
         return Label(point.site.variable, called)
     written = _written(point, sources)
-    if not 0 < len(written.variable) <= LONGEST_NAME:
+    if not written.variable or (
+        len(written.variable) > LONGEST_NAME and not _is_dotted(written.variable)
+    ):
         # Other sites are named after operators, builtins and methods.
         written = Label(point.site.name if point.site.kind.startswith(NAMED_KINDS) else "")
     return written._replace(part=called or written.part)
+
+
+def _is_dotted(name: str) -> bool:
+    """Whether it is a name and nothing more: that is never too long."""
+    return all(part.isidentifier() for part in name.split("."))
 
 
 def call_part(point: Point, sources: Sources) -> str:
@@ -212,6 +219,11 @@ def _managed(statement: str) -> str:
 def _operand(expression: ast.expr) -> ast.expr | None:
     """The object that a call, an operator or an iteration works on; None if unknown."""
     match expression:
+        case ast.Call(
+            func=ast.Name(id="getattr" | "hasattr" | "setattr" | "delattr"),
+            args=[owner, ast.Constant(value=str(name)), *_],
+        ):
+            return ast.Attribute(owner, name)
         case (
             ast.Call(func=ast.Attribute(value=found))
             | ast.Call(func=ast.Name(), args=[found, *_])

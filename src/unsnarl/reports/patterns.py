@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, combinations
+from itertools import chain, combinations, permutations
 from typing import Literal
 
 from unsnarl.model.report import FindingKind, FindingPoint
@@ -139,6 +139,22 @@ def _quadruples(points: Sequence[FindingPoint]) -> Iterator[tuple[int, ...]]:
                 or (_conflict(points, first, other) and _conflict(points, last, one))
             ):
                 yield first, one, other, last
+
+
+def overlaps(points: Sequence[FindingPoint]) -> Iterator[tuple[int, ...]]:
+    """One thread touches x, then y, another one y, then x: each before the other is done.
+
+    The accesses are in the order of time; each thread's two belong to one function.
+    """
+    pairs = [
+        (one, other)
+        for one, other in _local_pairs(points)
+        if points[one].variable != points[other].variable and is_within(points[one], points[other])
+    ]
+    for (first, last), (begin, end) in permutations(pairs, 2):
+        overlap = first < begin < last < end and points[first].thread != points[begin].thread
+        if overlap and _conflict(points, first, end) and _conflict(points, begin, last):
+            yield first, begin, last, end
 
 
 def is_within(one: FindingPoint, other: FindingPoint) -> bool:

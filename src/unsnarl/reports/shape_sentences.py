@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.reports.patterns import closes, mode
+from unsnarl.reports.patterns import CALL, mode
+from unsnarl.reports.steps import UNSET
 
+NOTHING = re.compile(r"=\s*(None|NULL|nullptr|0);?$")
 Sentence = Callable[[Sequence[FindingPoint], Sequence[str]], str]
 
 
@@ -26,28 +29,33 @@ def _variable(point: FindingPoint) -> str:
 
 
 def _lost(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    other = _other(points)
     first, last = points[0], points[-1]
-    reads = mode(first) == "R"
-    did = "read" if reads else "written"
-    if mode(last) == "W":
-        does = f"wrote it at {_at(last)} from what it had read before"
-        end = f"{does if reads else f'overwrote it at {_at(last)}'}: that write is lost"
+    if first.thread != last.thread:
         return (
-            f"{names[other]} wrote {_variable(points[other])} at {_at(points[other])} after "
-            f"{names[0]} had {did} it at {_at(first)}; then {names[0]} {end}."
+            f"{names[0]} wrote {_variable(first)} at {_at(first)}; {names[-1]} did not know of it "
+            f"and overwrote it at {_at(last)}."
         )
+    other = _other(points)
+    if mode(last) == "R":
+        return (
+            f"{names[0]} wrote {_variable(first)} at {_at(first)}; {names[other]} overwrote it at "
+            f"{_at(points[other])} before {names[0]} read it at {_at(last)}."
+        )
+    reads = mode(first) == "R"
+    end = "wrote it from the old value" if reads else "overwrote it"
     return (
-        f"{names[0]} wrote {_variable(first)} at {_at(first)}; {names[other]} overwrote it at "
-        f"{_at(points[other])} before it was read at {_at(last)}."
+        f"{names[other]} wrote {_variable(points[other])} at {_at(points[other])} after "
+        f"{names[0]} had {'read' if reads else 'written'} it at {_at(first)}; then {names[0]} "
+        f"{end} at {_at(last)}, and {names[other]}'s write was lost."
     )
 
 
 def _checked(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     other = _other(points)
+    did = "used" if points[other].op == CALL else "changed"
     return (
         f"{names[0]} checked {_variable(points[0])} at {_at(points[0])} and acted on it at "
-        f"{_at(points[-1])}; in between, {names[other]} changed {_variable(points[other])} at "
+        f"{_at(points[-1])}; in between, {names[other]} {did} {_variable(points[other])} at "
         f"{_at(points[other])}."
     )
 
@@ -55,30 +63,39 @@ def _checked(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 def _stale(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     other = _other(points)
     first, last = _at(points[0]), _at(points[-1])
-    where = f"twice at {first}" if first == last else f"at {first} and at {last}"
+    where = f"twice at {first}" if first == last else f"at {first} and again at {last}"
     return (
-        f"{names[0]} used {_variable(points[0])} {where} as if it were the same; in between, "
+        f"{names[0]} used {_variable(points[0])} {where} as if it had not changed; in between, "
         f"{names[other]} changed it at {_at(points[other])}."
     )
 
 
 def _unfinished(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     other = _other(points)
-    changed = list(dict.fromkeys(_variable(point) for point in (points[0], points[-1])))
-    what = f"two changes of {changed[0]}" if len(changed) == 1 else " and ".join(changed)
-    used = "used it" if len(changed) == 1 else "looked,"
+    first, last = points[0], points[-1]
+    used = "looked at it" if mode(points[other]) == "R" else "used it"
+    if first.variable == last.variable:
+        return (
+            f"{names[0]} changes {_variable(first)} in two steps, at {_at(first)} and at "
+            f"{_at(last)}; {names[other]} {used} in between, at {_at(points[other])}."
+        )
     return (
-        f"{names[0]} was between {what} ({_at(points[0])} and {_at(points[-1])}) when "
-        f"{names[other]} {used} at {_at(points[other])}."
+        f"{names[0]} had changed {_variable(first)} at {_at(first)} but not yet {_variable(last)} "
+        f"({_at(last)}) when {names[other]} used {_variable(points[other])} at "
+        f"{_at(points[other])}."
     )
 
 
 def _out_of_step(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     other = _other(points)
-    both = " and ".join(dict.fromkeys(_variable(point) for point in (points[0], points[-1])))
+    first, last = points[0], points[-1]
+    reads = mode(first) == mode(last) == "R"
+    did = "read" if reads else "changed" if mode(first) == mode(last) else "used"
+    came = "changed" if mode(points[other]) == "W" else "read"
     return (
-        f"{both} belong together; {names[0]} was between the two ({_at(points[0])} and "
-        f"{_at(points[-1])}) when {names[other]} came, at {_at(points[other])}."
+        f"{_variable(first)} and {_variable(last)} belong together; {names[0]} had {did} "
+        f"{_variable(first)} at {_at(first)} but not yet {_variable(last)} ({_at(last)}) when "
+        f"{names[other]} {came} {_variable(points[other])} at {_at(points[other])}."
     )
 
 
@@ -98,13 +115,21 @@ def _published(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 
 
 def _closed(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    closing = next((at for at, point in enumerate(points) if closes(point)), _other(points[::-1]))
-    if points[0].thread != points[-1].thread:
-        closing = 0
+    closing = 0 if points[0].thread != points[-1].thread else _other(points)
     return (
-        f"{names[closing]} ended the use of {_variable(points[closing])} at "
-        f"{_at(points[closing])}; {names[-1]} still used it at {_at(points[-1])}."
+        f"{names[closing]} {_ended(points[closing])} at {_at(points[closing])}; {names[-1]} still "
+        f"used it at {_at(points[-1])}."
     )
+
+
+def _ended(point: FindingPoint) -> str:
+    """What somebody did who ended the use of something."""
+    nothing = NOTHING.search(point.text)
+    if nothing:
+        return f"set {_variable(point)} to {nothing[1]}"
+    if point.text.startswith("del") or point.value == UNSET:
+        return f"removed {_variable(point)}"
+    return f"ended the use of {_variable(point)}"
 
 
 def _iterated(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
@@ -129,25 +154,17 @@ def _kept(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     return f"{names[-1]} waits {_awaited(points[-1])} at {_at(points[-1])}: {points[-1].why}."
 
 
-def _holding(point: FindingPoint) -> str:
-    return f"holds {' and '.join(point.locks)} and " if point.locks else ""
-
-
 def _awaited(point: FindingPoint) -> str:
     return point.awaits or f"for {point.variable or 'something'}"
 
 
 def _waiting(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    return (
-        "; ".join(
-            f"{name} holds {' and '.join(point.locks)} and waits for "
-            f"{point.variable or 'something'} at {_at(point)}"
-            if point.locks
-            else f"{name} waits for {point.variable or 'something'} at {_at(point)}"
-            for point, name in zip(points, names, strict=True)
-        )
-        + "."
-    )
+    return "; ".join(map(_wait, points, names)) + "."
+
+
+def _wait(point: FindingPoint, name: str) -> str:
+    holding = f"holds {' and '.join(point.locks)} and " if point.locks else ""
+    return f"{name} {holding}waits {_awaited(point)} at {_at(point)}"
 
 
 SENTENCES: dict[str, Sentence] = {

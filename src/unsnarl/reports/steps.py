@@ -36,6 +36,8 @@ from unsnarl.reports.patterns import (
 STEPS_WITH_SURROUNDINGS = 6
 LONGEST_VALUE = 48
 SET_UP = "set-up"
+UNSET = "<unset>"  # the value of what is not there: an element, an attribute, a name
+NOT_THERE, GONE = "(not there)", "(gone)"  # in words
 CALLED = re.compile(r"\.(\w+)\(")
 TOO_LATE = "too late"  # of an access that the end of the process prevented
 
@@ -298,6 +300,8 @@ def _what(point: FindingPoint, name: str) -> str:
     if point.op == WAIT and point.awaits:
         return f"waits {clean(point.awaits)}"
     value, part = _short(point.value), clean(point.part)
+    if point.value == UNSET:
+        value, name = GONE if point.op == "write" else NOT_THERE, name or point.variable
     if point.op in SYNC or point.op == CALL or not (value or part):
         name = name or point.variable
     if point.op in (ACQUIRE, RELEASE) and (not name or gives_back(point)):
@@ -333,7 +337,7 @@ def _mark(members: tuple[FindingPoint, ...], seen: dict[tuple[str, str, str], st
         key = (point.thread, point.variable, point.part)
         before = seen.get(key)
         if point.op == "read" and before is not None and before != point.value:
-            mark = f"was {_short(before)}"
+            mark = f"was {NOT_THERE if before == UNSET else _short(before)}"
         seen[key] = point.value
     return mark
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
@@ -50,6 +51,8 @@ MISSING = {
 
 # Of whoever holds a lock and does not wait for anything.
 NEVER_RELEASED = "never releases it"
+HELD_BY = "held by "  # of a lock that another thread has
+OWNER = re.compile(rf"{HELD_BY}.*? ([\d.]+)(?: since |, which waits)")
 
 
 def call_of(site: Site, sources: Sources) -> tuple[str, str]:
@@ -106,7 +109,7 @@ class WaitReasons:
         waits = f"waits {self.awaited(owner, wait.thread)}" if owner else ""
         if self._is_join(wait):
             return waits and f"it {waits}"
-        held = f"held by {self._who(wait.owner)}{self._taken(wait)}"
+        held = f"{HELD_BY}{self._who(wait.owner)}{self._taken(wait)}"
         return f"{held}, which {waits or NEVER_RELEASED}"
 
     def _nobody(self, wait: Wait) -> str:

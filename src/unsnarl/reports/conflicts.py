@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A conflict: the accesses that make a bug, and what the program did with what it saw there."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from msgspec.structs import replace
+
+from unsnarl.model.report import FailureReport, FindingPoint
+from unsnarl.reports import flow
+from unsnarl.reports.patterns import (
+    CALL,
+    FAIL,
+    closes,
+    conflicts,
+    is_data,
+    mode,
+    overlaps,
+    sets,
+    whole,
+)
+from unsnarl.reports.program_text import ProgramText, joint
+from unsnarl.reports.steps import UNSET
+
+# What a look-up gives where there is nothing yet.
+ABSENT = ("None", UNSET, "<no file>", "NULL", "nullptr")
+NOTHING = (*ABSENT, "False", "0", "[]", "{}", "()", "''", '""', "set()", "<file of 0 bytes>")
+# The interpreter itself noticed it; the program may have caught what it said.
+ITERATED = re.compile(r"changed size during iteration|mutated during iteration")
+# What is not there: a key, an attribute, an index, a file, or a method of None.
+MISSING = re.compile(
+    r"KeyError|AttributeError|IndexError|FileNotFoundError|NameError|UnboundLocalError|ValueError"
+    r"|StopIteration|'NoneType'"
+)
+TAKES_OUT = ("pop", "popitem", "popleft", "remove", "discard", "clear", "get_nowait", "get")
+SETS_NOTHING = re.compile(r"=\s*(None|NULL|nullptr);?$")
+
+
+@dataclass(frozen=True)
+class ShownConflict:
+    """One thread's first and last access, and those of others that came in between.
+
+    Or two accesses alone, one of each thread. `span` says how far apart they are shown.
+    """
+
+    points: tuple[FindingPoint, ...]
+    failure: FailureReport
+    code: ProgramText
+    span: int = 1
+    elements: tuple[str, ...] = ()
+    fails: tuple[FindingPoint, ...] = field(default=(), repr=False)
+
+    @property
+    def first(self) -> FindingPoint:
+        """Where the conflict begins."""
+        return self.points[0]
+
+    @property
+    def last(self) -> FindingPoint:
+        """Where the conflict ends: in the same thread, unless there are only two accesses."""
+        return self.points[-1]
+
+    @property
+    def others(self) -> list[FindingPoint]:
+        """Those of the thread that came in between."""
+        return [point for point in self.points if point.thread != self.first.thread]
+
+    @property
+    def variables(self) -> set[str]:
+        """What the accesses touch."""
+        return {point.variable for point in self.points}
+
+    @property
+    def modes(self) -> str:
+        """`RWW`; who only asks an object to decide by its answer reads it."""
+        return "".join("R" if self.looks(point) else "W" for point in self.points)
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether it is two accesses alone, of two threads."""
+        return self.first.thread != self.last.thread
+
+    @property
+    def is_turned(self) -> bool:
+        """Further up in the same function means another call of it, or another round of a loop."""
+        same = self.first.function == self.last.function
+        return same and self.first.line > self.last.line and len(self.variables) > 1
+
+    def looks(self, point: FindingPoint) -> bool:
+        """Whether it changes nothing: it reads, or asks to decide by the answer."""
+        return mode(point) == "R" or (point.op == CALL and self.code.asks(point))
+
+    @cached_property
+    def decides(self) -> bool:
+        """Whether the thread came to its last access by what it had seen at its first."""
+        if not self.looks(self.first) or self.is_pair:
+            return False
+        return self.code.decides(self.first, self.last) or self._found_nothing()
+
+    @cached_property
+    def had_decided(self) -> bool:
+        """Whether it had been led there by what it saw even before."""
+        if not self.looks(self.first) or self.is_pair:
+            return False
+        return self.code.had_decided(self.first, self.last)
+
+    def _found_nothing(self) -> bool:
+        """Whether it saw that there is nothing, and put its own there."""
+        absent = self.first.value in ABSENT
+        return absent and self.modes == "RWW" and self.first.line != self.last.line
+
+    @cached_property
+    def computes(self) -> bool:
+        """Whether the thread stores what it computed from what it had read.
+
+        Also from what a call gave back that set something else: `old = os.umask(0)`.
+        """
+        if not self.modes.endswith("WW") or len(self.variables) > 1:
+            return False
+        if self.modes == "WWW" and self.takes_out(self.first):
+            return False
+        return self.code.computes(self.first, self.last)
+
+    @property
+    def iterates(self) -> bool:
+        """Whether a thread goes through what another one changes."""
+        if "W" not in self.modes:
+            return False
+        if self.says_iterated:
+            return True
+        return not self.is_pair and self.code.iterates(self.first, self.last)
+
+    @property
+    def says_iterated(self) -> bool:
+        """Whether the interpreter noticed that something changed while it was gone through."""
+        said = (self.failure.message, *(one.message for one in self.failure.chain))
+        return any(ITERATED.search(text) for text in said)
+
+    def ends_use(self, point: FindingPoint) -> bool:
+        """Whether it closes something, or leaves nothing behind."""
+        if mode(point) == "R":
+            return False
+        gone = point.value == UNSET or SETS_NOTHING.search(point.text)
+        return bool(gone) or closes(point)
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether another thread ended the use of what the last access uses."""
+        return any(self.ends_use(one) and self._is_same(one, self.last) for one in self.others)
+
+    def _is_same(self, one: FindingPoint, other: FindingPoint) -> bool:
+        """Whether they touch the same element, as far as that is known."""
+        if one.variable != other.variable:
+            return False
+        parts = dict(zip(map(id, self.points), self.elements, strict=False))
+        mine, its = parts.get(id(one), ""), parts.get(id(other), "")
+        return not mine or mine == its
+
+    def takes_out(self, point: FindingPoint) -> bool:
+        """Whether a write takes something away that had been there."""
+        statement = flow.alone(point.text, point.line)
+        if isinstance(statement, ast.Delete) or SETS_NOTHING.search(point.text):
+            return True
+        calls = (
+            (node for node in ast.walk(statement) if isinstance(node, ast.Call))
+            if statement
+            else ()
+        )
+        return any(getattr(call.func, "attr", "") in TAKES_OUT for call in calls)
+
+    @property
+    def sees_nothing(self) -> bool:
+        """Whether another thread looked at what the last access writes, and found nothing."""
+        late = [one for one in self.others if one.variable == self.last.variable]
+        return any(self.looks(one) and one.value in NOTHING for one in late) or self.misses
+
+    @property
+    def misses(self) -> bool:
+        """Whether another thread failed in between because something was not there."""
+        threads = {one.thread for one in self.others}
+        lines = {(one.thread, one.file, one.line) for one in self.others}
+        return any(
+            bool(MISSING.search(one.value or ""))
+            for one in self.fails
+            if one.thread in threads and (one.thread, one.file, one.line) in lines
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the first write leaves nothing behind: by its value, else by its line."""
+        if self.first.value is not None:
+            return self.first.value in NOTHING
+        return self.first.text.rstrip(";").rpartition("=")[2].strip() in NOTHING
+
+    @property
+    def is_set_anew(self) -> bool:
+        """Whether a thread sets an object's state, another one does, and the first one uses it."""
+        return sets(self.first) and any(map(sets, self.others)) and not sets(self.last)
+
+    @property
+    def is_overwritten(self) -> bool:
+        """Whether the writes set the variable, as opposed to changing what it contains."""
+        return all(
+            point.op == "write" and not point.part and self._assigns(point)
+            for point in self.points
+            if mode(point) == "W"
+        )
+
+    def _assigns(self, point: FindingPoint) -> bool:
+        return bool(re.match(r"[^=!<>]*[^=!<>]=[^=]|.*[-+*/|&^]=", point.text))
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the program shows what it is, and not only the order of reads and writes."""
+        ways = (
+            self.iterates,
+            self.computes,
+            self.decides,
+            self.had_decided,
+            self.is_ended and self.looks(self.last),
+        )
+        return any(ways)
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether one function made the first and the last access."""
+        return joint(self.first, self.last) is not None
+
+
+def conflicts_in(
+    failure: FailureReport, points: Sequence[FindingPoint], code: ProgramText
+) -> Iterator[ShownConflict]:
+    """Every broken atomicity; the latest first, which is nearest to the failure."""
+    shown = [point for point in points if is_data(point) and not point.setup]
+    fails = tuple(point for point in points if point.op == FAIL)
+    data = [replace(point, variable=whole(point.variable)) for point in shown]
+    elements = [element(point) for point in shown]
+    picks = sorted(conflicts(data), reverse=True, key=lambda pick: pick[::-1])
+    # Where each of two threads was in the middle of something, the one that began it.
+    for pick in picks or [found[:3] for found in overlaps(data)]:
+        yield ShownConflict(
+            tuple(data[i] for i in pick),
+            failure,
+            code,
+            pick[-1] - pick[0],
+            tuple(elements[i] for i in pick),
+            fails,
+        )
+
+
+def element(point: FindingPoint) -> str:
+    """`['tea']` of an access to an element; "" for a variable or a whole container."""
+    own = point.variable[len(whole(point.variable)) :]
+    return own or (point.part if point.part.startswith("[") else "")

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the program does with what it reads: does it decide, compute, or iterate by it?
+
+The answers come from the syntax trees of the functions that a thread was in at two accesses, and
+from the names that carry a value from the first to the second. What is no Python has no tree; of
+such a line, and where the source is gone, only the line itself is asked.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from unsnarl.model.report import FindingPoint
+from unsnarl.placement.local_names import Function, end
+from unsnarl.reports import flow
+from unsnarl.reports.calls import own_frames
+
+Text = Callable[[str], str]
+LOOPS = (ast.For, ast.AsyncFor)
+# Of a language that is not parsed: a line that decides.
+C_DECIDES = re.compile(r"\}?\s*(else )?(if|while|assert|switch)\b|.*\?.*:|return\b.*([=!<>]=|[<>])")
+LAST_NAME = re.compile(r"(\w+)\W*$")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line in which a thread was, itself or in what it called there."""
+
+    file: str
+    line: int
+    function: str
+    called: bool = False
+
+
+def places(point: FindingPoint) -> list[Place]:
+    """The calls that led to an access, outermost first, and where it was made."""
+    *calls, own = own_frames(point)
+    return [*(Place(*frame, called=True) for frame in calls), Place(*own)]
+
+
+def joint(one: FindingPoint, other: FindingPoint) -> tuple[Place, Place] | None:
+    """The innermost call that made both accesses of a thread, at its line for each.
+
+    Where the calls of one of them are not known, a function that has both.
+    """
+    mine, its = places(one), places(other)
+    if not (one.stack and other.stack):
+        same = [(a, b) for a in reversed(mine) for b in reversed(its) if _function(a, b)]
+        return same[0] if same else None
+    pairs = [*zip(mine, its, strict=False)]
+    parted = next((at for at, (a, b) in enumerate(pairs) if a != b), len(pairs) - 1)
+    if not _function(*pairs[parted]):
+        parted -= 1
+    return pairs[parted] if parted >= 0 else None
+
+
+def _function(one: Place, other: Place) -> bool:
+    """Whether both are in the same function."""
+    return (one.file, one.function) == (other.file, other.function)
+
+
+def last_name(variable: str) -> str:
+    """What a line of source calls it: `poller` of `IO.poller`, `entries` of `entries['a']`."""
+    found = LAST_NAME.search(variable.partition("[")[0])
+    return found[1] if found else ""
+
+
+class ProgramText:
+    """The program's sources, parsed once per file; `text` gives that of a file."""
+
+    def __init__(self, text: Text) -> None:
+        self._text = text
+        self._trees: dict[str, ast.Module | None] = {}
+
+    def decides(self, one: FindingPoint, other: FindingPoint) -> bool:
+        """Whether a thread came to the second access by what it had seen at the first."""
+        found = joint(one, other)
+        if found is None:
+            return False
+        here, there = found
+        name = last_name(one.variable)
+        block = self._block(here)
+        statement = self._statement(here, one.text)
+        if block is None or statement is None:
+            return self._asks_alone(one)
+        return flow.leads(block, statement, here.line, there.line, name)
+
+    def had_decided(self, one: FindingPoint, other: FindingPoint) -> bool:
+        """Whether a thread came to both accesses by what it had seen of the variable before."""
+        found = joint(one, other)
+        block = self._block(found[0]) if found else None
+        if found is None or block is None:
+            return False
+        return flow.is_guarded(block, found[0].line, found[1].line, last_name(one.variable))
+
+    def asks(self, point: FindingPoint) -> bool:
+        """Whether a line decides by the access at once; of a getter, the line that called it."""
+        for place in reversed(places(point)):
+            statement = self._statement(place, "" if place.called else point.text)
+            if statement is None:
+                return not place.called and self._asks_alone(point)
+            if not isinstance(statement, ast.Return):
+                return flow.is_tested(statement, place.line, last_name(point.variable))
+            if flow.is_answer(statement):
+                return True
+        return False
+
+    def computes(self, one: FindingPoint, other: FindingPoint) -> bool:
+        """Whether what the second access stores comes from what the first one read."""
+        found = joint(one, other)
+        if found is None:
+            return False
+        here, there = found
+        statement, last = self._statement(here, one.text), self._statement(there, other.text)
+        if statement is None or last is None:
+            return (one.file, one.line) == (other.file, other.line)
+        if here.line == there.line:
+            return flow.updates(last, last_name(one.variable))
+        block = self._block(here)
+        if block is None:
+            return flow.stores(last, flow.bound(statement))
+        names = flow.carrying(block, statement, there.line, strict=flow.is_bare(last))
+        return flow.stores(last, names)
+
+    def iterates(self, one: FindingPoint, other: FindingPoint) -> bool:
+        """Whether the first access goes through a container, and the second is made meanwhile."""
+        found = joint(one, other)
+        statement = self._statement(found[0], one.text) if found else None
+        if found is None or statement is None:
+            return False
+        here, there = found
+        name = last_name(one.variable)
+        if isinstance(statement, LOOPS) and flow.has_line(statement.iter, here.line):
+            is_own = here.called or flow.mentions(statement.iter, name)
+            return is_own and not flow.is_copy(statement.iter) and there.line <= end(statement)
+        parts = flow.gone_through(statement)
+        return here.line == there.line and any(flow.mentions(part, name) for part in parts)
+
+    def _statement(self, place: Place, text: str) -> ast.stmt | None:
+        """The innermost statement that has a line; else what the text alone says."""
+        block = self._block(place)
+        return flow.statement_at(block, place.line) if block else flow.alone(text, place.line)
+
+    def _asks_alone(self, point: FindingPoint) -> bool:
+        statement = flow.alone(point.text, point.line)
+        if statement is None or not point.file.endswith(".py"):
+            return bool(C_DECIDES.match(point.text))
+        tested = flow.is_tested(statement, point.line, last_name(point.variable))
+        return tested or flow.is_answer(statement)
+
+    def _block(self, place: Place) -> flow.Block | None:
+        tree = self._tree(place.file)
+        if tree is None:
+            return None
+        around = [
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, Function) and node.lineno <= place.line <= end(node)
+        ]
+        return max(around, key=lambda node: node.lineno, default=tree)
+
+    def _tree(self, file: str) -> ast.Module | None:
+        if file not in self._trees:
+            self._trees[file] = flow.parsed(self._text(file)) if file.endswith(".py") else None
+        return self._trees[file]
