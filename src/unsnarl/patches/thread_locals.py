@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""State of one call that is kept on an object of all threads: each thread gets its own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from unsnarl.patches.blocks import Function
+from unsnarl.patches.conflict import Conflict, own_part
+from unsnarl.patches.imports import member
+from unsnarl.patches.locks import ClassSource, classes
+from unsnarl.patches.pieces import made, whole
+from unsnarl.patches.regions import Draft
+from unsnarl.patches.source import LineEdits, UnpatchableError
+
+# More than a new lock of one line, less than a lock around all of a call.
+SIZE = 6
+
+
+def own_states(conflict: Conflict) -> Iterator[Draft]:
+    """`class FileLock(threading.local):`, where a thread has to find what it wrote itself.
+
+    `__init__` is called in every thread that uses the object, with the same arguments.
+    """
+    owners = classes(conflict.sources)
+    for owner, attribute in conflict.names:
+        if owner in owners and _is_overwritten(conflict, attribute):
+            yield from made(_local, owners[owner], attribute)
+
+
+def _is_overwritten(conflict: Conflict, attribute: str) -> bool:
+    """Whether a role writes, another one does, and then the first reads."""
+    written: list[int] = []
+    for one in conflict.points:
+        if own_part(one.variable) != attribute:
+            continue
+        if one.op == "read" and one.role in written and written[-1] != one.role:
+            return True
+        if one.op == "write":
+            written.append(one.role)
+    return False
+
+
+def _local(owner: ClassSource, attribute: str) -> Draft:
+    source, node = owner.source, owner.node
+    bases = [ast.unparse(one) for one in node.bases]
+    if node not in source.tree.body or node.keywords or node.decorator_list:
+        raise UnpatchableError(f"{node.name} is no plain class of its module")
+    if bases not in ([], ["object"]) or owner.constructor is None:
+        raise UnpatchableError(f"{node.name} is more than an object")
+    if _builds_on(node, attribute):
+        raise UnpatchableError(f"{attribute} is built on what it was before")
+    line = source.lines[node.lineno - 1]
+    header = line.rstrip()
+    olds = (f"class {node.name}:", f"class {node.name}(object):", f"class {node.name}():")
+    if header not in olds:
+        raise UnpatchableError("the header of the class has more in it")
+    edits = LineEdits(source)
+    name, _ = member(edits, "threading", "local")
+    edits.change(node.lineno, f"class {node.name}({name}):{line[len(header) :]}")
+    says = f"keep the attributes of {node.name} for each thread, {source.name}:{node.lineno}"
+    return whole("thread-local", says, edits, SIZE)
+
+
+def _builds_on(node: ast.ClassDef, attribute: str) -> bool:
+    """Whether a method assigns something that is made of the old value: a count is for all."""
+    methods = [one for one in node.body if isinstance(one, Function)]
+    for one in (inner for method in methods for inner in ast.walk(method)):
+        if isinstance(one, ast.AugAssign) and _is(one.target, attribute):
+            return True
+        for target, value in _assigned(one):
+            if _is(target, attribute) and any(_is(part, attribute) for part in ast.walk(value)):
+                return True
+    return False
+
+
+def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """Targets with their values; `a, b = b, a` are two."""
+    if not isinstance(node, ast.Assign):
+        return
+    for target in node.targets:
+        if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+            yield from zip(target.elts, node.value.elts, strict=False)
+        else:
+            yield target, node.value
+
+
+def _is(node: ast.AST, attribute: str) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == attribute
