@@ -328,11 +328,14 @@ def stuck(text: str) -> list[str]:
 
 
 def test_a_wait_moves_out_of_the_lock() -> None:
-    (text,) = stuck(POOL)
+    text, behind = stuck(POOL)
     wanted = (
         "            self.stopped = True\n        self.worker.join()\n        self.done = True\n\n"
     )
     assert wanted in text
+    # What is done after the wait may need the lock.
+    assert "            worker = self.worker\n            self.done = True\n" in behind
+    assert "        worker.join()\n\n    def work" in behind
 
 
 def test_what_the_lock_protects_is_read_under_it() -> None:

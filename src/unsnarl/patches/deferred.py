@@ -49,6 +49,8 @@ def _deferred(source: SourceFile, held: ast.With, wait: ast.stmt) -> Draft:
         raise UnpatchableError("what is waited for is no call of its own")
     if not is_waiting(call) or not isinstance(call.func.value, ast.Attribute):
         raise UnpatchableError("it does not wait for an attribute")
+    if ast.unparse(call.func.value) in {ast.unparse(one.context_expr) for one in held.items}:
+        raise UnpatchableError("a condition gives up its lock while it waits")
     _check_reached(held, wait)
     name = _local_name(source, call.func.value)
     # What is behind the lock comes after a way past the wait, too.
@@ -115,8 +117,8 @@ def _unlocked(source: SourceFile, function: Function, held: ast.With) -> Draft:
         stores = isinstance(one, ast.Attribute | ast.Subscript) and not isinstance(
             one.ctx, ast.Load
         )
-        if stores or isinstance(one, DEFINITIONS):
-            raise UnpatchableError("something is changed under the lock")
+        if stores or isinstance(one, (*DEFINITIONS, ast.For, ast.While)):
+            raise UnpatchableError("more than calls is under the lock")
     block = block_of(covering(source, held.lineno, held.lineno))
     edits = LineEdits(source)
     edits.remove(held.lineno)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 
 from unsnarl.model.report import FindingPoint
@@ -306,11 +306,20 @@ def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
     for owner in conflict.owners:
         if owner in owners:
             source = owners[owner].source
-            yield LockChoice(owner, new_name("_lock", all_names(source)), source.name, is_new=True)
+            name = _new_lock(conflict, all_names(source))
+            yield LockChoice(owner, name, source.name, is_new=True)
     taken = set().union(*(all_names(source) for source in conflict.sources.values()))
     # Of two modules, often only one imports the other.
     for file in dict.fromkeys(span.file for span in spans):
-        yield LockChoice("", new_name("_lock", taken), file, is_new=True)
+        yield LockChoice("", _new_lock(conflict, taken), file, is_new=True)
+
+
+def _new_lock(conflict: Conflict, taken: Set[str]) -> str:
+    """`_lock`, or where there is one already, `_cache_lock` for what it guards."""
+    guarded = [name.strip("_").lower() for _, name in conflict.names]
+    more = (f"_{name}_lock" for name in guarded if name.isidentifier())
+    free = (name for name in ("_lock", *more) if name not in taken)
+    return next(free, "") or new_name("_lock", taken)
 
 
 def _own(conflict: Conflict, owners: dict[str, ClassSource]) -> Iterator[LockChoice]:

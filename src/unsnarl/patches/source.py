@@ -165,7 +165,8 @@ class LineEdits:
 
     def move(self, first: int, last: int, behind: int) -> None:
         """Lines to another line of the same block; with the blank one above a paragraph."""
-        if self._is_blank(first - 1) and self._is_blank(last + 1):
+        is_inner = bool(self.source.indentation(first))
+        if is_inner and self._is_blank(first - 1) and self._is_blank(last + 1):
             first -= 1
         for number in range(first, last + 1):
             text = self.source.lines[number - 1].rstrip("\r\n")
