@@ -692,3 +692,33 @@ def test_every_draft_compiles_and_changes_something(data: st.DataObject) -> None
     for draft in drafts(Conflict(made.finding, {"a.py": file}, CHANGED)):
         compile(draft.texts["a.py"], "a.py", "exec", dont_inherit=True)
         assert draft.texts["a.py"] != file.text
+
+
+CLIENT = textwrap.dedent(
+    """\
+    class Client:
+        def close(self):
+            if self.sock:
+                self.sock.close()
+                self.sock = None
+
+        def run(self):
+            if self.sock:
+                sock_then = self.sock
+                self.sock = None
+                sock_then.shutdown()
+    """
+)
+
+
+def test_the_same_mistake_in_the_other_function_is_mended_too() -> None:
+    texts = of_kind(
+        "local-copy",
+        CLIENT,
+        at(CLIENT, "if self.sock", 1, "read", "Client.sock", function="Client.close"),
+        point(10, 2, "write", "Client.sock", function="Client.run"),
+        at(CLIENT, "self.sock.close", 1, "read", "Client.sock", function="Client.close"),
+    )
+    assert texts[0].count("        sock = self.sock\n        if sock:\n") == 2
+    assert "            sock_then = sock\n            self.sock = None\n" in texts[0]
+    assert texts[1].count("sock = self.sock\n        if sock:\n") == 1
