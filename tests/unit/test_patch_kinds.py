@@ -694,7 +694,7 @@ def test_every_draft_compiles_and_changes_something(data: st.DataObject) -> None
         assert draft.texts["a.py"] != file.text
 
 
-CLIENT = textwrap.dedent(
+BOTH = textwrap.dedent(
     """\
     class Client:
         def close(self):
@@ -714,10 +714,10 @@ CLIENT = textwrap.dedent(
 def test_the_same_mistake_in_the_other_function_is_mended_too() -> None:
     texts = of_kind(
         "local-copy",
-        CLIENT,
-        at(CLIENT, "if self.sock", 1, "read", "Client.sock", function="Client.close"),
+        BOTH,
+        at(BOTH, "if self.sock", 1, "read", "Client.sock", function="Client.close"),
         point(10, 2, "write", "Client.sock", function="Client.run"),
-        at(CLIENT, "self.sock.close", 1, "read", "Client.sock", function="Client.close"),
+        at(BOTH, "self.sock.close", 1, "read", "Client.sock", function="Client.close"),
     )
     assert texts[0].count("        sock = self.sock\n        if sock:\n") == 2
     assert "            sock_then = sock\n            self.sock = None\n" in texts[0]

@@ -59,3 +59,17 @@ def test_a_count_is_for_all() -> None:
 
 def test_a_class_with_a_base_is_left_alone() -> None:
     assert not local(FILE_LOCK.replace("object", "dict"), OVERWRITTEN)
+
+
+def test_what_a_thread_wrote_before_need_not_be_a_point() -> None:
+    file = source(FILE_LOCK)
+    taken, swapped = line_of(file, "lock(self.fd)"), line_of(file, "fd, self")
+    made = drafts(
+        conflict(
+            FILE_LOCK,
+            point(taken, 1, "acquire", "lock of FileLock.fd", function="FileLock.acquire"),
+            point(taken - 1, 2, "write", "FileLock.fd", function="FileLock.acquire"),
+            point(swapped, 1, "write", "FileLock.fd", function="FileLock.release"),
+        )
+    )
+    assert "thread-local" in [one.kind for one in made]

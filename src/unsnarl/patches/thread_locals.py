@@ -6,8 +6,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from unsnarl.model.report import FindingPoint
 from unsnarl.patches.blocks import Function
-from unsnarl.patches.conflict import Conflict, own_part
+from unsnarl.patches.conflict import Conflict, function_named, own_part
 from unsnarl.patches.imports import member
 from unsnarl.patches.locks import ClassSource, classes
 from unsnarl.patches.pieces import made, whole
@@ -33,13 +34,28 @@ def _is_overwritten(conflict: Conflict, attribute: str) -> bool:
     """Whether a role writes, another one does, and then the first reads."""
     written: list[int] = []
     for one in conflict.points:
-        if own_part(one.variable) != attribute:
-            continue
-        if one.op == "read" and one.role in written and written[-1] != one.role:
+        is_own = own_part(one.variable) == attribute
+        loads = one.op == "read" or _lines(conflict, one, attribute, ast.Load) & {one.line}
+        if is_own and loads and one.role in written and written[-1] != one.role:
             return True
-        if one.op == "write":
+        # What it did in the same function before is not always a point.
+        before = min(_lines(conflict, one, attribute, ast.Store), default=one.line) < one.line
+        if (is_own and one.op == "write") or before:
             written.append(one.role)
     return False
+
+
+def _lines(
+    conflict: Conflict, point: FindingPoint, attribute: str, context: type[ast.expr_context]
+) -> set[int]:
+    """The lines of a point's function that read or assign the attribute."""
+    source = conflict.sources.get(point.file)
+    function = function_named(source, point.function) if source is not None else None
+    return {
+        one.lineno
+        for one in (ast.walk(function) if function is not None else ())
+        if isinstance(one, ast.Attribute) and one.attr == attribute and isinstance(one.ctx, context)
+    }
 
 
 def _local(owner: ClassSource, attribute: str) -> Draft:
