@@ -61,6 +61,13 @@ def test_a_class_with_a_base_is_left_alone() -> None:
     assert not local(FILE_LOCK.replace("object", "dict"), OVERWRITTEN)
 
 
+def test_a_base_that_only_has_methods_stays() -> None:
+    base = "class Base(object):\n    def __enter__(self):\n        self.acquire()\n\n\n"
+    text = FILE_LOCK.replace("class FileLock(object)", f"{base}class FileLock(Base)")
+    (made,) = local(text, OVERWRITTEN)
+    assert "class FileLock(Base, threading.local):\n" in made
+
+
 def test_what_a_thread_wrote_before_need_not_be_a_point() -> None:
     file = source(FILE_LOCK)
     taken, swapped = line_of(file, "lock(self.fd)"), line_of(file, "fd, self")

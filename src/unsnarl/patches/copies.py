@@ -240,7 +240,13 @@ def _once(reads: VariableReads, between: Sequence[ast.expr]) -> tuple[StatementR
 
 
 def _check_writes(run: StatementRun, text: str) -> None:
-    """Raises if something that depends on the variable is written back: that must be atomic."""
+    """Raises if something that depends on the variable is written back: that must be atomic.
+
+    A count that is changed later in the function depends on it as well.
+    """
+    later = nodes(run.function) if run.function is not None else ()
+    if any(isinstance(one, ast.AugAssign) and ast.unparse(one.target) == text for one in later):
+        raise UnpatchableError(f"{text} is counted there")
     for node in executed(run.statements):
         written: list[ast.expr] = []
         if isinstance(node, ast.Assign):

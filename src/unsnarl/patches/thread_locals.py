@@ -7,13 +7,13 @@ import ast
 from collections.abc import Iterator
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.patches.blocks import Function
+from unsnarl.patches.blocks import Function, is_text
 from unsnarl.patches.conflict import Conflict, function_named, own_part
 from unsnarl.patches.imports import member
 from unsnarl.patches.locks import ClassSource, classes
 from unsnarl.patches.pieces import made, whole
 from unsnarl.patches.regions import Draft
-from unsnarl.patches.source import LineEdits, UnpatchableError
+from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 # More than a new lock of one line, less than a lock around all of a call.
 SIZE = 6
@@ -63,20 +63,33 @@ def _local(owner: ClassSource, attribute: str) -> Draft:
     bases = [ast.unparse(one) for one in node.bases]
     if node not in source.tree.body or node.keywords or node.decorator_list:
         raise UnpatchableError(f"{node.name} is no plain class of its module")
-    if bases not in ([], ["object"]) or owner.constructor is None:
+    if owner.constructor is None or not all(_is_plain(one, source) for one in bases):
         raise UnpatchableError(f"{node.name} is more than an object")
     if _builds_on(node, attribute):
         raise UnpatchableError(f"{attribute} is built on what it was before")
     line = source.lines[node.lineno - 1]
     header = line.rstrip()
-    olds = (f"class {node.name}:", f"class {node.name}(object):", f"class {node.name}():")
+    kept = [one for one in bases if one != "object"]
+    olds = (f"class {node.name}:", f"class {node.name}({', '.join(bases)}):")
     if header not in olds:
         raise UnpatchableError("the header of the class has more in it")
     edits = LineEdits(source)
     name, _ = member(edits, "threading", "local")
-    edits.change(node.lineno, f"class {node.name}({name}):{line[len(header) :]}")
+    header_now = f"class {node.name}({', '.join([*kept, name])}):"
+    edits.change(node.lineno, header_now + line[len(header) :])
     says = f"keep the attributes of {node.name} for each thread, {source.name}:{node.lineno}"
     return whole("thread-local", says, edits, SIZE)
+
+
+def _is_plain(base: str, source: SourceFile) -> bool:
+    """Whether a base adds methods and nothing else: no state, no way of its own to be made."""
+    found = [one for one in source.tree.body if isinstance(one, ast.ClassDef) and one.name == base]
+    if base == "object" or not found:
+        return base == "object"
+    body = [one for one in found[0].body if not is_text(one)]
+    methods = {one.name for one in body if isinstance(one, Function)}
+    plain = len(methods) == len(body) and not methods & {"__init__", "__new__"}
+    return plain and all(_is_plain(ast.unparse(one), source) for one in found[0].bases)
 
 
 def _builds_on(node: ast.ClassDef, attribute: str) -> bool:
