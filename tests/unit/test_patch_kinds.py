@@ -726,7 +726,8 @@ def test_the_same_mistake_in_the_other_function_is_mended_too() -> None:
 
 def test_a_count_that_changes_later_is_not_copied() -> None:
     text = (
-        "class Client:\n    def close(self):\n        if self.sock:\n            self.sock.close()\n"
+        "class Client:\n    def close(self):\n"
+        "        if self.sock:\n            self.sock.close()\n"
         "        self.sock -= 1\n"
     )
     assert not of_kind(

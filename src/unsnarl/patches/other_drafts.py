@@ -29,6 +29,7 @@ from unsnarl.patches.conflict import (
 from unsnarl.patches.copies import copies, local_copies, own_managers
 from unsnarl.patches.deferred import deferred_waits
 from unsnarl.patches.expressions import replace_expressions
+from unsnarl.patches.first_wins import first_wins
 from unsnarl.patches.imports import member
 from unsnarl.patches.locks import (
     LockChoice,
@@ -53,7 +54,7 @@ from unsnarl.patches.source import (
     header_text,
 )
 from unsnarl.patches.thread_locals import own_states
-from unsnarl.patches.waits import looks, rechecks, releases
+from unsnarl.patches.waits import cleared_first, looks, rechecks, releases
 
 
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
@@ -61,6 +62,7 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     makers = [rechecks, copies, local_copies, own_managers, import_waits]
     makers += [published_last, announced_last, registered_last, set_before_start]
     makers += [looks, releases, removals, unfinished, put_back, into_locks, own_states]
+    makers += [first_wins, cleared_first]
     if conflict.is_deadlock or conflict.finding.shape in WAITING:
         makers += [sorted_locks, out_of_locks, deferred_waits, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).
