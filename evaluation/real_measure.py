@@ -256,7 +256,10 @@ def _apply(here: Workplace, seed: int, runs: int) -> Applied | None:
     _, report = here.hunt(*limits, "--seed", str(seed + APPLIED_SEED))
     if report is None:
         return None
-    signatures = tuple(one.signature for one in report.failures)
+    signatures = tuple(
+        f"{one.signature} ({one.count} times{', latent' if one.latent else ''})"
+        for one in report.failures
+    )
     return Applied(report.runs.fail + report.runs.hang, report.runs.total, signatures)
 
 

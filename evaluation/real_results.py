@@ -46,7 +46,8 @@ class SimulatedFix(msgspec.Struct, frozen=True):
 class Applied(msgspec.Struct, frozen=True):
     """A hunt of the program with the patch in its files: `fail` of `runs` failed or hung.
 
-    `signatures` say of what: a driver that gives up on a slow machine is no wrong patch.
+    `signatures` say of what, how often, and whether the interpreter's lock prevents it (latent): a
+    driver that gives up on a slow machine is no wrong patch.
     """
 
     fail: int

@@ -328,11 +328,14 @@ def stuck(text: str) -> list[str]:
 
 
 def test_a_wait_moves_out_of_the_lock() -> None:
-    (text,) = stuck(POOL)
+    text, behind = stuck(POOL)
     wanted = (
         "            self.stopped = True\n        self.worker.join()\n        self.done = True\n\n"
     )
     assert wanted in text
+    # What is done after the wait may need the lock.
+    assert "            worker = self.worker\n            self.done = True\n" in behind
+    assert "        worker.join()\n\n    def work" in behind
 
 
 def test_what_the_lock_protects_is_read_under_it() -> None:
@@ -689,3 +692,48 @@ def test_every_draft_compiles_and_changes_something(data: st.DataObject) -> None
     for draft in drafts(Conflict(made.finding, {"a.py": file}, CHANGED)):
         compile(draft.texts["a.py"], "a.py", "exec", dont_inherit=True)
         assert draft.texts["a.py"] != file.text
+
+
+BOTH = textwrap.dedent(
+    """\
+    class Client:
+        def close(self):
+            if self.sock:
+                self.sock.close()
+                self.sock = None
+
+        def run(self):
+            if self.sock:
+                sock_then = self.sock
+                self.sock = None
+                sock_then.shutdown()
+    """
+)
+
+
+def test_the_same_mistake_in_the_other_function_is_mended_too() -> None:
+    texts = of_kind(
+        "local-copy",
+        BOTH,
+        at(BOTH, "if self.sock", 1, "read", "Client.sock", function="Client.close"),
+        point(10, 2, "write", "Client.sock", function="Client.run"),
+        at(BOTH, "self.sock.close", 1, "read", "Client.sock", function="Client.close"),
+    )
+    assert texts[0].count("        sock = self.sock\n        if sock:\n") == 2
+    assert "            sock_then = sock\n            self.sock = None\n" in texts[0]
+    assert texts[1].count("sock = self.sock\n        if sock:\n") == 1
+
+
+def test_a_count_that_changes_later_is_not_copied() -> None:
+    text = (
+        "class Client:\n    def close(self):\n"
+        "        if self.sock:\n            self.sock.close()\n"
+        "        self.sock -= 1\n"
+    )
+    assert not of_kind(
+        "local-copy",
+        text,
+        at(text, "if self.sock", 1, "read", "Client.sock", function="Client.close"),
+        at(text, "self.sock -= 1", 2, "write", "Client.sock", function="Client.close"),
+        at(text, "self.sock.close", 1, "read", "Client.sock", function="Client.close"),
+    )

@@ -208,7 +208,8 @@ class Patch(msgspec.Struct, frozen=True):
         diff: A unified diff; its files are named as in the report.
         files: The files that it changes.
         kind: What it does: `lock`, `copy`, `local-copy`, `own-manager`, `recheck`, `lock-order`,
-            `reentrant`, `event`, `join`, `move`, `import`, `removal`, `queue`, `release`.
+            `reentrant`, `event`, `join`, `move`, `import`, `removal`, `queue`, `release`,
+            `thread-local`, `setdefault`.
         says: The same in words.
         tried: How many patches were tried, this one included.
         tries: All of them, in their order.

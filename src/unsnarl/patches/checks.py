@@ -188,8 +188,16 @@ def _without(statement: ast.stmt, added: frozenset[str]) -> list[ast.stmt]:
             inner = statement.body[0]
             statement.items, statement.body = [*items, *inner.items], inner.body
         return [statement]
+    if isinstance(statement, ast.ImportFrom):
+        names = [one for one in statement.names if not _is_new(statement, one, added)]
+        statement.names = names
+        return [statement] if names else []
     is_added = type(statement) in _kinds(added) and ast.unparse(statement) in added
     return [] if is_added else [statement]
+
+
+def _is_new(statement: ast.ImportFrom, name: ast.alias, added: frozenset[str]) -> bool:
+    return f"from {statement.module} import {ast.unparse(name)}" in added and not statement.level
 
 
 @lru_cache(maxsize=64)

@@ -289,6 +289,26 @@ def seen_outside(conflict: ConflictPoints) -> set[str]:
     return {whole_name(one) for one in conflict.accesses} - inside if inside else set()
 
 
+def without_onlookers(
+    conflict: ConflictPoints, points: Sequence[FindingPoint]
+) -> list[FindingPoint]:
+    """Without accesses that tests and scripts make themselves, where the others are a conflict.
+
+    They look at what came of it; even a look can be a call that changes something (`os.umask(0)`,
+    `queue.get()`).
+    """
+    outer = outer_files(conflict)
+    inside = [one for one in points if one.file not in outer]
+    names = {whole_name(one) for one in points if one.file in outer}
+    return inside if all(_conflict_about(name, inside) for name in names) else list(points)
+
+
+def _conflict_about(name: str, points: Sequence[FindingPoint]) -> bool:
+    """Whether several roles access a variable, and one of them changes it."""
+    own = [one for one in points if whole_name(one) == name]
+    return len({one.role for one in own}) > 1 and any(one.op != "read" for one in own)
+
+
 def accesses_in(
     conflict: Conflict, functions: Iterable[tuple[str, str]], *, calls: bool = False
 ) -> Iterator[LineSpan]:

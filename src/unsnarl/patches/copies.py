@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from unsnarl.patches.blocks import Function, StatementRun, covering, executed
 from unsnarl.patches.conflict import Conflict, function_named, own_part
@@ -108,19 +109,53 @@ def _copied(source: SourceFile, iterated: Sequence[ast.expr]) -> Draft:
 
 
 def local_copies(conflict: Conflict) -> Iterator[Draft]:
-    """`sock = self.sock` before `if sock: sock.send()`: the check is about what is used then."""
+    """`sock = self.sock` before `if sock: sock.send()`: the check is about what is used then.
+
+    Another function of the finding that checks and uses the same is mended with it.
+    """
     assigned = conflict.at_fault & _assigned(conflict)
-    for source, function in functions(conflict):
-        reads: dict[str, list[ast.expr]] = {}
-        for node in nodes(function):
-            text = _variable(node, assigned, function)
-            if text and isinstance(node, ast.expr):
-                reads.setdefault(text, []).append(node)
-        for text, found in sorted(reads.items()):
-            lines = _disturbed(conflict, text.rpartition(".")[2])
-            named = [one for one in found if (source.name, one.lineno) in lines]
-            for some in (named, found) if named else ():
-                yield from made(_read_once, source, text, found, some)
+    every = [
+        VariableReads(source, text, found)
+        for source, function in functions(conflict)
+        for text, found in sorted(_reads_in(function, assigned).items())
+    ]
+    for reads in every:
+        lines = _disturbed(conflict, reads.text.rpartition(".")[2])
+        named = [one for one in reads.found if (reads.source.name, one.lineno) in lines]
+        for some in (named, reads.found) if named else ():
+            likewise = [one for one in every if one.is_like(reads)]
+            yield from made(_read_once, reads, some, likewise) if likewise else ()
+            yield from made(_read_once, reads, some)
+
+
+class VariableReads(NamedTuple):
+    """The reads of a variable in one function."""
+
+    source: SourceFile
+    text: str
+    found: list[ast.expr]
+
+    def is_like(self, other: VariableReads) -> bool:
+        """Whether another function of the file asks for the same variable, and then uses it."""
+        if self is other or (self.source.name, self.text) != (other.source.name, other.text):
+            return False
+        lines = {one.lineno for one in self.found}
+        return any(
+            isinstance(node, ast.If)
+            and any(is_read(one, self.text) for one in ast.walk(node.test))
+            and any(is_read(one, self.text) for one in executed(node.body))
+            for node in ast.walk(self.source.tree)
+            if getattr(node, "lineno", 0) in lines
+        )
+
+
+def _reads_in(function: Function, assigned: frozenset[str]) -> dict[str, list[ast.expr]]:
+    reads: dict[str, list[ast.expr]] = {}
+    for node in nodes(function):
+        text = _variable(node, assigned, function)
+        if text and isinstance(node, ast.expr):
+            reads.setdefault(text, []).append(node)
+    return reads
 
 
 def _disturbed(conflict: Conflict, name: str) -> set[tuple[str, int]]:
@@ -172,28 +207,46 @@ def _own_names(function: Function) -> set[str]:
 
 
 def _read_once(
-    source: SourceFile, text: str, reads: Sequence[ast.expr], between: Sequence[ast.expr]
+    reads: VariableReads, between: Sequence[ast.expr], likewise: Sequence[VariableReads] = ()
 ) -> Draft:
     """All reads from the first to the last of some, without a loop or an assignment in between."""
+    source, text = reads.source, reads.text
+    name = new_name(text.rpartition(".")[2].lstrip("_") or "value", plain_names(source))
+    edits = LineEdits(source)
+    firsts, size = [], 0
+    for one, some in ((reads, between), *((one, one.found) for one in likewise)):
+        run, within = _once(one, some)
+        edits.insert_before(run.first, f"{name} = {text}")
+        replace_expressions(edits, within, text=name)
+        firsts.append(run.first)
+        size = size or len({one.lineno for one in within}) + 1
+    _check_same(source, edits, name, text)
+    says = f"read {text} once, before {source.name}:{', :'.join(map(str, firsts))}"
+    return whole("local-copy", says, edits, size)
+
+
+def _once(reads: VariableReads, between: Sequence[ast.expr]) -> tuple[StatementRun, list[ast.expr]]:
+    """The statements before which a variable is read, and the reads in them."""
+    text = reads.text
     lines = [one.lineno for one in between]
-    run = _until_stored(covering(source, min(lines), max(lines)), text)
+    run = _until_stored(covering(reads.source, min(lines), max(lines)), text)
     if any(isinstance(one, LOOPS) for one in executed(run.statements)):
         raise UnpatchableError("a loop has to see what others change")
     _check_writes(run, text)
-    within = [one for one in reads if run.first <= one.lineno <= run.last]
+    within = [one for one in reads.found if run.first <= one.lineno <= run.last]
     if len(within) == 1:
         raise UnpatchableError(f"{text} is read once")
-    name = new_name(text.rpartition(".")[2].lstrip("_") or "value", plain_names(source))
-    edits = LineEdits(source)
-    edits.insert_before(run.first, f"{name} = {text}")
-    replace_expressions(edits, within, text=name)
-    _check_same(source, edits, name, text)
-    says = f"read {text} once, before {source.name}:{run.first}"
-    return whole("local-copy", says, edits, len({one.lineno for one in within}) + 1)
+    return run, within
 
 
 def _check_writes(run: StatementRun, text: str) -> None:
-    """Raises if something that depends on the variable is written back: that must be atomic."""
+    """Raises if something that depends on the variable is written back: that must be atomic.
+
+    A count that is changed later in the function depends on it as well.
+    """
+    later = nodes(run.function) if run.function is not None else ()
+    if any(isinstance(one, ast.AugAssign) and ast.unparse(one.target) == text for one in later):
+        raise UnpatchableError(f"{text} is counted there")
     for node in executed(run.statements):
         written: list[ast.expr] = []
         if isinstance(node, ast.Assign):

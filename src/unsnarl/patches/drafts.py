@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import replace
 
 from unsnarl.model.report import FindingPoint
 from unsnarl.patches.blocks import LineSpan, covering
 from unsnarl.patches.conflict import (
+    MAIN,
     TESTS,
     WAITING,
     CallLine,
@@ -21,6 +22,7 @@ from unsnarl.patches.conflict import (
     seen_outside,
     span_sets,
     whole_name,
+    without_onlookers,
 )
 from unsnarl.patches.locks import (
     ClassSource,
@@ -145,18 +147,34 @@ def to_protect(conflict: Conflict) -> list[FindingPoint]:
     """The accesses at fault, without those of what only tests see.
 
     Where a simulated region repaired the program, those of its variables: threads came into it one
-    at a time and were free everywhere else.
+    at a time and were free everywhere else. What the main thread does last of all was not in it:
+    it collects what the others have left (`queue.get()`).
     """
     outside = seen_outside(conflict)
-    every = [one for one in conflict.conflicting if whole_name(one) not in outside]
+    every = without_onlookers(
+        conflict, [one for one in conflict.conflicting if whole_name(one) not in outside]
+    )
     spans = fix_spans(conflict)
 
     def is_inside(point: FindingPoint) -> bool:
         lines = (LineSpan(one.file, one.line, one.line) for one in frames(point))
         return any(span.covers(line) for line in lines for span in spans)
 
+    if spans:
+        every = _without_last(every, is_inside)
     inside = {whole_name(one) for one in every if is_inside(one)}
     return [one for one in every if whole_name(one) in inside] or every
+
+
+def _without_last(
+    points: list[FindingPoint], is_inside: Callable[[FindingPoint], bool]
+) -> list[FindingPoint]:
+    """Without the last accesses, if they are the main thread's and not in the region."""
+    end = len(points)
+    while end and points[end - 1].thread == MAIN and not is_inside(points[end - 1]):
+        end -= 1
+    others = {one.role for one in points[:end]}
+    return points[:end] if len(others) > 1 else points
 
 
 def fix_spans(conflict: Conflict) -> list[LineSpan]:
@@ -288,11 +306,20 @@ def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
     for owner in conflict.owners:
         if owner in owners:
             source = owners[owner].source
-            yield LockChoice(owner, new_name("_lock", all_names(source)), source.name, is_new=True)
+            name = _new_lock(conflict, all_names(source))
+            yield LockChoice(owner, name, source.name, is_new=True)
     taken = set().union(*(all_names(source) for source in conflict.sources.values()))
     # Of two modules, often only one imports the other.
     for file in dict.fromkeys(span.file for span in spans):
-        yield LockChoice("", new_name("_lock", taken), file, is_new=True)
+        yield LockChoice("", _new_lock(conflict, taken), file, is_new=True)
+
+
+def _new_lock(conflict: Conflict, taken: Set[str]) -> str:
+    """`_lock`, or where there is one already, `_cache_lock` for what it guards."""
+    guarded = [name.strip("_").lower() for _, name in conflict.names]
+    more = (f"_{name}_lock" for name in guarded if name.isidentifier())
+    free = (name for name in ("_lock", *more) if name not in taken)
+    return next(free, "") or new_name("_lock", taken)
 
 
 def _own(conflict: Conflict, owners: dict[str, ClassSource]) -> Iterator[LockChoice]:

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a file names a module, and the import that it lacks."""
+"""How a file names a module, the import that it lacks, and where its imports end."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
-from unsnarl.patches.blocks import is_text, last_line
-from unsnarl.patches.source import LineEdits, SourceFile
+from unsnarl.patches.blocks import blocks_of, is_text, last_line
+from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
+
+IMPORTS = (ast.Import, ast.ImportFrom)
 
 
 def import_statement(edits: LineEdits, module: str) -> tuple[str, list[str]]:
@@ -16,24 +19,98 @@ def import_statement(edits: LineEdits, module: str) -> tuple[str, list[str]]:
             for alias in node.names:
                 if alias.name == module:
                     return alias.asname or module, []
-    line, before = _import_line(edits.source)
     text = f"import {module}"
-    if before:
+    plain = [one for one in _first_group(edits.source) if isinstance(one, ast.Import)]
+    later = [one for one in plain if one.names[0].name > module]
+    line, before = _import_line(edits.source)
+    if later:
+        edits.insert_before(later[0].lineno, text)
+    elif plain:
+        edits.insert_after(last_line(plain[-1]), text, like=plain[-1].lineno)
+    elif before:
         edits.insert_before(line, text, like=line)
     else:
         edits.insert_after(line, text, like=line)
     return module, [text]
 
 
+def _first_group(source: SourceFile) -> Iterator[ast.stmt]:
+    """The imports at the top, up to the first blank line between them; each in its own line."""
+    end = 0
+    for node in source.tree.body:
+        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if future or (is_text(node) and node is source.tree.body[0]):
+            continue
+        if not isinstance(node, IMPORTS) or (end and node.lineno != end + 1):
+            return
+        end = last_line(node)
+        yield node
+
+
 def member(edits: LineEdits, module: str, name: str) -> tuple[str, list[str]]:
     """`Lock` or `threading.Lock`, as this file names it; with the import that was added."""
-    for node in edits.source.tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module == module and not node.level:
-            for alias in node.names:
-                if alias.name == name:
-                    return alias.asname or name, []
+    found = [
+        node
+        for node in edits.source.tree.body
+        if isinstance(node, ast.ImportFrom) and node.module == module and not node.level
+    ]
+    for node in found:
+        for alias in node.names:
+            if alias.name == name:
+                return alias.asname or name, []
+    if found and not _is_imported(edits.source, module) and not _is_taken(edits.source, name):
+        try:
+            _add_name(edits, found[0], name)
+            return name, [f"from {module} import {name}"]
+        except UnpatchableError:
+            pass
     imported, added = import_statement(edits, module)
     return f"{imported}.{name}", added
+
+
+def _is_imported(source: SourceFile, module: str) -> bool:
+    every = (one for node in source.tree.body if isinstance(node, ast.Import) for one in node.names)
+    return any(one.name == module for one in every)
+
+
+def _is_taken(source: SourceFile, name: str) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(source.tree))
+
+
+def _add_name(edits: LineEdits, node: ast.ImportFrom, name: str) -> None:
+    """`from threading import Event, Lock`, for one line without brackets."""
+    line = edits.source.lines[node.lineno - 1]
+    code = line.rstrip("\r\n")
+    old = ", ".join(ast.unparse(one) for one in node.names)
+    head = f"from {node.module} import "
+    if code != head + old or node.names[0].name == "*":
+        raise UnpatchableError("the import has more in it")
+    names = [ast.unparse(one) for one in node.names]
+    at = sum(one < name for one in names) if names == sorted(names) else len(names)
+    names.insert(at, name)
+    edits.change(node.lineno, head + ", ".join(names) + line[len(code) :])
+
+
+def last_import(source: SourceFile) -> ast.stmt | None:
+    """The last of the imports at the top, with those that are only tried."""
+    found = None
+    for node in source.tree.body:
+        if isinstance(node, IMPORTS) or _only_imports(node):
+            found = node
+        elif not (is_text(node) and node is source.tree.body[0]):
+            break
+    return found
+
+
+def _only_imports(node: ast.stmt) -> bool:
+    """`try: import a` `except ImportError: a = None`"""
+    if not isinstance(node, ast.Try | ast.If):
+        return False
+    inner = [one for block in blocks_of(node) for one in block]
+    plain = all(
+        isinstance(one, (*IMPORTS, ast.Assign, ast.Pass)) or _only_imports(one) for one in inner
+    )
+    return plain and any(isinstance(one, IMPORTS) or _only_imports(one) for one in inner)
 
 
 def _import_line(source: SourceFile) -> tuple[int, bool]:

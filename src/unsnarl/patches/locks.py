@@ -6,13 +6,13 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from unsnarl.patches.blocks import Function, StatementRun, executed, first_line, is_text, last_line
-from unsnarl.patches.imports import member
+from unsnarl.patches.imports import last_import, member
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 COUNTER = re.compile(r" #\d+$")
@@ -232,7 +232,7 @@ def _imported(choice: LockChoice, source: SourceFile) -> str:
 # New locks.
 
 
-def new_name(wanted: str, taken: frozenset[str] | set[str]) -> str:
+def new_name(wanted: str, taken: Set[str]) -> str:
     """A name that nobody has."""
     names = [wanted, *(f"{wanted}_{number}" for number in range(2, 99))]
     return next(name for name in names if name not in taken)
@@ -253,9 +253,16 @@ def all_names(source: SourceFile) -> frozenset[str]:
 
 
 def bear(
-    choice: LockChoice, edits: LineEdits, owners: Mapping[str, ClassSource], made: str
+    choice: LockChoice,
+    edits: LineEdits,
+    owners: Mapping[str, ClassSource],
+    made: str,
+    guarded: frozenset[str] = frozenset(),
 ) -> list[str]:
-    """Add the statement that makes a new lock (`made` is its type); gives what was added."""
+    """Add the statement that makes a new lock (`made` is its type); gives what was added.
+
+    It is made where the constructor assigns one of the guarded attributes, or else first of all.
+    """
     call, added = threading_call(edits, made)
     if not choice.owner:
         text = f"{choice.name} = {call}"
@@ -266,11 +273,30 @@ def bear(
     if constructor is None:
         return [*added, _in_class(choice, edits, owner, call)]
     text = f"{self_name(constructor)}.{choice.name} = {call}"
+    beside = _assigning(constructor, guarded)
+    if beside is not None:
+        edits.insert_after(last_line(beside), text, like=beside.lineno)
+        return [*added, text]
     first = _first_statement(constructor.body)
     if first.lineno == constructor.lineno or is_text(first):
         raise UnpatchableError(f"{choice.owner}.__init__ is too short")
     edits.insert_before(first_line(first), text)
     return [*added, text]
+
+
+def _assigning(constructor: Function, names: frozenset[str]) -> ast.stmt | None:
+    """The statement of a constructor that assigns one of these attributes: nobody can have used
+    the attribute before."""
+    wanted = {f"{self_name(constructor)}.{name}" for name in names}
+    for node in constructor.body:
+        if node.lineno == constructor.lineno:
+            return None
+        targets = node.targets if isinstance(node, ast.Assign) else ()
+        targets = [node.target] if isinstance(node, ast.AnnAssign) and node.value else targets
+        for one in targets:
+            if ast.unparse(one) in wanted:
+                return node
+    return None
 
 
 def _in_class(choice: LockChoice, edits: LineEdits, owner: ClassSource, call: str) -> str:
@@ -295,17 +321,17 @@ def threading_call(edits: LineEdits, made: str) -> tuple[str, list[str]]:
 
 def _after_imports(edits: LineEdits, text: str) -> None:
     source = edits.source
-    leading: list[ast.stmt] = []
-    for node in source.tree.body:
-        if not (isinstance(node, ast.Import | ast.ImportFrom) or (not leading and is_text(node))):
-            break
-        leading.append(node)
-    if not leading:
-        edits.insert_before(source.tree.body[0].lineno, text)
+    last = last_import(source)
+    if last is None:
+        first = source.tree.body[0]
+        if is_text(first):
+            edits.insert_after(last_line(first), f"\n{text}", like=first.lineno)
+        else:
+            edits.insert_before(first_line(first), text)
         return
-    line = last_line(leading[-1])
-    edits.insert_after(line, "", like=line)
-    edits.insert_after(line, text, like=line)
+    line = last_line(last)
+    follows = source.lines[line].strip() if line < len(source.lines) else ""
+    edits.insert_after(line, f"\n{text}\n" if follows else f"\n{text}", like=last.lineno)
 
 
 def lock_births(owner: ClassSource, name: str) -> Sequence[ast.Call]:

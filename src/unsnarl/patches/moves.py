@@ -183,12 +183,17 @@ def _moved(source: SourceFile, run: StatementRun, block: list[ast.stmt], behind:
     return whole("move", says, edits, 2 * (run.last - run.first + 1))
 
 
-def check_independent(source: SourceFile, moved: ast.stmt, passed: list[ast.stmt]) -> None:
+def check_unrelated(source: SourceFile, moved: ast.stmt, passed: list[ast.stmt]) -> None:
     """Raises if what it assigns is read there, or what it reads is assigned there."""
     stored = named_in([moved], ast.Store)
     loaded = named_in([moved], ast.Load)
     if stored & named_in(passed, ast.Load) or loaded & named_in(passed, ast.Store):
         raise UnpatchableError(f"{source.name}:{moved.lineno} cannot move: others depend on it")
+
+
+def check_independent(source: SourceFile, moved: ast.stmt, passed: list[ast.stmt]) -> None:
+    """The same; and raises if something leaves there."""
+    check_unrelated(source, moved, passed)
     if any(isinstance(one, LEAVING) for one in executed(passed)):
         raise UnpatchableError(f"{source.name}:{moved.lineno} would be left out at times")
 

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from unsnarl.patches.announcements import announced_last
 from unsnarl.patches.blocks import (
     Function,
     StatementRun,
@@ -26,7 +27,9 @@ from unsnarl.patches.conflict import (
     function_named,
 )
 from unsnarl.patches.copies import copies, local_copies, own_managers
+from unsnarl.patches.deferred import deferred_waits
 from unsnarl.patches.expressions import replace_expressions
+from unsnarl.patches.first_wins import first_wins
 from unsnarl.patches.imports import member
 from unsnarl.patches.locks import (
     LockChoice,
@@ -50,16 +53,18 @@ from unsnarl.patches.source import (
     changed_header,
     header_text,
 )
-from unsnarl.patches.waits import looks, rechecks, releases
+from unsnarl.patches.thread_locals import own_states
+from unsnarl.patches.waits import cleared_first, looks, rechecks, releases
 
 
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
     makers = [rechecks, copies, local_copies, own_managers, import_waits]
-    makers += [published_last, registered_last, set_before_start]
-    makers += [looks, releases, removals, unfinished, put_back, into_locks]
+    makers += [published_last, announced_last, registered_last, set_before_start]
+    makers += [looks, releases, removals, unfinished, put_back, into_locks, own_states]
+    makers += [first_wins, cleared_first]
     if conflict.is_deadlock or conflict.finding.shape in WAITING:
-        makers += [sorted_locks, out_of_locks, reentrant_locks]
+        makers += [sorted_locks, out_of_locks, deferred_waits, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).
     fix = conflict.finding.fix
     if conflict.finding.kind == "order" and fix is not None and fix.kind == "order":

@@ -6,8 +6,15 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from unsnarl.patches.blocks import Function, StatementRun, blocks_of, executed
-from unsnarl.patches.conflict import Conflict, function_named, functions_of
+from unsnarl.patches.blocks import (
+    Function,
+    StatementRun,
+    blocks_of,
+    executed,
+    first_line,
+    last_line,
+)
+from unsnarl.patches.conflict import Conflict, frames, function_named, functions_of, own_name
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
@@ -30,6 +37,45 @@ def functions(conflict: Conflict) -> Iterator[tuple[SourceFile, Function]]:
         if source is not None and function is not None and id(function) not in seen:
             seen.add(id(function))
             yield source, function
+
+
+def led(conflict: Conflict) -> Iterator[tuple[SourceFile, Function]]:
+    """The functions of the points, and those whose calls led to them."""
+    found = {id(function): (source, function) for source, function in functions(conflict)}
+    for point in conflict.points:
+        for frame in frames(point):
+            source = conflict.sources.get(frame.file)
+            function = function_named(source, frame.function) if source is not None else None
+            if source is not None and function is not None:
+                found.setdefault(id(function), (source, function))
+    yield from found.values()
+
+
+def waiting_lines(
+    conflict: Conflict, source: SourceFile, header: int, body: list[ast.stmt]
+) -> list[int]:
+    """The lines of a critical section, below a header, that wait, or whose calls led to a wait.
+
+    Where the calls of a wait were not seen, those of its function by the thread that took the lock.
+    """
+    found: set[int] = set()
+    taken = {
+        one.role
+        for one in conflict.points
+        if one.op == "acquire" and (one.file, one.line) == (source.name, header)
+    }
+    for wait in (one for one in conflict.points if one.op == "wait"):
+        found |= {one.line for one in frames(wait) if one.file == source.name}
+        if not wait.stack and wait.role in taken:
+            found |= set(_calls_of(own_name(wait.function), body))
+    within = range(first_line(body[0]), last_line(body[-1]) + 1)
+    return sorted(line for line in found if line in within)
+
+
+def _calls_of(name: str, body: list[ast.stmt]) -> Iterator[int]:
+    for node in executed(body):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] == name:
+            yield node.lineno
 
 
 def nodes(function: Function) -> Iterator[ast.AST]:

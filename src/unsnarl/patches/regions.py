@@ -84,7 +84,7 @@ def lock_draft(
     if choice.is_new:
         home = owners[choice.owner].source.name if choice.owner else choice.file
         made = "RLock" if choice.reentrant else "Lock"
-        added[home] += bear(choice, every[home], owners, made)
+        added[home] += bear(choice, every[home], owners, made, at_fault)
     elif choice.reentrant:
         _make_reentrant(choice, every, owners)
     for name, runs in _runs(sources, spans).items():

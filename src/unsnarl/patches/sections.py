@@ -19,11 +19,20 @@ from unsnarl.patches.blocks import (
     is_text,
     last_line,
 )
-from unsnarl.patches.conflict import Conflict, frames, function_named, own_part
+from unsnarl.patches.conflict import Conflict, frames, own_part
 from unsnarl.patches.expressions import is_read, plain_names, replace_expressions
 from unsnarl.patches.locks import new_name
 from unsnarl.patches.moves import SIMPLE, check_independent, named_in
-from unsnarl.patches.pieces import block_of, check_block, functions, made, names_in, nodes, whole
+from unsnarl.patches.pieces import (
+    block_of,
+    check_block,
+    led,
+    made,
+    names_in,
+    nodes,
+    waiting_lines,
+    whole,
+)
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError, header_text
 
@@ -56,27 +65,11 @@ class CriticalSection(NamedTuple):
 
 def out_of_locks(conflict: Conflict) -> Iterator[Draft]:
     """A wait, or a call that leads to one, behind the lock that is held there."""
-    waits = [one for one in conflict.points if one.op == "wait"]
-    led = {frame for one in waits for frame in frames(one)}
     held = {own_part(lock) for one in conflict.points for lock in one.locks}
-    for source, function in _led(conflict):
-        lines = sorted({one.line for one in led if one.file == source.name})
+    for source, function in led(conflict):
         for section in _sections(function, held):
-            within = range(first_line(section.body[0]), last_line(section.body[-1]) + 1)
-            for line in (line for line in lines if line in within):
+            for line in waiting_lines(conflict, source, section.line, section.body):
                 yield from made(_out, source, function, section, line)
-
-
-def _led(conflict: Conflict) -> Iterator[tuple[SourceFile, Function]]:
-    """The functions of the points, and those whose calls led to them."""
-    found = {id(function): (source, function) for source, function in functions(conflict)}
-    for point in conflict.points:
-        for frame in frames(point):
-            source = conflict.sources.get(frame.file)
-            function = function_named(source, frame.function) if source is not None else None
-            if source is not None and function is not None:
-                found.setdefault(id(function), (source, function))
-    yield from found.values()
 
 
 def _sections(function: Function, held: set[str]) -> Iterator[CriticalSection]:
@@ -263,7 +256,7 @@ def _renamed(statement: ast.stmt, names: dict[str, str]) -> ast.stmt:
 
 def into_locks(conflict: Conflict) -> Iterator[Draft]:
     """A write behind a `with`, moved to its end: others see either nothing of it or all."""
-    for source, function in _led(conflict):
+    for source, function in led(conflict):
         for node in nodes(function):
             if isinstance(node, ast.With) and _is_held(conflict, source, node):
                 for resets in (False, True):

@@ -164,11 +164,17 @@ class LineEdits:
         self._after.setdefault(line, []).append(self._whole(like or line, text))
 
     def move(self, first: int, last: int, behind: int) -> None:
-        """Lines to another line of the same block."""
+        """Lines to another line of the same block; with the blank one above a paragraph."""
+        is_inner = bool(self.source.indentation(first))
+        if is_inner and self._is_blank(first - 1) and self._is_blank(last + 1):
+            first -= 1
         for number in range(first, last + 1):
             text = self.source.lines[number - 1].rstrip("\r\n")
             self._after.setdefault(behind, []).append(text + self.source.newline)
             self.remove(number)
+
+    def _is_blank(self, line: int) -> bool:
+        return 0 < line <= len(self.source.lines) and not self.source.lines[line - 1].strip()
 
     def remove(self, line: int) -> None:
         """Leave out a line."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from unsnarl.patches.blocks import Function, blocks_of, covering, executed, first_line
+from unsnarl.patches.blocks import Function, blocks_of, covering, executed, first_line, last_line
 from unsnarl.patches.checks import same_but_for
 from unsnarl.patches.conflict import Conflict
 from unsnarl.patches.pieces import block_of, check_block, functions, lines_of, made, nodes, whole
@@ -139,6 +139,44 @@ def _notified(source: SourceFile, condition: str) -> set[str]:
                 if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
             }
     return found
+
+
+# A signal that is taken back.
+
+
+def cleared_first(conflict: Conflict) -> Iterator[Draft]:
+    """`event.clear()` right behind `event.wait()`: what is signalled during the work stays."""
+    lines = lines_of(conflict)
+    for source, function in functions(conflict):
+        for block in _blocks(function):
+            for node in block:
+                if (source.name, node.lineno) in lines and _called(node, "clear") is not None:
+                    yield from made(_cleared_first, source, block, node)
+
+
+def _cleared_first(source: SourceFile, block: list[ast.stmt], node: ast.stmt) -> Draft:
+    at = block.index(node)
+    signal = _receiver(node, "clear")
+    waits = [to for to, one in enumerate(block[:at]) if _receiver(one, "wait") == signal]
+    if not waits or waits[-1] == at - 1:
+        raise UnpatchableError("it is cleared at once, or elsewhere")
+    behind = block[waits[-1]]
+    passed = block[waits[-1] + 1 : at]
+    run = covering(source, node.lineno, node.lineno)
+    if run.statements != (node,) or any(isinstance(one, LEAVING) for one in executed(passed)):
+        raise UnpatchableError("it is not cleared every time")
+    edits = LineEdits(source)
+    edits.move(run.first, run.last, last_line(behind))
+    first = waits[-1] + 1
+    check_block(source, edits, block, [*block[:first], node, *passed, *block[at + 1 :]])
+    says = f"move {source.name}:{run.first} before :{first_line(passed[0])}, behind the wait"
+    return whole("move", says, edits, 2)
+
+
+def _receiver(node: ast.stmt, method: str) -> str:
+    """`self.ready` of `self.ready.wait()`."""
+    call = _called(node, method)
+    return ast.unparse(call.func.value) if call and isinstance(call.func, ast.Attribute) else ""
 
 
 # A lock that is let go of.

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Patches that tell other threads later: an announcement behind the work that it is about."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+
+from unsnarl.model.report import FindingPoint
+from unsnarl.patches.blocks import (
+    DEFINITIONS,
+    LineSpan,
+    blocks_of,
+    covering,
+    executed,
+    first_line,
+    last_line,
+)
+from unsnarl.patches.conflict import MODULE_CODE, Conflict, frames, whole_name
+from unsnarl.patches.moves import LEAVING, PUBLISHED, SIMPLE, check_unrelated
+from unsnarl.patches.pieces import block_of, check_block, made, whole
+from unsnarl.patches.regions import Draft
+from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
+
+# What can be told in one statement: to one thread, to all that wait, or only to some.
+TELLING = (*SIMPLE, ast.For, ast.If)
+# An order makes nothing atomic: these need more.
+ATOMIC = ("lost update", "check-then-act", "changed while iterated")
+QUIET = ("read", "acquire", "wait")
+
+
+def announced_last(conflict: Conflict) -> Iterator[Draft]:
+    """A statement of one thread behind a later one, where another thread came in between.
+
+    What they lead to is what counts: `future.set_exception(e)` writes in another package.
+    """
+    seen: set[tuple[LineSpan, LineSpan]] = set()
+    for early, late in _interrupted(conflict):
+        for pair in _common_lines(early, late):
+            if pair not in seen:
+                seen.add(pair)
+                source = conflict.sources.get(pair[0].file)
+                if source is not None:
+                    yield from made(_announced, source, pair[0].first, pair[1].first)
+
+
+def _interrupted(conflict: Conflict) -> Iterator[tuple[FindingPoint, FindingPoint]]:
+    """Two points of a role about different things, with another role's between them."""
+    finding = conflict.finding
+    is_order = finding.kind == "order" or (finding.fix is not None and finding.fix.kind == "order")
+    if finding.shape in ATOMIC or not (is_order or finding.shape == PUBLISHED):
+        return
+    for (at, early), (to, late) in combinations(enumerate(conflict.points), 2):
+        between = {one.role for one in conflict.points[at + 1 : to]} - {early.role}
+        if early.role != late.role or not between or early.op in QUIET:
+            continue
+        if not early.variable or whole_name(early) != whole_name(late):
+            yield early, late
+
+
+def _common_lines(early: FindingPoint, late: FindingPoint) -> Iterator[tuple[LineSpan, LineSpan]]:
+    """In the innermost function that led to both: the line of each."""
+    for frame in frames(early):
+        for other in frames(late):
+            same = (frame.file, frame.function) == (other.file, other.function)
+            if same and frame.function != MODULE_CODE and frame.line < other.line:
+                yield (
+                    LineSpan(frame.file, frame.line, frame.line),
+                    LineSpan(other.file, other.line, other.line),
+                )
+                return
+
+
+def _announced(source: SourceFile, line: int, until: int) -> Draft:
+    """The statement with the one line behind the statement with the other.
+
+    Where something between them leaves, it is made before that.
+    """
+    run = covering(source, line, until)
+    told, *passed = run.statements
+    if not passed or not isinstance(told, TELLING):
+        raise UnpatchableError(f"{source.name}:{line} cannot move behind :{until}")
+    if any(isinstance(one, LEAVING) for one in executed([told])):
+        raise UnpatchableError(f"{source.name}:{line} may leave the function")
+    if isinstance(passed[-1], LEAVING):
+        raise UnpatchableError(f"{source.name}:{line} would be left out")
+    check_unrelated(source, told, passed)
+    edits = LineEdits(source)
+    block = block_of(run)
+    first = _with_comment(source, told)
+    leaving = list(_leaving(passed))
+    for one in leaving:
+        _tell_before(edits, told, one)
+    edits.move(first, last_line(told), last_line(passed[-1]))
+    at = block.index(told)
+    with_copies = _Before(told, leaving)
+    moved = [with_copies.changed(one) for one in passed]
+    check_block(source, edits, block, [*block[:at], *moved, told, *block[at + len(passed) + 1 :]])
+    says = f"move {source.name}:{told.lineno} behind :{last_line(passed[-1])}"
+    says += f", and before :{', :'.join(str(one.lineno) for one in leaving)}" if leaving else ""
+    return whole("move", says, edits, 2 * (last_line(told) - first + 1) + len(leaving))
+
+
+def _leaving(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+    """What leaves the statements; a loop of their own is not left by `break`."""
+    for node in statements:
+        if isinstance(node, LEAVING):
+            yield node
+        for block in () if isinstance(node, DEFINITIONS) else blocks_of(node):
+            inner = isinstance(node, ast.For | ast.While) and block is node.body
+            for one in _leaving(block):
+                if not inner or not isinstance(one, ast.Break | ast.Continue):
+                    yield one
+
+
+def _tell_before(edits: LineEdits, told: ast.stmt, leaving: ast.stmt) -> None:
+    """A copy of the announcement in the line before."""
+    source = edits.source
+    if first_line(told) != last_line(told) or isinstance(leaving, ast.Raise | ast.Assert):
+        raise UnpatchableError("it cannot be told before what leaves")
+    if source.lines[leaving.lineno - 1].encode()[: leaving.col_offset].strip():
+        raise UnpatchableError("what leaves is not in a line of its own")
+    edits.insert_before(leaving.lineno, source.lines[told.lineno - 1].strip())
+
+
+class _Before(ast.NodeTransformer):
+    """Puts a statement before others, wherever these are."""
+
+    def __init__(self, added: ast.stmt, others: Sequence[ast.stmt]) -> None:
+        self._added = added
+        self._others = [(one.lineno, one.col_offset) for one in others]
+
+    def changed(self, node: ast.stmt) -> ast.stmt:
+        """A copy of the statement with what was added."""
+        if not self._others:
+            return node
+        changed: ast.stmt = self.visit(copy.deepcopy(node))
+        return changed
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for block in blocks_of(node):
+            found: list[ast.stmt] = []
+            for one in block:
+                if (one.lineno, one.col_offset) in self._others:
+                    found.append(self._added)
+                found.append(self.visit(one))
+            block[:] = found
+        return node
+
+
+def _with_comment(source: SourceFile, node: ast.stmt) -> int:
+    """The first line of a statement, with a comment of its own above it."""
+    first = first_line(node)
+    above = first - 1
+    blank = source.indentation(first)
+    while above > 0 and source.lines[above - 1].startswith(f"{blank}#"):
+        above -= 1
+    is_own = above == 0 or not source.lines[above - 1].strip()
+    return above + 1 if is_own else first

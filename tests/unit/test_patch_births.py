@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a new lock is made and what it is called; whose accesses it has to protect."""
+
+import textwrap
+
+import msgspec
+from tests.unit.conflicts import conflict, line_of, point, source
+
+from unsnarl.model.report import FindingPoint, Fix, SourceLine
+from unsnarl.patches.conflict import Conflict
+from unsnarl.patches.drafts import drafts
+
+POOL = textwrap.dedent(
+    """\
+    from queue import Queue
+    from threading import Event, Thread
+
+
+    class Pool(Base):
+        def __init__(self, size):
+            super().__init__()
+            # How many there may be.
+            self.size = size
+            self.made = 0
+            self.ready = Event()
+
+        def make(self):
+            if self.made < self.size:
+                self.made = self.made + 1
+    """
+)
+
+
+def made_twice(text: str) -> list[str]:
+    file = source(text)
+    look, make = line_of(file, "if self.made"), line_of(file, "self.made + 1")
+    points = [
+        point(look, 1, "read", "Pool.made", function="Pool.make"),
+        point(make, 2, "write", "Pool.made", function="Pool.make"),
+        point(make, 1, "write", "Pool.made", function="Pool.make"),
+    ]
+    found = drafts(conflict(text, *points, shape="check-then-act"))
+    return [draft.texts["a.py"] for draft in found if draft.kind == "lock"]
+
+
+def test_a_lock_is_made_beside_what_it_guards() -> None:
+    text = made_twice(POOL)[0]
+    assert "from threading import Event, Lock, Thread\n" in text
+    assert "        self.made = 0\n        self._lock = Lock()\n        self.ready" in text
+    assert "        super().__init__()\n        # How" in text
+
+
+def test_a_second_lock_is_called_by_what_it_guards() -> None:
+    text = POOL.replace("self.ready = Event()", "self._lock = Event()")
+    assert "        self._made_lock = Lock()\n" in made_twice(text)[0]
+
+
+def test_an_import_has_its_place_among_the_others() -> None:
+    text = POOL.replace("from threading import Event, Thread", "import zlib")
+    text = text.replace("from queue import Queue", "import os").replace("Event()", "None")
+    assert made_twice(text)[0].startswith("import os\nimport threading\nimport zlib\n\n\nclass")
+
+
+def test_a_lock_of_the_module_comes_after_imports_that_are_tried() -> None:
+    tried = "try:\n    import fast\nexcept ImportError:\n    fast = None\n"
+    text = f"import os\n{tried}x = 1\nx += 1\n"
+    points = [point(7, role, "write", "x") for role in (1, 2)]
+    found = [one.texts["a.py"] for one in drafts(conflict(text, *points))]
+    wanted = (
+        "import os\nimport threading\ntry:\n    import fast\nexcept ImportError:\n    fast = None\n"
+    )
+    assert found[0].startswith(f"{wanted}\n_lock = threading.Lock()\n\nx = 1\n")
+
+
+MASK = textwrap.dedent(
+    """\
+    import os
+
+
+    def write():
+        mask = os.umask(0)
+        try:
+            save()
+        finally:
+            os.umask(mask)
+    """
+)
+
+
+def mask_points(outside: FindingPoint) -> list[FindingPoint]:
+    calls = [(5, 1), (5, 2), (9, 1), (9, 2)]
+    return [*(point(line, role, "write", "os", function="write") for line, role in calls), outside]
+
+
+def with_script(found: Conflict) -> Conflict:
+    files = {**found.sources, "test_a.py": source("import os\nassert os.umask(0)\n")}
+    return Conflict(found.finding, files, found.message)
+
+
+def test_a_look_of_the_test_needs_no_lock() -> None:
+    look = msgspec.structs.replace(point(2, 3, "write", "os"), file="test_a.py", thread="0")
+    found = drafts(with_script(conflict(MASK, *mask_points(look))))
+    assert "with _lock:\n        mask = os.umask(0)\n" in found[0].texts["a.py"]
+    assert set(found[0].texts) == {"a.py"}
+
+
+QUEUE = textwrap.dedent(
+    """\
+    class Repeats:
+        def __init__(self):
+            self.last = None
+
+        def put(self, item):
+            if item != self.last:
+                self.last = item
+
+        def get(self):
+            self.last = None
+    """
+)
+
+
+def test_what_the_main_thread_collects_at_the_end_needs_no_lock() -> None:
+    at = {name: line_of(source(QUEUE), name) for name in ("if item", "= item", "def get")}
+    where = {"function": "Repeats.put"}
+    last = point(at["def get"] + 1, 3, "write", "Repeats.last", function="Repeats.get")
+    points = [
+        point(at["if item"], 1, "read", "Repeats.last", **where),
+        point(at["= item"], 2, "write", "Repeats.last", **where),
+        point(at["= item"], 1, "write", "Repeats.last", **where),
+        msgspec.structs.replace(last, thread="0"),
+    ]
+    first, end = (SourceLine("a.py", at[name], "Repeats.put", "") for name in ("if item", "= item"))
+    fix = Fix("region", first, end, fail=0, runs=200)
+    spans = [one.spans for one in drafts(conflict(QUEUE, *points, fix=fix)) if one.kind == "lock"]
+    assert [(one.first, one.last) for one in spans[0]] == [(at["if item"], at["= item"])]
+    # Without such a region, all that the finding names is protected.
+    assert not any(
+        len(one.spans) == 1 for one in drafts(conflict(QUEUE, *points)) if one.kind == "lock"
+    )
