@@ -244,7 +244,7 @@ def _finish() -> None:
         names = _core.variables()
         if names:
             _core.note(json.dumps({"variables": names}))
-        if unseen := _core.unseen():
+        if unseen := [*_core.unseen(), *registry.UNSEEN]:
             _core.note(json.dumps({"unseen": unseen}))
     # Outside of the suppression: a run file without notes is better than none.
     _core.finish_run()
