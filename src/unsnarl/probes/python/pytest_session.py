@@ -17,7 +17,7 @@ import pytest
 
 from unsnarl import _core
 from unsnarl.probes.errors import TargetError
-from unsnarl.probes.python import child, failures
+from unsnarl.probes.python import child, failures, pytest_fixtures
 
 
 class PytestTarget:
@@ -124,6 +124,8 @@ def _prepare(session: pytest.Session) -> None:
         for name in names:
             importlib.import_module(name)
     re.compile(r"[\W]")  # for the name of `tmp_path`; the module keeps it
+    with contextlib.suppress(Exception):
+        pytest_fixtures.make_ahead(session)
     for item in session.items:
         with contextlib.suppress(Exception):
             _ = item.location  # it is kept, and takes a look into the source file
