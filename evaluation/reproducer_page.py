@@ -82,11 +82,15 @@ def page(measured: ExportedZoo) -> str:
             for one in bars(measured)
         ),
         "",
-        "Only confirmed findings count; the others have no proof to export.",
+        "Only confirmed findings count; the others have no proof to export. Times are processor "
+        "time, the least of three: of a replay on the twin, with the process that is started for "
+        "it, beyond the command's own; of the command; and of an interpreter that does nothing, "
+        "which says how busy the machine was (it takes 12 to 20 ms on a quiet one).",
         *([measured.note] if measured.note else []),
         "",
-        "| bug | reproducer fails | on the twin | kept: bug | twin | remark |",
-        "|---|---|---|---|---|---|",
+        "| bug | reproducer fails | on the twin | kept: bug | twin | ms: replay | command | bare "
+        "Python | remark |",
+        "|---|---|---|---|---|---|---|---|---|",
         *_rows(measured),
     ]
     return "\n".join(rows) + "\n"
@@ -96,13 +100,18 @@ def _rows(measured: ExportedZoo) -> Iterator[str]:
     for row in measured.rows:
         name = f"{row.zoo}/{row.name}"
         if not row.confirmed:
-            yield f"| {name} | | | | | not confirmed |"
+            yield f"| {name} | | | | | | | | not confirmed |"
             continue
         failed = f"{row.codes.count(1)}/{len(row.codes)}" if row.codes else "none"
         fixed = ", ".join(map(str, row.fixed))
         remark = row.why or row.fixed_says or ("" if row.is_kept else row.kept_says)
-        cells = (name, failed, fixed, row.kept, row.kept_fixed, remark)
+        cells = (name, failed, fixed, row.kept, row.kept_fixed, *_times(row), remark)
         yield "| " + " | ".join(_cell(one) for one in cells) + " |"
+
+
+def _times(row: Exported) -> list[str]:
+    seconds = (row.seconds, row.command_seconds, row.start_seconds)
+    return ["" if one is None else f"{one * 1000:.0f}" for one in seconds]
 
 
 def _cell(text: str) -> str:

@@ -19,8 +19,10 @@ class Exported(msgspec.Struct, frozen=True):
         kept: What `unsnarl keep` said: fails, ..., or why nothing was kept.
         kept_fixed: What the kept interleaving does on the fixed twin: its state.
         kept_says: ... in words.
-        seconds: Processor time of replaying it on the twin, beyond that of the command alone and
-            of starting unsnarl, which is done once for all that are kept.
+        seconds: Processor time of replaying it on the twin, with the start of a process for it,
+            beyond that of the command alone; unsnarl itself is loaded once for all that are kept.
+        command_seconds: Processor time of the command alone.
+        start_seconds: ... and of an interpreter that does nothing: how fast the machine was then.
         orders: How many orders are forced.
     """
 
@@ -35,6 +37,8 @@ class Exported(msgspec.Struct, frozen=True):
     kept_fixed: str = ""
     kept_says: str = ""
     seconds: float | None = None
+    command_seconds: float | None = None
+    start_seconds: float | None = None
     orders: int = 0
 
     @property

@@ -43,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only-stored", action="store_true", help="write the page, measure nothing"
     )
+    parser.add_argument("--only-hunt", action="store_true", help="make the campaigns, no more")
     parser.add_argument("--only-hunted", action="store_true", help="cases with a campaign only")
     parser.add_argument("--note", default="", help="a remark for the page")
     parser.add_argument("--page", type=Path, default=None, metavar="FILE")
@@ -84,6 +85,10 @@ def _all(options: argparse.Namespace) -> Iterator[Exported]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the bars and write the page."""
     options = _parser().parse_args(arguments)
+    if options.only_hunt:
+        for subject in subjects(options):
+            subject.hunt(options.time)
+        return 0
     measured = ExportedZoo(
         date=time.strftime("%Y-%m-%d"),
         python=platform.python_version(),

@@ -269,6 +269,10 @@ ERRORS: dict[str, str] = {
         "The script of the HTML report is not in this installation: it is bundled with npm, which "
         "was not there when unsnarl was built. All other outputs work. `make web` in a checkout "
         "bundles it."
+    "function-without-source": (
+        "`unsnarl.hunt(function)` rewrites the function from its source, which is not there: it "
+        "was made by exec() or typed into an interpreter without history, or its file was edited "
+        "after it was loaded. Nothing was run. Put it into a file, or load it anew."
     ),
     "target-not-found": (
         "The target's interpreter cannot find the script, module or test that the command names, "
@@ -362,8 +366,9 @@ WARNINGS: dict[str, str] = {
     ),
     "accesses-not-seen": (
         "C code or a library was given objects of the program and may have read or changed them "
-        "where no probe stands. An interleaving around such an access may be missing from the "
-        "evidence. docs/accesses.md says what is seen and how."
+        "where no probe stands; or, where a function is hunted, the file of another one that it "
+        "needs was edited after it was loaded. An interleaving around such an access may be "
+        "missing from the evidence. docs/accesses.md says what is seen and how."
     ),
     "library-not-listed": (
         "A shared library built with `unsnarl cc` was loaded from outside the project, or was "

@@ -123,6 +123,36 @@ def test_cells_of_a_notebook_have_sources_although_they_have_no_file(tmp_path, m
     assert all(point.file.endswith(".py") for point in points)
 
 
+MADE = "box = []\ndef fill():\n    box.append(1)\ndef main():\n    fill()\n"
+
+
+def made(tmp_path, *, source):
+    """`main` of a module whose functions have this source now, or none."""
+    file = tmp_path / "made_up.py"
+    if source is not None:
+        file.write_text(source)
+    module = types.ModuleType("made_up")
+    exec(compile(MADE, str(file), "exec"), module.__dict__)
+    return module
+
+
+@pytest.mark.parametrize("source", [None, MADE.replace("fill()\n", "fill(); fill()\n")])
+def test_a_function_that_cannot_be_rewritten_is_refused(tmp_path, monkeypatch, source):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(unsnarl.UnsnarlError) as caught:
+        unsnarl.hunt(made(tmp_path, source=source).main, max_runs=2, confirm=0)
+    assert caught.value.slug == "function-without-source"
+
+
+def test_other_functions_that_cannot_be_rewritten_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = made(tmp_path, source=MADE.replace("box.append(1)", "box.append(2)"))
+    report = unsnarl.hunt(module.main, max_runs=2, confirm=0)
+    assert [one.message for one in report.warnings if one.slug == "accesses-not-seen"] == [
+        "not seen: accesses in fill()"
+    ]
+
+
 def test_the_examples_of_the_documentation_work(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert doctest.testmod(api) == (0, 6)

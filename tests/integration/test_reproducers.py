@@ -12,6 +12,10 @@ from pathlib import Path
 import pytest
 from tests.integration.in_process import called, proved
 
+from unsnarl.errors import UsageError
+from unsnarl.replay.regress import start_kept
+from unsnarl.workflows import regress
+
 # The check and the removal are not one step: who comes between takes the last item.
 PROGRAM = """
 import threading
@@ -122,6 +126,37 @@ def test_a_kept_interleaving_fails_until_the_bug_is_fixed(hunted, kept, edited):
     done = called(edited, "verify", "--json")
     assert done.returncode == 0, done.stdout
     assert [one["state"] for one in json.loads(done.stdout)["kept"]] == ["passes"]
+
+
+@pytest.fixture
+def several(hunted, kept, tmp_path):
+    """The project with more tests, and the interleaving kept of each of these."""
+    folder = tmp_path / "project"
+    shutil.copytree(hunted, folder, ignore=shutil.ignore_patterns(".unsnarl", "interleavings"))
+    tests = "def test_one_customer():\n    shelf.items = ['last']\n    customer()\n"
+    (folder / FILE).write_text(f"{PROGRAM}\n{tests}")
+    (folder / "tests" / "interleavings").mkdir(parents=True)
+    for name in ("one_customer", "two_customers", "no_customer"):
+        text = kept.read_text().replace(f'"{FILE}"]', f'"{FILE}::test_{name}"]', 1)
+        (folder / "tests" / "interleavings" / f"{name}.toml").write_text(text)
+    return folder
+
+
+def test_the_tests_of_a_file_share_a_process(several, monkeypatch):
+    monkeypatch.chdir(several)
+    started = []
+    monkeypatch.setattr(
+        regress, "start_kept", lambda *given: started.append(given) or start_kept(*given)
+    )
+    folder = several / "tests" / "interleavings"
+    with regress.Regressions(several, sys.executable) as regressions:
+        for _ in range(2):
+            assert regressions.check(folder / "two_customers.toml").state == "fails"
+            # Alone it is no bug: whoever ran both tests would see it fail.
+            assert regressions.check(folder / "one_customer.toml").state != "fails"
+        with pytest.raises(UsageError, match="collects no test"):
+            regressions.check(folder / "no_customer.toml")
+    assert len(started) == 1
 
 
 def test_pytest_replays_what_is_kept(hunted, kept):

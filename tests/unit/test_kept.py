@@ -12,7 +12,7 @@ from unsnarl.model.event import Op
 from unsnarl.replay.anchors import Anchor, AnchoredConstraint, AnchoredEvent, AnchoredSchedule
 from unsnarl.replay.constraints import Constrained
 from unsnarl.replay.kept import VERSION, Kept, kept_file, kept_files, orders_of, read_kept, text_of
-from unsnarl.replay.regress import Regressed, _state
+from unsnarl.replay.regress import Regressed, _state, without_node
 from unsnarl.reports.replay_text import kept_statement
 from unsnarl.workflows.regress import regress_code
 
@@ -129,3 +129,18 @@ def test_one_that_fails_decides(states, code):
 def test_it_says_when_it_no_longer_applies():
     gone = replace(TRIED, gone=("Queue.size, queue.py [return self.size]",))
     assert kept_statement(Regressed("a.toml", "", "gone", gone)).startswith("no longer applies")
+
+
+@pytest.mark.parametrize(
+    ("command", "collects", "node"),
+    [
+        ("pytest t.py::test_a", "pytest t.py", "t.py::test_a"),
+        ("python -m pytest -q t.py::T::test[x]", "python -m pytest -q t.py", "t.py::T::test[x]"),
+        ("pytest t.py", "pytest t.py", ""),
+        ("pytest t.py::test_a t.py::test_b", "pytest t.py::test_a t.py::test_b", ""),
+        ("pytest --deselect=t.py::test_b t.py", "pytest --deselect=t.py::test_b t.py", ""),
+        ("python tool.py a::b", "python tool.py a::b", ""),
+    ],
+)  # fmt: skip
+def test_tests_of_one_file_have_one_command(command, collects, node):
+    assert without_node(command.split()) == (tuple(collects.split()), node)

@@ -20,7 +20,10 @@ DOOR = "unsnarl.probes.server.__main__"
 CORE = "unsnarl._core"
 API = "unsnarl.api"
 # The session that is run is the target's own pytest, with its plugins.
-ALLOWED = {"unsnarl.probes.python.pytest_session": {"pytest", "hypothesis"}}
+ALLOWED = {
+    "unsnarl.probes.python.pytest_session": {"pytest", "hypothesis"},
+    "unsnarl.probes.python.pytest_fixtures": {"pytest"},
+}
 OURS = {"msgspec", "numpy", "click", "rich"}
 SHOW_MODULES = "import sys; print(*sorted(sys.modules))"
 

@@ -116,6 +116,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         level: What is logged, or what the sketch has; with order, fenced, values, branches.
         noise: Random delays in a recorded run.
         brief: Nobody will read what the run prints of its failure.
+        node: Of a session of pytest, the only test that is run: FILE::NAME.
     """
 
     strategy: Strategy
@@ -127,6 +128,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     file: str = ""
     output: str = ""
     brief: bool | None = None
+    node: str = ""
     depth: int = 3
     length: int = 0
     sites: Sequence[int] | None = None

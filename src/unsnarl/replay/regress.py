@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kept interleavings replayed: does the bug still come under its orders?
 
-One process per command, however many interleavings are kept of it: what a replay adds to the test's
-own time is a few forks.
+One process per command, however many interleavings are kept of it, and one for all tests of a file
+of pytest: what a replay adds to the test's own time is a few forks.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,11 +20,12 @@ import msgspec
 from msgspec.structs import replace
 
 from unsnarl import config
+from unsnarl.errors import ToolError, UnsnarlError, UsageError
 from unsnarl.execution import target as targets
 from unsnarl.execution.runner import started
 from unsnarl.execution.trials import Trial, Trials
 from unsnarl.model.event import site_of
-from unsnarl.model.plan import Match
+from unsnarl.model.plan import Match, Plan
 from unsnarl.replay.anchors import AnchoredSchedule, Codes
 from unsnarl.replay.constraints import Constrained, is_counted
 from unsnarl.replay.kept import Kept
@@ -37,6 +39,9 @@ State = Literal["fails", "differs", "passes", "gone", "unreached"]
 # Under its orders the failure is certain: one run that keeps them says it, more have other seeds.
 RUNS = 3
 FREE_RUNS = 1
+REFUSED = "program-refused"
+# The `python` of a kept command is that of whoever replays it, and not on PATH.
+ELSEWHERE = ("python-without-unsnarl", "command-not-found")
 
 
 class Regressed(msgspec.Struct, frozen=True):
@@ -63,17 +68,34 @@ class Regressed(msgspec.Struct, frozen=True):
         return self.state in ("fails", "differs")
 
 
+class NodeTrials(Trials):
+    """Trials of one test of a session."""
+
+    node = ""
+
+    def _whole(self, plan: Plan) -> Plan:
+        return replace(super()._whole(plan), node=self.node)
+
+
 class RegressionProcess:
     """A process of one command, in which the interleavings kept of it are replayed."""
 
-    def __init__(self, kept: Kept, trials: Trials, codes: Path, root: Path) -> None:
-        self._kept = kept
+    def __init__(self, trials: NodeTrials, codes: Path, root: Path) -> None:
         self._trials = trials
         self._codes = codes
         self._root = root
 
     def check(self, file: Path, kept: Kept) -> Regressed:
         """Replay one of them."""
+        self._trials.node = node = without_node(kept.command)[1]
+        try:
+            return self._check(file, kept)
+        except ToolError as error:
+            if error.slug != REFUSED or not node:
+                raise
+            raise UsageError("no-tests", error.message) from None
+
+    def _check(self, file: Path, kept: Kept) -> Regressed:
         codes = Codes.load(self._codes, self._root)
         schedule = _located(kept.schedule, codes)
         replayer = Replayer(schedule, self._trials, self._codes, self._root, loaded=codes)
@@ -147,20 +169,38 @@ def start_kept(kept: Kept, root: Path, python: str = "") -> Iterator[RegressionP
         jobs=1,
     )
     cwd = root / kept.folder
-    target = targets.parse(_command(kept, python), cwd)
-    target = dataclasses.replace(target, root=root)
+    target = dataclasses.replace(_target(kept, python, cwd), root=root)
     folder = Path(tempfile.mkdtemp(prefix="unsnarl-kept-"))
     try:
         with started(target, folder, settings) as runner:
-            trials = Trials(runner, folder, kept.switch, kept.timeout)
-            yield RegressionProcess(kept, trials, runner.engine.codes, root)
+            trials = NodeTrials(runner, folder, kept.switch, kept.timeout)
+            yield RegressionProcess(trials, runner.engine.codes, root)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _target(kept: Kept, python: str, cwd: Path) -> targets.Target:
+    """What is run; without an environment that is active, it is the one that we are in."""
+    try:
+        return targets.parse(_command(kept, python), cwd)
+    except UnsnarlError as error:
+        if python or error.slug not in ELSEWHERE:
+            raise
+        return targets.parse(_command(kept, sys.executable), cwd)
+
+
+def without_node(command: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Of a command that runs one test of pytest, the one that collects its file, and the test."""
+    is_pytest = command[0] == "pytest" or "pytest" in command[1:3]
+    nodes = [word for word in command if "::" in word and not word.startswith("-")]
+    if not is_pytest or len(nodes) != 1:
+        return tuple(command), ""
+    return tuple(one.partition("::")[0] if one in nodes else one for one in command), nodes[0]
+
+
 def _command(kept: Kept, python: str) -> tuple[str, ...]:
     """With another interpreter, if one is given."""
-    first, *rest = kept.command
+    command = first, *rest = without_node(kept.command)[0]
     if not python or first not in ("python", "pytest"):
-        return kept.command
+        return command
     return (python, *(["-m", "pytest"] if first == "pytest" else []), *rest)

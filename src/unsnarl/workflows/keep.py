@@ -51,7 +51,7 @@ def keep(finding: str, campaign: str = "", name: str = "", seconds: float = math
         root = Path(proof.store.description.root)
         kept, name = _kept(proof), name or proof.chosen.finding.id
         file = kept_file(root, name)
-        with start_kept(kept, root) as process:
+        with start_kept(kept, root, proof.store.target().python.executable) as process:
             checked = process.check(file, kept)
         text = text_of(kept, proof.chosen.finding.id)
         if checked.state == "fails":

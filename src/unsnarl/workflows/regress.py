@@ -6,19 +6,31 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import NamedTuple
 
 from unsnarl import config
 from unsnarl.campaigns import store as stores
 from unsnarl.errors import EXIT_FAILURE_FOUND, EXIT_INCONCLUSIVE, EXIT_OK
-from unsnarl.replay.kept import kept_files, read_kept
-from unsnarl.replay.regress import Regressed, RegressionProcess, start_kept
+from unsnarl.replay.kept import Kept, kept_files, read_kept
+from unsnarl.replay.regress import Regressed, RegressionProcess, start_kept, without_node
 from unsnarl.workflows.progress import ignore
 
 __all__ = ["Regressed", "Regressions", "has_campaign", "regress", "regress_code"]
 
 
+# Each has a copy of its program in its memory. A session may come to their tests in any order.
+AT_ONCE = 4
+
+
+class _Started(NamedTuple):
+    """A process, and what ends it."""
+
+    process: RegressionProcess
+    stack: ExitStack
+
+
 class Regressions:
-    """Replays kept interleavings, with one process for all of a command.
+    """Replays kept interleavings, with one process for all of a command or file of tests.
 
     Use it as a context manager: its processes end with it.
     """
@@ -27,26 +39,33 @@ class Regressions:
         """`python` is another interpreter than the one that the commands name."""
         self._root = root
         self._python = python
-        self._processes: dict[object, RegressionProcess] = {}
-        self._stack = ExitStack()
+        self._processes: dict[object, _Started] = {}  # those used longest ago come first
 
     def __enter__(self) -> Regressions:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._stack.close()
+        while self._processes:
+            self._end_oldest()
 
     def check(self, file: Path) -> Regressed:
         """What the code, as it is now, makes of one of them."""
         kept = read_kept(file)
-        key = (kept.command, kept.folder, kept.include, kept.fail_if, kept.ok_exit, kept.timeout)
-        if key not in self._processes:
-            # One at a time: a process has a copy of the program in its memory.
-            self._stack.close()
-            self._processes.clear()
-            started = start_kept(kept, self._root, self._python)
-            self._processes[key] = self._stack.enter_context(started)
-        return self._processes[key].check(file, kept)
+        command = without_node(kept.command)[0]
+        key = (command, kept.folder, kept.include, kept.fail_if, kept.ok_exit, kept.timeout)
+        started = self._processes.pop(key, None) or self._start(kept)
+        self._processes[key] = started
+        return started.process.check(file, kept)
+
+    def _start(self, kept: Kept) -> _Started:
+        if len(self._processes) >= AT_ONCE:
+            self._end_oldest()
+        stack = ExitStack()
+        process = stack.enter_context(start_kept(kept, self._root, self._python))
+        return _Started(process, stack)
+
+    def _end_oldest(self) -> None:
+        self._processes.pop(next(iter(self._processes))).stack.close()
 
 
 def regress(*, on_regressed: Callable[[Regressed], None] = ignore) -> list[Regressed]:

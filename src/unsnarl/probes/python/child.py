@@ -58,6 +58,7 @@ class _Run:
         self.root = ""
         self.watermark = 0
         self.is_brief = False
+        self.node = ""
         self.followed: Callable[[], None] = lambda: None
 
 
@@ -85,6 +86,7 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
     _run.begun = _run.active = True
     _run.watermark = watermark
     _run.is_brief = plan.get("brief", False)
+    _run.node = plan.get("node", "")
     random = sys.modules.get("random")
     if random is not None:
         random.seed(plan["seed"])  # else fork reseeds it, and no run could be replayed
@@ -110,11 +112,20 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
     try:
         _core.begin_run(plan)
     except ValueError as error:
-        # The plan is ours: what is wrong with it is no failure of the target.
-        print(f"unsnarl: {error}", file=sys.stderr)
-        _flush("stderr")
-        _real_exit(statuses.REFUSED)
+        refuse(str(error))
     _core.note(json.dumps({"run": {k: v for k, v in plan.items() if k not in _NOT_NOTED}}))
+
+
+def refuse(why: str) -> NoReturn:
+    """End a run whose plan cannot be followed: it is ours, so that is no failure of the target."""
+    print(f"unsnarl: {why}", file=sys.stderr)
+    _flush("stderr")
+    _real_exit(statuses.REFUSED)
+
+
+def node() -> str:
+    """The only test that this run is of; empty for all."""
+    return _run.node
 
 
 def is_brief() -> bool:
@@ -244,7 +255,7 @@ def _finish() -> None:
         names = _core.variables()
         if names:
             _core.note(json.dumps({"variables": names}))
-        if unseen := _core.unseen():
+        if unseen := [*_core.unseen(), *registry.UNSEEN]:
             _core.note(json.dumps({"unseen": unseen}))
     # Outside of the suppression: a run file without notes is better than none.
     _core.finish_run()

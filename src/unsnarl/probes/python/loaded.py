@@ -20,7 +20,8 @@ from collections.abc import Callable, Iterable, Iterator
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from unsnarl.probes.python import importer, overlay, sync
+from unsnarl.probes.errors import TargetError
+from unsnarl.probes.python import importer, overlay, registry, sync
 from unsnarl.probes.python.rewriter.module import stored_globals
 
 # By module and name, what it was before anything was replaced.
@@ -78,9 +79,18 @@ def give_probes(function: Callable[[], object], codes: str) -> None:
             by_file[file].append(one)
     stored_elsewhere = _stored_globals(one for group in by_file.values() for one in group)
     for file, group in sorted(by_file.items()):
+        left = {id(one): one for one in group}
         for one, code in _rewritten(file, group, stored_elsewhere, codes):
             if one.__code__.co_freevars == code.co_freevars:
                 one.__code__ = code
+                del left[id(one)]
+        if id(given) in left:
+            raise TargetError(
+                "function-without-source",
+                f"the source of {given.__qualname__} cannot be read, or is not what was loaded",
+            )
+        if _is_file(file):  # what exec() made (methods of dataclasses, say) is seen nowhere
+            registry.UNSEEN.extend(f"accesses in {one.__qualname__}()" for one in left.values())
 
 
 def _functions() -> list[FunctionType]:
@@ -127,7 +137,15 @@ def _same(
     if len(old) != len(new) or lines.count(code.co_firstlineno) != 1:
         return None
     index = lines.index(code.co_firstlineno)
-    return new[index] if old[index].co_code == code.co_code else None
+    return new[index] if _parts(old[index]) == _parts(code) else None
+
+
+def _parts(code: CodeType) -> tuple[object, ...]:
+    """What a function does, without where it is: code objects compare lines and files, too."""
+    constants = tuple(
+        _parts(one) if isinstance(one, CodeType) else (type(one), one) for one in code.co_consts
+    )
+    return code.co_code, code.co_names, code.co_varnames, constants
 
 
 def _by_name(code: CodeType) -> dict[str, list[CodeType]]:

@@ -17,7 +17,7 @@ import pytest
 
 from unsnarl import _core
 from unsnarl.probes.errors import TargetError
-from unsnarl.probes.python import child, failures
+from unsnarl.probes.python import child, failures, pytest_fixtures
 
 
 class PytestTarget:
@@ -61,6 +61,8 @@ class ForkPoint:
             _prepare(session)
             self._fork_point()
             _private_base(session.config)
+            if child.node():
+                _select(session, child.node())
             if child.is_brief():
                 # to find and print the source lines of a failure takes three times the test's time
                 session.config.option.tbstyle = "no"
@@ -79,6 +81,22 @@ class ForkPoint:
         if report.failed and call.excinfo is not None:
             text = f"{item.nodeid} ({report.when})\n{report.longreprtext}"
             failures.note_exception(call.excinfo.value, _core.current_path(), text)
+
+
+def _select(session: pytest.Session, node: str) -> None:
+    """Leave only the tests of this node, named as on the command line."""
+    file, _, name = node.partition("::")
+    path = session.config.invocation_params.dir / file
+    wanted = [item for item in session.items if item.path == path and _is_below(item, name)]
+    if not wanted:
+        child.refuse(f"pytest collects no test {node}")
+    session.items[:] = wanted
+
+
+def _is_below(item: pytest.Item, name: str) -> bool:
+    """Whether it is the test of this name, one of its parameters, or one of its class."""
+    own = item.nodeid.partition("::")[2]
+    return own == name or own.startswith((f"{name}::", f"{name}["))
 
 
 def _private_base(config: pytest.Config) -> None:
@@ -106,6 +124,8 @@ def _prepare(session: pytest.Session) -> None:
         for name in names:
             importlib.import_module(name)
     re.compile(r"[\W]")  # for the name of `tmp_path`; the module keeps it
+    with contextlib.suppress(Exception):
+        pytest_fixtures.make_ahead(session)
     for item in session.items:
         with contextlib.suppress(Exception):
             _ = item.location  # it is kept, and takes a look into the source file

@@ -18,6 +18,7 @@ from unsnarl.probes.python.late_codes import LateCodes
 Row = list[Any]  # offset in units, kind, name, line, end line, column, end column
 MAX_SITES = 1 << 28  # a point is a site and four more bits
 Labels = dict[int, tuple[str, str]]  # offset in units -> kind, name
+UNSEEN: list[str] = []  # code of the target that could not be rewritten, in words
 
 
 @lru_cache(maxsize=1)
