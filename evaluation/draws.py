@@ -108,7 +108,7 @@ def build(bug: Bug) -> None:
     for sources, command in ((bug.sources, bug.command), (bug.fixed_sources, bug.fixed)):
         if sources:
             compiler = [sys.executable, "-m", "unsnarl", verb, f"-std={standard}"]
-            arguments = ["-O1", "-pthread", *sources, "-o", command[0]]
+            arguments = [*bug.flags, "-pthread", *sources, "-o", command[0]]
             subprocess.run([*compiler, *arguments], cwd=bug.folder, check=True)
 
 

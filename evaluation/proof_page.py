@@ -6,7 +6,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 
-from evaluation import markdown
+from evaluation import markdown, proof_bars
 from evaluation.bars import Bar
 from evaluation.proof_results import Proved, ProvedZoo
 
@@ -94,7 +94,8 @@ def line(row: Proved) -> str:
     """One row for the terminal."""
     spent = " ".join(f"{kind} {seconds:.1f}" for kind, seconds in row.timings.items())
     return (
-        f"{row.bug:13}{row.status:13}true {row.true:d} lines {row.lines} explains {row.explains:d} "
+        f"{row.bug:13}{row.status:13}named {row.named:d} {row.shape or 'no shape'}, "
+        f"true {row.true:d} lines {row.lines} explains {row.explains:d} "
         f"orders {row.orders} in {row.searched} ({row.reproduced}/{row.tries}) near {row.nearest} "
         f"fix {row.fix:d} {row.fix_fail}+{row.fix_deadlocks}/{row.fix_runs} "
         f"patch {row.patch or None} {row.patched_fail}/{row.patched_runs} "
@@ -121,6 +122,7 @@ def page(found: ProvedZoo) -> str:
         if times
         else "",
         markdown.table(COLUMNS, [_cells(row) for row in found.rows]),
+        proof_bars.section(found),
     )
 
 

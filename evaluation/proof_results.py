@@ -22,6 +22,11 @@ class Proved(msgspec.Struct, frozen=True):
         rejected: Planted wrong regions under which something still failed.
         patch: What the patch that the hunt or `fix` shows does; "" if none was found.
         patched_fail: How many of `patched_runs` of a hunt of the patched files failed.
+        found: Whether a run failed as the truth says.
+        named: Whether the first finding names every variable of the cause.
+        shape: What the finding is called, `shapes` what an engineer would accept.
+        public: Whether the bug has the shape of a program that others published.
+        in_time: Whether the answer came within the time limit and one run.
     """
 
     bug: str
@@ -48,6 +53,12 @@ class Proved(msgspec.Struct, frozen=True):
     patched_fail: int = 0
     patched_runs: int = 0
     timings: dict[str, float] = msgspec.field(default_factory=dict)
+    found: bool = True
+    named: bool = False
+    shape: str = ""
+    shapes: tuple[str, ...] = ()
+    public: bool = False
+    in_time: bool = True
 
     @property
     def confirmed(self) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import platform
+import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -16,15 +17,15 @@ from pathlib import Path
 
 import msgspec
 
-from evaluation import proof_page
+from evaluation import proof_bars, proof_page
 from evaluation.challenges import challenge
 from evaluation.draws import REPOSITORY, ZOO, ZOO_C, hunt, hunted
 from evaluation.patched import apply_and_hunt
 from evaluation.proof_results import Proved, ProvedZoo
 from evaluation.repairs import contains
-from evaluation.truth import Bug, judge, load_zoo
+from evaluation.truth import Bug, Cause, judge, load_zoo
 from unsnarl.model.report import FailureReport, Finding
-from unsnarl.reports.steps import brief_steps
+from unsnarl.reports.steps import brief_steps, explanation
 
 PAGE = REPOSITORY / "docs" / "proofs.md"
 PAGE_C = REPOSITORY / "docs" / "proofs-c.md"
@@ -32,13 +33,16 @@ PAGE_C = REPOSITORY / "docs" / "proofs-c.md"
 WANTED, WANTED_C = 0.9, 0.85
 # Of the bugs, so many are to have a patch.
 PATCHED, PATCHED_C = 0.9, 0.75
+# Seconds of a hunt, and those that one run may take (the defaults of --time and --timeout).
+TIME, RUN = 60, 10
 
 
 def measure(bug: Bug, seed: int, *, challenges: bool = True) -> list[Proved]:
     """One row per cause of a bug; without challenges, no decoys and wrong fixes are tried."""
     begin = time.monotonic()
     options = ("--seed", str(seed), "--switch", bug.switch)
-    with hunted(bug.folder, bug.command, *options, proving=True) as done:
+    limits = ("--time", str(TIME), "--timeout", str(RUN))
+    with hunted(bug.folder, bug.command, *options, *limits, proving=True) as done:
         seconds = time.monotonic() - begin
         rows = []
         for failure in done.report.failures:
@@ -52,7 +56,36 @@ def measure(bug: Bug, seed: int, *, challenges: bool = True) -> list[Proved]:
             # Last: it changes the files.
             applied = apply_and_hunt(done.folder, 1, bug.command, options)
             rows[0] = msgspec.structs.replace(rows[0], **applied._asdict())
-    return rows
+    return rows or [_missed(bug, seconds)]
+
+
+def _missed(bug: Bug, seconds: float) -> Proved:
+    """A bug that did not fail as its truth says is one that was not proved."""
+    return Proved(
+        bug=bug.name,
+        signature="",
+        seconds=seconds,
+        status="not found",
+        true=False,
+        lines=0,
+        explains=False,
+        orders=None,
+        searched=0,
+        reproduced=0,
+        tries=0,
+        nearest=None,
+        fix=False,
+        fix_fail=0,
+        fix_deadlocks=0,
+        fix_runs=0,
+        found=False,
+        public=bug.public,
+        in_time=_in_time(seconds),
+    )
+
+
+def _in_time(seconds: float) -> bool:
+    return seconds <= TIME + RUN
 
 
 def _judged(bug: Bug, failure: FailureReport, seconds: float) -> Proved:
@@ -79,7 +112,20 @@ def _judged(bug: Bug, failure: FailureReport, seconds: float) -> Proved:
         fix_fail=fix.fail if fix else 0,
         fix_deadlocks=fix.deadlocks if fix else 0,
         fix_runs=_certifying(first),
+        named=_names(cause, first),
+        shape=first.shape,
+        shapes=cause.shapes,
+        public=bug.public,
+        in_time=_in_time(seconds),
     )
+
+
+def _names(cause: Cause, finding: Finding) -> bool:
+    """Whether it has each variable of a cause in its title or its steps, in whatever it is part."""
+    points = explanation(finding)
+    texts = [*finding.variables, *(text for one in points for text in (one.variable, one.awaits))]
+    words = {word for text in texts for word in re.findall(r"\w+", text)}
+    return all(words.issuperset(re.findall(r"\w+", name)) for name in cause.variables)
 
 
 def _certifying(finding: Finding) -> int:
@@ -116,10 +162,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--page", default=None, help="where to write the page")
     parser.add_argument("--c", action="store_true", help="the C and C++ programs instead")
     parser.add_argument("--patches", action="store_true", help="only patches; writes no page")
+    parser.add_argument(
+        "--public", action="store_true", help="only those with the shape of published programs"
+    )
     parser.add_argument("bugs", nargs="*", help="only these")
     options = parser.parse_args(arguments)
     root = ZOO_C if options.c else ZOO
     zoo = [bug for bug in load_zoo(root) if not options.bugs or bug.name in options.bugs]
+    zoo = [bug for bug in zoo if bug.public or not options.public]
     found = ProvedZoo(
         command=" ".join(["python -m evaluation.proofs", *(arguments or sys.argv[1:])]),
         date=time.strftime("%Y-%m-%d"),
@@ -134,7 +184,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     shown = proof_page.patch_bars(found) if options.patches else proof_page.bars(found)
     for bar in shown:
         print(f"{'met' if bar.met else 'MISSED':6}  {bar.text}: {bar.part} of {bar.whole}")
-    every = not (options.bugs or options.patches)
+    if any(row.public for row in found.rows):
+        print(proof_bars.table(found))
+    every = not (options.bugs or options.patches or options.public)
     page = options.page or ((PAGE_C if options.c else PAGE) if every else None)
     if page:
         Path(page).write_text(proof_page.page(found), encoding="utf-8")

@@ -39,18 +39,21 @@ class TruePoint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What makes runs fail with a signature that contains `signature`.
 
-    `shapes` are the names that an engineer would accept for it (docs/shapes.md).
+    `shapes` are the names that an engineer would accept for it (docs/shapes.md), `variables` those
+    that an answer must name, without what they are a part of.
     """
 
     signature: str
     points: tuple[TruePoint, ...]
     shapes: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
 
 
 class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One specimen: the content of its bug.toml, and its folder.
 
-    `sources` are compiled into the command, `fixed_sources` into that of the twin.
+    `sources` are compiled into the command, `fixed_sources` into that of the twin, with `flags`.
+    A `public` one has the shape of a program that others published.
     """
 
     name: str
@@ -65,6 +68,8 @@ class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     language: Literal["python", "c", "c++"] = "python"
     sources: tuple[str, ...] = ()
     fixed_sources: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ("-O1",)
+    public: bool = False
 
     def cause_of(self, signature: str) -> Cause | None:
         """The cause of failures with this signature."""

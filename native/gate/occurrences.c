@@ -23,7 +23,9 @@ const uint32_t *uns_first_sites(uint32_t *length) {
 
 uint32_t uns_first_point(uint32_t point) {
     uint32_t site = UNS_POINT_SITE(point);
-    return site < first_sites_length ? UNS_POINT(first_sites[site], UNS_POINT_OP(point)) : point;
+    if (site >= first_sites_length || first_sites[site] == UNS_HEADER_SITE)
+        return point;
+    return UNS_POINT(first_sites[site], UNS_POINT_OP(point));
 }
 
 static uint32_t class_of(uint32_t op) {

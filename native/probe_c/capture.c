@@ -5,7 +5,7 @@
  * the gate's token. What an address is called is for the parent to say
  * (src/unsnarl/probes/native/):
  *
- *   {"captured": [[event, point, thread, address, location, locks, calls, value], ...]}
+ *   {"captured": [[event, point, thread, address, location, locks, calls, value, size], ...]}
  *   locks: [[address, number of the acquisition, location], ...]; calls: code offsets
  *   location: see names.c
  */
@@ -26,28 +26,30 @@ struct held {
 static __thread struct held held[MOST_HELD];
 static __thread uint32_t held_count;
 static __thread const volatile void *touching;
+static __thread uint64_t touching_size;
 
 static const struct uns_plan *const plan = &uns_c_plan;
 static struct uns_array note;
 static const volatile void *written; /* by an access that is not done yet */
+static uint64_t written_size;
 static uint64_t sections;
 static uint32_t noted, views;
 static char busy;
 
 /* Whatever it points to: the access may be the one that crashes. */
-static void say_value(const volatile void *address) {
+static void say_value(const volatile void *address, uint64_t bytes) {
     uint64_t bits = 0;
     size_t room = PAGE - (uintptr_t)address % PAGE;
     struct iovec to = {&bits, sizeof bits}, from = {(void *)address, room < 8 ? room : 8};
     if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) > 0)
-        uns_c_say(&note, ", %llu]", (unsigned long long)bits);
+        uns_c_say(&note, ", %llu, %llu]", (unsigned long long)bits, (unsigned long long)bytes);
     else
-        uns_c_say(&note, ", null]");
+        uns_c_say(&note, ", null, %llu]", (unsigned long long)bytes);
 }
 
 static void settle(void) {
     if (written)
-        say_value(written);
+        say_value(written, written_size);
     written = NULL;
 }
 
@@ -80,9 +82,9 @@ static void capture(struct uns_thread *t, uint32_t point, const struct uns_c_sta
     say_locks();
     say_calls(stack);
     if (UNS_POINT_OP(point) == UNS_WRITE)
-        written = touching;
+        written = touching, written_size = touching_size;
     else
-        say_value(touching);
+        say_value(touching, touching_size);
 }
 
 static int wanted(uint32_t point) {
@@ -140,8 +142,9 @@ static void locked(struct uns_thread *t, const struct uns_lock *lock, int acquir
             (struct held){address, __atomic_add_fetch(&sections, 1, __ATOMIC_RELAXED)};
 }
 
-void uns_c_about_to_touch(const volatile void *address) {
+void uns_c_about_to_touch(const volatile void *address, uint64_t size) {
     touching = address;
+    touching_size = size;
 }
 
 void uns_c_capture_begin(struct uns_hooks *hooks) {

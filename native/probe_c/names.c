@@ -24,8 +24,8 @@ static void remember(uint32_t site, uint64_t address) {
         touched[site] = address;
 }
 
-void uns_c_remember(uint32_t site, const volatile void *address) {
-    uns_c_about_to_touch(address);
+void uns_c_remember(uint32_t site, const volatile void *address, uint64_t size) {
+    uns_c_about_to_touch(address, size);
     remember(site, (uintptr_t)address);
 }
 

@@ -90,11 +90,13 @@ static inline int uns_c_may_switch(void) {
  * std::condition_variable. Then `uns_c_inside` is set: one such call is one switch point. */
 extern __thread int uns_c_inside;
 uint32_t uns_c_library_site(void);
+/* The site itself; of code of a system header, that of the line which called it. */
+uint32_t uns_c_outside(uint32_t site);
 static inline uint32_t uns_c_caller(const void *pc) {
     uint32_t site = uns_c_site(pc);
     uns_c_inside = !site;
     int asks = uns_c_waits() || (uns_rt.recording && uns_c_on() && uns_self);
-    return site || !asks ? site : uns_c_library_site();
+    return !asks ? site : site ? uns_c_outside(site) : uns_c_library_site();
 }
 #define UNS_C_CALLER() uns_c_caller(__builtin_return_address(0))
 
@@ -238,7 +240,7 @@ void uns_c_note_heap_error(const char *type, const char *what, uint32_t site, ui
                            uint32_t freed);
 
 /* What a site touched last, for its name (names.c). */
-void uns_c_remember(uint32_t site, const volatile void *address);
+void uns_c_remember(uint32_t site, const volatile void *address, uint64_t size);
 void uns_c_remember_lock(uint32_t site, const void *address);
 void uns_c_note_locations(void);
 void uns_c_say(struct uns_array *note, const char *format, ...)
@@ -263,7 +265,7 @@ const struct uns_c_stack *uns_c_stack_with(uintptr_t address, uint32_t *frame);
 /* Replays in which somebody looks at values, or with a debugger (capture.c, debug.c). */
 extern struct uns_plan uns_c_plan;
 void uns_c_capture_begin(struct uns_hooks *hooks);
-void uns_c_about_to_touch(const volatile void *address);
+void uns_c_about_to_touch(const volatile void *address, uint64_t size);
 void uns_c_note_captured(void);
 extern uintptr_t uns_c_stop_at;
 void uns_c_stop_here(void);

@@ -48,6 +48,12 @@ def test_a_program_that_frees_what_nobody_uses_any_more_has_none(program):
     assert errors_of(program, heap_errors=True) == []
 
 
+def test_the_last_bytes_of_a_block_are_watched_too(program):
+    """Of 24 bytes, the last 8: blocks end in the middle of what is counted by 16."""
+    failures = errors_of(program, "end", heap_errors=True)
+    assert "read of a freed block" in {one.message for one in failures}
+
+
 def test_who_does_not_ask_for_heap_errors_gets_none(program):
     assert errors_of(program, "late", heap_errors=False) == []
 

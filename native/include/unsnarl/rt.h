@@ -173,8 +173,11 @@ UNS_API void uns_gate_deadlock_edges(void);
 UNS_API uint32_t uns_gate_waits(struct uns_wait_record *out, uint32_t room);
 
 /* Compilers make several sites of one operation in the source. By site, the first of those that
- * are the same to a reader of the source; the caller keeps the table alive. */
+ * are the same to a reader of the source; the caller keeps the table alive. UNS_HEADER_SITE: code
+ * of a system header, or not listed; the line that called it is what a reader looks for. */
+#define UNS_HEADER_SITE UINT32_MAX
 UNS_API void uns_use_first_sites(const uint32_t *first_sites, uint32_t length);
+UNS_API const uint32_t *uns_first_sites(uint32_t *length);
 UNS_API uint32_t uns_first_point(uint32_t point); /* the same operation at the first of its sites */
 /* How often t has come to a point or to one with the same first site, its pending operation
  * counted. */

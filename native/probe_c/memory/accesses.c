@@ -53,7 +53,7 @@ static void access_shadow(struct uns_thread *t, uint32_t point, uintptr_t addres
 static void access_cells(struct uns_thread *t, uint32_t site, const volatile void *address,
                          uint64_t size, int write) {
     if (uns_rt.gated)
-        uns_c_remember(site, address);
+        uns_c_remember(site, address, size);
     t->last_site = site;
     int may_switch = uns_c_may_switch();
     uns_access_inline(site, cell_at(WORD_OF(address)), write, may_switch);
@@ -90,6 +90,8 @@ void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, 
     if (!uns_c_on() || !site)
         return;
     struct uns_thread *t = uns_current();
+    if (!uns_rt.recording || uns_rt.sketch.values || uns_rt.sketch.level == UNS_LEVEL_ACCESS)
+        site = uns_c_outside(site);
     if (UNS_UNLIKELY(uns_rt.recording)) {
         log_access(t, UNS_POINT(site, write ? UNS_WRITE : UNS_READ), address, size);
         return;

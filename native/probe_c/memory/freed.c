@@ -42,8 +42,10 @@ static void leave(void) {
     uns_idle();
 }
 
+/* The last bytes of a block, too: what is usable of it ends 8 bytes before the next grain. */
 static void set_bits(const struct watched *block, int on) {
-    for (uintptr_t at = block->start / GRAIN; at < (block->start + block->size) / GRAIN; at++) {
+    uintptr_t end = (block->start + block->size + GRAIN - 1) / GRAIN;
+    for (uintptr_t at = block->start / GRAIN; at < end; at++) {
         uint64_t *word = &bits[at % BITS / 64], bit = 1ull << at % 64;
         *word = on ? *word | bit : *word & ~bit;
     }

@@ -52,7 +52,7 @@ static void *made(void *block, size_t size, const void *caller) {
 static size_t freeing(void *block, uint32_t site) {
     if (!block || !UNS_UNLIKELY(counts()))
         return 0;
-    uns_c_check_freed(block, site, "double free", "a block is freed a second time");
+    uns_c_check_freed(block, uns_c_outside(site), "double free", "a block is freed a second time");
     size_t size = malloc_usable_size(block);
     if (site)
         uns_c_accessed(site, block, size < MOST_FREED ? size : MOST_FREED, 1);
@@ -86,7 +86,7 @@ OURS int posix_memalign(void **block, size_t alignment, size_t size) {
 OURS void free(void *block) {
     uint32_t site = site_of(CALLER);
     size_t size = freeing(block, site);
-    if (!size || !uns_c_watch_freed(block, size, site))
+    if (!size || !uns_c_watch_freed(block, size, uns_c_outside(site)))
         __libc_free(block);
 }
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 struct job {
-    long number, total;
+    long number, total, last;
 };
 
 static struct job *job;
@@ -25,7 +25,9 @@ static void release(void) {
 
 static void *look(void *arg) {
     (void)arg;
-    long seen = job->total;
+    long seen = !strcmp(wrong, "end") ? job->last : job->total;
+    if (!strcmp(wrong, "end"))
+        return (void *)seen;
     for (int i = 0; i < 3; i++)
         seen += job->total;
     if (!strcmp(wrong, "late"))
@@ -37,7 +39,7 @@ static void *look(void *arg) {
 static void *finish(void *arg) {
     (void)arg;
     job->number++;
-    if (!strcmp(wrong, "late"))
+    if (!strcmp(wrong, "late") || !strcmp(wrong, "end"))
         free(job);
     else
         release();

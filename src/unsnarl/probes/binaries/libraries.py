@@ -87,7 +87,7 @@ class Libraries:
         """Enter their sites into a table of lines (sites.add_lines)."""
         first = self._all[0].first if self._all else self.limit
         table[first : self.limit] = array("I", [0]) * (self.limit - first)  # but for the listed
-        add_lines(table, (code for code in dump["codes"] if first <= code["base"] < self.limit))
+        add_lines(table, first, self.limit, dump["codes"])
 
 
 def needed_by(program: Path) -> list[Path]:

@@ -58,6 +58,9 @@ KINDS = (
 WRAP = "__wrap_"
 WRAPPED = ("sync", "call")
 SYSTEM = "/usr/"
+# A call of a function of a system header: what is touched in there is this line's affair.
+INTO_HEADER = "header"
+HEADER_SITE = 0xFFFFFFFF  # UNS_HEADER_SITE in native/include/unsnarl/rt.h
 MANGLED = "_ZTS"  # how the name of a C++ type's own name begins
 DATA = tuple("bBdDrRgGsSuV")
 # Bytes of debug information: more would take minutes to read, and names are an extra.
@@ -76,6 +79,15 @@ class ProbeCall(NamedTuple):
     function: int
     kind: str
     size: int = 0  # of what it touches, where that is always the same
+
+
+class Calls(NamedTuple):
+    """What a program calls: the probe, from which functions (starts and ends), and others."""
+
+    probe: list[ProbeCall]
+    functions: dict[int, int]
+    others: list[tuple[ProbeCall, str]]
+    starts: dict[str, int]  # of functions, by name
 
 
 class Source(NamedTuple):
@@ -118,9 +130,12 @@ class Program:
 
     def codes(self) -> dict[str, Any]:
         """The content of codes.json."""
-        calls, functions = self._calls()
-        # The return address may already be of the next line; the byte before it is the call's.
-        sources = self._sources([call.back - 1 for call in calls])
+        found = self._calls()
+        calls, functions = found.probe, found.functions
+        sources = self._sources_of(calls)
+        if any(is_in_header(source.file) for source in sources):
+            more = self._into_headers(found)
+            calls, sources = [*calls, *more], [*sources, *more.values()]
         if not any(source.line for source in sources):
             raise TargetError(
                 "no-debug-info", f"{self.path} has no debug information: its lines are not known"
@@ -130,7 +145,7 @@ class Program:
             if not source.line:
                 continue  # of the probe itself, or of a library
             blocks.setdefault(call.function, []).append((call, source))
-        codes = [self._code(start, functions[start], found) for start, found in blocks.items()]
+        codes = [self._code(start, functions[start], block) for start, block in blocks.items()]
         return {
             "version": 1,
             "watermark": self.first + self.limit,
@@ -182,27 +197,41 @@ class Program:
         rows = (line.split() for line in self.tool("nm", str(self.path)))
         return {row[2]: int(row[0], 16) for row in rows if len(row) == 3}
 
-    def _calls(self) -> tuple[list[ProbeCall], dict[int, int]]:
-        """The calls, and the functions that have some: their starts and ends."""
-        calls: list[ProbeCall] = []
-        ends: dict[int, int] = {}
+    def _calls(self) -> Calls:
+        found = Calls([], {}, [], {})
         start, called = 0, ""
         for line in self.tool("objdump", "-d", "--no-show-raw-insn", str(self.path)):
             header = _FUNCTION.match(line)
             if header:
                 # A call that ends a function does not return: what follows is not its site.
                 start, called = int(header[1], 16), ""
+                found.starts[header[2]] = start
                 continue
             instruction = _INSTRUCTION.match(line)
             if not instruction:
                 continue
             at = int(instruction[1], 16)
-            ends[start] = at
+            found.functions[start] = at
             if kind := _kind(called):
-                calls.append(ProbeCall(at, start, kind, _size(called)))
-            found = _CALL.match(line)
-            called = found[2] if found else ""
-        return calls, ends
+                found.probe.append(ProbeCall(at, start, kind, _size(called)))
+            elif called:
+                found.others.append((ProbeCall(at, start, INTO_HEADER), called))
+            call = _CALL.match(line)
+            called = call[2] if call else ""
+        return found
+
+    def _into_headers(self, found: Calls) -> dict[ProbeCall, Source]:
+        """The program's own calls of functions that are in system headers, and their lines."""
+        starts = sorted({found.starts[name] for _, name in found.others if name in found.starts})
+        sources = zip(starts, self.frames(starts), strict=True)
+        headers = {start for start, (source, *_) in sources if is_in_header(source.file)}
+        calls = [call for call, name in found.others if found.starts.get(name) in headers]
+        lines = zip(calls, self._sources_of(calls), strict=True)
+        return {call: source for call, source in lines if not is_in_header(source.file)}
+
+    def _sources_of(self, calls: Iterable[ProbeCall]) -> list[Source]:
+        """The return address may already be of the next line; the byte before it is the call's."""
+        return self._sources([call.back - 1 for call in calls])
 
     def _sources(self, addresses: Sequence[int]) -> list[Source]:
         """The source line of each address: the innermost one that is not a system header's."""
@@ -216,7 +245,7 @@ class Program:
         return found
 
     def _chosen(self, frames: Sequence[Source]) -> Source:
-        return next((one for one in frames if not one.file.startswith(SYSTEM)), frames[0])
+        return next((one for one in frames if not is_in_header(one.file)), frames[0])
 
     def frames(self, addresses: Iterable[int]) -> list[list[Source]]:
         """The source lines of each address: those of inlined functions first."""
@@ -279,16 +308,21 @@ def plain_type(mangled: str) -> str:
     return done.strip().removeprefix("typeinfo name for ")
 
 
-def add_lines(found: array[int], codes: Iterable[dict[str, Any]]) -> None:
-    """Enter for each site the first one that is the same to a person.
+def add_lines(found: array[int], low: int, high: int, dumped: Iterable[dict[str, Any]]) -> None:
+    """Enter for each site from `low` up to `high` the first one that is the same to a person.
 
     A function may be compiled into several others, and each copy has sites of its own.
     """
+    codes = [code for code in dumped if low <= code["base"] < high]
     first: dict[tuple[str, ...], int] = {}
+    if any(is_in_header(entry[8]) for code in codes for entry in code["sites"]):
+        # All that is not listed: calls inside of headers, too, which are none of the probe.
+        found[low:high] = array("I", [HEADER_SITE]) * (high - low)
     for code in codes:
         for offset, kind, _, line, *_, function, file, size in code["sites"]:
             site = code["base"] + offset
-            found[site] = first.setdefault((file, function, str(line), kind, str(size)), site)
+            if not is_in_header(file):
+                found[site] = first.setdefault((file, function, str(line), kind, str(size)), site)
 
 
 def _kind(name: str) -> str:
@@ -318,6 +352,11 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
             block.append(line)
     if block is not None:
         yield block
+
+
+def is_in_header(file: str) -> bool:
+    """Whether code is of a system header, also where it is a function of its own."""
+    return file.startswith(SYSTEM)
 
 
 def _is_source(file: str) -> bool:

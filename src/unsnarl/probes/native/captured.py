@@ -46,6 +46,7 @@ class RawCapture(msgspec.Struct, frozen=True, array_like=True):
     locks: tuple[tuple[int, int, Location], ...]
     calls: tuple[int, ...]
     bits: int | None = None
+    size: int = 0
 
 
 class CaptureNamer:
@@ -94,7 +95,8 @@ class CaptureNamer:
 
     def _text(self, one: RawCapture, named: NamedMemory | None) -> str:
         site = self._table.site(site_of(one.point))
-        size = self._table.size(site_of(one.point))
+        # Of a call of a header's function the size is not that of the site.
+        size = self._table.size(site_of(one.point)) or one.size
         if one.bits is None or not 0 < size <= 8 or site.kind in WITHOUT_VALUE:
             return ""
         types = self._variables.types

@@ -56,7 +56,7 @@ class NativeProgram:
         self._libraries.add_to(dump)
         limit = self._program.limit
         lines = array("I", range(self._libraries.limit))
-        sites.add_lines(lines, (code for code in dump["codes"] if code["base"] < limit))
+        sites.add_lines(lines, 0, limit, dump["codes"])
         self._libraries.add_lines(lines, dump)
         _core.set_first_sites(lines)
         _core.set_modules([self._program.module, *self._libraries.modules])
