@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 from unsnarl import _core
 from unsnarl.probes import statuses
 from unsnarl.probes.paths import with_relative_files
-from unsnarl.probes.python import capture, caught, failures, registry, sync
+from unsnarl.probes.python import capture, caught, failures, parallel, registry, sync
 from unsnarl.probes.streams import flush_quietly
 
 _FLUSHING = "while" if sys.version_info >= (3, 14) else "on"
@@ -114,6 +114,7 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
         print(f"unsnarl: {error}", file=sys.stderr)
         _flush("stderr")
         _real_exit(statuses.REFUSED)
+    parallel.begin()
     _core.note(json.dumps({"run": {k: v for k, v in plan.items() if k not in _NOT_NOTED}}))
 
 
