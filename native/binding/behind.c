@@ -43,7 +43,7 @@ static void add(PyObject **found, int *count, PyObject *object) {
         if (found[i] == object)
             return;
     if (*count < MOST_FOUND)
-        found[(*count)++] = object;
+        found[(*count)++] = Py_NewRef(object);
 }
 
 static int visit(PyObject *referent, void *arg);
@@ -55,7 +55,9 @@ static void look_behind(struct search *search, PyObject *object, enum uns_carrie
     int parent = search->parent;
     search->parent = (int)how;
     search->depth++;
+    UNS_HOLD(object);
     traverse(object, visit, search);
+    UNS_LET_GO();
     search->depth--;
     search->parent = parent;
 }
@@ -95,21 +97,26 @@ static int visit(PyObject *referent, void *arg) {
     } else if (how != CARRIES_NOTHING) {
         if (Py_REFCNT(referent) > 1 && Py_TYPE(referent)->tp_iternext)
             add(search->iterators, &search->iterator_count, referent);
+        Py_INCREF(referent);
         look_behind(search, referent, how);
+        Py_DECREF(referent);
     }
     return 0;
 }
 
-static void touch_found(Site *site, const struct search *search, uint32_t op, int follows) {
+/* Gives up what was found. */
+static void touch_found(Site *site, struct search *search, uint32_t op, int follows) {
     for (int i = 0; i < search->iterator_count; i++, follows = 1) {
         uns_forget_when_dead(Py_TYPE(search->iterators[i]));
         uns_touch_object(site, search->iterators[i], 1, UNS_WRITE, NULL);
+        Py_DECREF(search->iterators[i]);
     }
     for (int i = 0; i < search->container_count; i++, follows = 1) {
         PyObject *container = search->containers[i];
         uns_deliver(site, container, Py_None, uns_shape_cell(container), op, follows);
         if (op == UNS_READ)
             uns_read_elements(site, container);
+        Py_DECREF(container);
     }
 }
 
@@ -143,12 +150,43 @@ struct deep {
     int left, depth, follows;
 };
 
-static int read_deep(PyObject *object, void *arg) {
-    struct deep *deep = arg;
+/* What an object has that may be gone into, as references of our own: whoever is at the gate, or
+ * runs beside us, may change the object. */
+struct parts {
+    PyObject *found[MOST_DEEP];
+    int count;
+};
+
+static int add_part(PyObject *object, void *arg) {
+    struct parts *parts = arg;
+    PyTypeObject *type = Py_TYPE(object);
+    int may_go_in =
+        uns_is_container(type) || PyTuple_CheckExact(object) || uns_is_plain_class(type);
+    if (may_go_in && parts->count < MOST_DEEP)
+        parts->found[parts->count++] = Py_NewRef(object);
+    return 0;
+}
+
+static void read_deep(PyObject *object, struct deep *deep);
+
+static void read_parts(PyObject *object, struct deep *deep) {
+    struct parts parts = {.count = 0};
+    UNS_HOLD(object);
+    Py_TYPE(object)->tp_traverse(object, add_part, &parts);
+    UNS_LET_GO();
+    deep->depth--;
+    for (int i = 0; i < parts.count; i++) {
+        read_deep(parts.found[i], deep);
+        Py_DECREF(parts.found[i]);
+    }
+    deep->depth++;
+}
+
+static void read_deep(PyObject *object, struct deep *deep) {
     PyTypeObject *type = Py_TYPE(object);
     int is_container = uns_is_container(type), is_instance = uns_is_own_instance(object);
     if (!deep->left || (!is_container && !is_instance && !PyTuple_CheckExact(object)))
-        return 0;
+        return;
     deep->left--;
     if (is_container) {
         uns_deliver(deep->site, object, Py_None, uns_shape_cell(object), UNS_READ, deep->follows);
@@ -158,12 +196,8 @@ static int read_deep(PyObject *object, void *arg) {
         uns_touch_attributes(deep->site, object, 0);
         deep->follows = 1;
     }
-    if (deep->depth && type->tp_traverse && !is_instance) {
-        deep->depth--;
-        type->tp_traverse(object, read_deep, arg);
-        deep->depth++;
-    }
-    return 0;
+    if (deep->depth && type->tp_traverse && !is_instance)
+        read_parts(object, deep);
 }
 
 void uns_read_deep(Site *site, PyObject *object) {

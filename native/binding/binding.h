@@ -6,6 +6,7 @@
 #define UNSNARL_BINDING_H
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include "binding/parallel.h"
 #include "runtime/access.h"
 
 enum uns_probe_kind {
@@ -46,7 +47,7 @@ enum uns_treatment {
 typedef struct Site {
     PyObject_HEAD uint32_t id, base; /* base: first id of its code */
     uint8_t kind, flags, treatment;
-    PyTypeObject *type; /* the type that `treatment` is for, the latest one */
+    PyTypeObject *type; /* the type that `treatment` is for: the latest one; in parallel the first */
     PyObject *name;
     uint64_t name_hash;
     PyTypeObject *owner; /* first type seen here: names the variable in reports */
@@ -64,12 +65,30 @@ struct uns_decision {
     PyTypeObject *type;
     const Site *site;
     uint8_t treatment;
+    uint32_t version; /* in parallel: odd while it is being written */
 };
 extern struct uns_decision uns_decisions[UNS_DECISIONS];
 
 static inline struct uns_decision *uns_decision_for(const Site *site, const PyTypeObject *type) {
     uint64_t hash = ((uintptr_t)type >> 4) * 0x9E3779B97F4A7C15ull + site->id * 0x9E3779B1ull;
     return &uns_decisions[hash >> 20 & (UNS_DECISIONS - 1)];
+}
+
+/* TREAT_UNKNOWN: nothing was, or it is just being changed. */
+static inline enum uns_treatment uns_decided(const Site *site, const PyTypeObject *type) {
+    const struct uns_decision *entry = uns_decision_for(site, type);
+    uint32_t version = UNS_SEE(&entry->version);
+    uint8_t treatment = UNS_LOAD(&entry->treatment);
+    if (UNS_LOAD(&entry->type) != type || UNS_LOAD(&entry->site) != site)
+        return TREAT_UNKNOWN;
+#ifdef Py_GIL_DISABLED
+    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    if (version & 1 || UNS_LOAD(&entry->version) != version)
+        return TREAT_UNKNOWN;
+#else
+    (void)version;
+#endif
+    return (enum uns_treatment)treatment;
 }
 
 int uns_types_init(void);
@@ -128,7 +147,7 @@ PyObject *uns_running_generator(void);
 /* namespaces.c: `vars(x)[name]` is the attribute `x.name` */
 extern unsigned uns_namespaces; /* how many dictionaries of objects the target has asked for */
 void uns_note_namespace(PyObject *owner);
-PyObject *uns_owner_of(PyObject *dict); /* borrowed, or NULL */
+PyObject *uns_owner_of(PyObject *dict); /* a new reference, or NULL */
 void uns_touch_attribute(Site *site, PyObject *owner, PyObject *name, int write, int follows);
 void uns_touch_attributes(Site *site, PyObject *owner, int write);
 
@@ -169,14 +188,14 @@ static inline uint64_t uns_attribute_cell(const PyObject *object, uint64_t salt)
 }
 
 static inline uint64_t uns_shape_cell(const PyObject *container) {
-    uint64_t salt = UNS_SHAPE_SALT ^ (uint64_t)*uns_generation_of(container) << 40;
+    uint64_t salt = UNS_SHAPE_SALT ^ (uint64_t)UNS_LOAD(uns_generation_of(container)) << 40;
     return uns_cell_key((uintptr_t)container ^ salt, uns_home(container));
 }
 
 /* `offset` is the index in a sequence: neighbours lie side by side, too. */
 static inline uint64_t uns_element_cell(const PyObject *container, uint64_t key_hash,
                                         uint64_t offset) {
-    uint64_t salt = key_hash ^ (uint64_t)*uns_generation_of(container) << 40;
+    uint64_t salt = key_hash ^ (uint64_t)UNS_LOAD(uns_generation_of(container)) << 40;
     return uns_cell_key((uintptr_t)container ^ salt, uns_home(container) + 1 + offset);
 }
 

@@ -22,6 +22,7 @@ static __thread unsigned latest;
 static PyObject *caught_hook;
 static uint64_t reported[MOST_CAUGHT];
 static unsigned reported_count;
+UNS_GUARD(reporting);
 
 PyObject *uns_set_caught_hook(PyObject *module, PyObject *hook) {
     Py_XSETREF(caught_hook, hook == Py_None ? NULL : Py_NewRef(hook));
@@ -82,7 +83,7 @@ static int concerns_target(const Site *site, PyObject *error) {
     return found;
 }
 
-static int is_new(uint64_t kind) {
+static int add(uint64_t kind) {
     kind |= !kind;
     for (uint64_t at = kind; reported_count < MOST_CAUGHT / 2; at++) {
         uint64_t *entry = &reported[at % MOST_CAUGHT];
@@ -95,6 +96,13 @@ static int is_new(uint64_t kind) {
         return 1;
     }
     return 0;
+}
+
+static int is_new(uint64_t kind) {
+    UNS_ENTER(reporting);
+    int added = add(kind);
+    UNS_LEAVE(reporting);
+    return added;
 }
 
 static uint64_t kind_of(const Site *site, PyObject *error, const PyTracebackObject *origin) {

@@ -8,7 +8,7 @@
 uint16_t uns_generations[UNS_GENERATIONS];
 
 void uns_created(PyObject *container) {
-    ++*uns_generation_of(container);
+    UNS_BUMP(uns_generation_of(container));
 }
 
 static int is_plain(PyObject *key) {

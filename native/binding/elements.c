@@ -32,10 +32,12 @@ static int keys_of(PyObject *container, PyObject **keys) {
     if (PyDict_CheckExact(container) && PyDict_GET_SIZE(container) <= MOST_ELEMENTS) {
         Py_ssize_t at = 0;
         PyObject *key, *value;
+        UNS_HOLD(container);
         while (count < MOST_ELEMENTS && PyDict_Next(container, &at, &key, &value))
             keys[count++] = Py_NewRef(key);
+        UNS_LET_GO();
     } else if (PyList_CheckExact(container) && PyList_GET_SIZE(container) <= MOST_ELEMENTS) {
-        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container); i++)
+        for (Py_ssize_t i = 0; i < PyList_GET_SIZE(container) && count < MOST_ELEMENTS; i++)
             if ((keys[count] = PyLong_FromSsize_t(i)))
                 count++;
     }

@@ -51,7 +51,7 @@ static PyObject *unlock(struct uns_lock *lock, uint32_t site, int fd) {
         return failed();
     if (lock->word && would_get(&any))
         uns_lock_release(lock, site);
-    uns_rt.stirred++;
+    UNS_BUMP(&uns_rt.stirred);
     Py_RETURN_TRUE;
 }
 

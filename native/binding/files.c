@@ -18,6 +18,15 @@
 
 static PyObject *numbers; /* {real path: (number, real path)} */
 static PyObject *names;   /* {site id: "file NAME"}, of the first that was met there */
+UNS_GUARD(numbering);
+
+static PyObject *made(PyObject **dict) {
+    UNS_ENTER(numbering);
+    if (!*dict)
+        UNS_SHOW(dict, PyDict_New());
+    UNS_LEAVE(numbering);
+    return *dict;
+}
 
 /* A path, as far as it is resolved. */
 struct path {
@@ -85,11 +94,13 @@ static int text_of(PyObject *given, int folder_fd, char *found) {
 
 /* The number of a path, from 1 on; `key` becomes the one text that stands for it. */
 static uint64_t number_of(struct path *path) {
-    if (!numbers && !(numbers = PyDict_New()))
+    if (!UNS_SEE(&numbers) && !made(&numbers))
         return 0;
     PyObject *text = PyUnicode_DecodeFSDefault(path->text);
+    UNS_ENTER(numbering);
     PyObject *next = text ? Py_BuildValue("nO", PyDict_GET_SIZE(numbers) + 1, text) : NULL;
     PyObject *entry = next ? PyDict_SetDefault(numbers, text, next) : NULL; /* borrowed */
+    UNS_LEAVE(numbering);
     uint64_t number = 0;
     if (entry) {
         number = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(entry, 0));
@@ -110,7 +121,7 @@ static uint64_t cell_of(uint64_t number, uint64_t salt) {
 
 /* The name that reports use where no value was captured. */
 static void note_name(uint32_t site, PyObject *key, int is_folder) {
-    if (!names && !(names = PyDict_New()))
+    if (!UNS_SEE(&names) && !made(&names))
         return;
     PyObject *id = PyLong_FromUnsignedLong(site);
     if (id && !PyDict_Contains(names, id)) {
@@ -365,7 +376,7 @@ PyTypeObject WatchedType = {
 /* ---- files that are open: reading one reads what is under its path, writing writes it */
 
 #define OPEN_FILES 256
-static struct open_file {
+static UNS_PER_THREAD struct open_file {
     const PyObject *object; /* the slot is for this one, as long as its generation is the same */
     uint16_t generation;
     uint8_t writes;
@@ -393,7 +404,7 @@ static void resolve_file(struct open_file *slot, PyObject *file) {
     uint64_t number =
         name && text_of(name, NO_FD, path.text) && !is_special(path.text) ? number_of(&path) : 0;
     *slot = (struct open_file){.object = file,
-                               .generation = *uns_generation_of(file),
+                               .generation = UNS_LOAD(uns_generation_of(file)),
                                .writes = (uint8_t)is_for_writing(file),
                                .key = path.key,
                                .cell = number ? cell_of(number, FILE_SALT) : 0};
@@ -411,7 +422,7 @@ void uns_touch_open_file(Site *site, PyObject *file, int moves) {
     if (!moves || uns_rt.by_object || !is_of_library(Py_TYPE(file)))
         return;
     struct open_file *slot = &open_files[uns_mix((uintptr_t)file >> 4) & (OPEN_FILES - 1)];
-    if (slot->object != file || slot->generation != *uns_generation_of(file)) {
+    if (slot->object != file || slot->generation != UNS_LOAD(uns_generation_of(file))) {
         PyObject *type, *value, *traceback;
         PyErr_Fetch(&type, &value, &traceback);
         resolve_file(slot, file);

@@ -22,28 +22,49 @@ struct code_entry {
     uint32_t base, units;
     const uint32_t *origin; /* code unit after rewriting -> before */
 };
-static struct code_entry *table;
-static uint32_t table_size, table_used;
+struct code_table {
+    uint32_t size, used;
+    struct code_entry entries[];
+};
+static struct code_table *table; /* looked at by anybody at any time */
+UNS_GUARD(registering);
 static PyObject *import_machinery; /* how the names of its files begin */
 
-static struct code_entry *slot(struct code_entry *entries, uint32_t size, const PyObject *code) {
-    uint32_t at = (uint32_t)uns_mix((uintptr_t)code >> 4) & (size - 1);
-    while (entries[at].code && entries[at].code != code)
-        at = (at + 1) & (size - 1);
-    return &entries[at];
+static struct code_entry *slot(struct code_table *in, const PyObject *code) {
+    uint32_t at = (uint32_t)uns_mix((uintptr_t)code >> 4) & (in->size - 1);
+    for (const PyObject *found; (found = UNS_SEE(&in->entries[at].code)) && found != code;)
+        at = (at + 1) & (in->size - 1);
+    return &in->entries[at];
 }
 
 static int grow(void) {
-    uint32_t size = table_size ? table_size * 2 : 256;
-    struct code_entry *bigger = PyMem_RawCalloc(size, sizeof *bigger);
+    uint32_t size = table ? table->size * 2 : 256;
+    struct code_table *old = table;
+    struct code_table *bigger =
+        PyMem_RawCalloc(1, sizeof *bigger + size * sizeof *bigger->entries);
     if (!bigger)
         return -1;
-    for (uint32_t i = 0; i < table_size; i++)
-        if (table[i].code)
-            *slot(bigger, size, table[i].code) = table[i];
-    PyMem_RawFree(table);
-    table = bigger;
-    table_size = size;
+    bigger->size = size;
+    bigger->used = old ? old->used : 0;
+    for (uint32_t i = 0; old && i < old->size; i++)
+        if (old->entries[i].code)
+            *slot(bigger, old->entries[i].code) = old->entries[i];
+    UNS_SHOW(&table, bigger);
+#ifndef Py_GIL_DISABLED
+    PyMem_RawFree(old); /* in parallel somebody may still be looking */
+#endif
+    return 0;
+}
+
+static int enter(PyObject *code, uint32_t base, uint32_t units, const uint32_t *origin) {
+    if ((!table || table->used * 2 >= table->size) && grow() < 0)
+        return -1;
+    struct code_entry *entry = slot(table, code);
+    table->used += !entry->code;
+    entry->base = base;
+    entry->units = units;
+    entry->origin = origin;
+    UNS_SHOW(&entry->code, Py_NewRef(code)); /* last: it makes the entry one */
     return 0;
 }
 
@@ -54,23 +75,24 @@ PyObject *uns_register_code(PyObject *module, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!Iy*:register_code", &PyCode_Type, &code, &base, &origin))
         return NULL;
     uint32_t *copy = PyMem_RawMalloc(origin.len ? (size_t)origin.len : 1);
-    if (!copy || (table_used * 2 >= table_size && grow() < 0)) {
+    if (copy)
+        memcpy(copy, origin.buf, (size_t)origin.len);
+    UNS_ENTER(registering);
+    int entered = copy ? enter(code, base, (uint32_t)origin.len / 4, copy) : -1;
+    UNS_LEAVE(registering);
+    PyBuffer_Release(&origin);
+    if (entered < 0) {
         PyMem_RawFree(copy);
-        PyBuffer_Release(&origin);
         return PyErr_NoMemory();
     }
-    memcpy(copy, origin.buf, (size_t)origin.len);
-    struct code_entry *entry = slot(table, table_size, code);
-    table_used += !entry->code;
-    *entry = (struct code_entry){Py_NewRef(code), base, (uint32_t)origin.len / 4, copy};
-    PyBuffer_Release(&origin);
     Py_RETURN_NONE;
 }
 
 static const struct code_entry *find(const PyObject *code) {
-    if (!table_size)
+    struct code_table *in = UNS_SEE(&table);
+    if (!in)
         return NULL;
-    const struct code_entry *entry = slot(table, table_size, code);
+    const struct code_entry *entry = slot(in, code);
     return entry->code ? entry : NULL;
 }
 
@@ -197,11 +219,13 @@ PyObject *uns_running_generator(void) {
 /* The first id that neither registered code nor an extension owns. */
 uint32_t uns_site_watermark(void) {
     uint32_t highest = 0;
-    for (uint32_t i = 0; i < table_size; i++)
-        if (table[i].code && table[i].units) {
-            uint32_t end = table[i].base + table[i].origin[table[i].units - 1] + 1;
+    for (uint32_t i = 0; table && i < table->size; i++) {
+        const struct code_entry *one = &table->entries[i];
+        if (one->code && one->units) {
+            uint32_t end = one->base + one->origin[one->units - 1] + 1;
             highest = end > highest ? end : highest;
         }
+    }
     uint32_t length;
     const struct uns_module *modules = uns_modules(&length);
     for (uint32_t i = 0; i < length; i++) {

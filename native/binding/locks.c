@@ -132,7 +132,7 @@ static PyObject *lock_enter(PyObject *self, PyObject *unused) {
 
 static PyObject *lock_release(PyObject *self, PyObject *unused) {
     LockObject *lock = (LockObject *)self;
-    if (!lock->lock.word) {
+    if (!UNS_LOAD(&lock->lock.word)) {
         PyErr_SetString(PyExc_RuntimeError, "release unlocked lock");
         return NULL;
     }
@@ -145,7 +145,7 @@ static PyObject *lock_exit(PyObject *self, PyObject *const *args, Py_ssize_t cou
 }
 
 static PyObject *lock_locked(PyObject *self, PyObject *unused) {
-    return PyBool_FromLong(((LockObject *)self)->lock.word != 0);
+    return PyBool_FromLong(UNS_LOAD(&((LockObject *)self)->lock.word) != 0);
 }
 
 static PyObject *lock_reinit(PyObject *self, PyObject *unused) {
@@ -157,7 +157,7 @@ static PyObject *lock_reinit(PyObject *self, PyObject *unused) {
 
 static PyObject *lock_repr(PyObject *self) {
     return PyUnicode_FromFormat("<%s %s object at %p>",
-                                ((LockObject *)self)->lock.word ? "locked" : "unlocked",
+                                UNS_LOAD(&((LockObject *)self)->lock.word) ? "locked" : "unlocked",
                                 Py_TYPE(self)->tp_name, self);
 }
 
@@ -200,17 +200,24 @@ PyTypeObject LockType = {
     .tp_weaklistoffset = offsetof(LockObject, weakrefs),
 };
 
+/* Whoever finds itself to be the owner is, and nobody else writes the depth meanwhile. */
+static int is_mine(LockObject *self) {
+    return UNS_LOAD(&self->owner) == PyThread_get_thread_ident() && UNS_LOAD(&self->depth);
+}
+
+static void set_owner(LockObject *self, unsigned long owner, unsigned long depth) {
+    UNS_STORE(&self->depth, depth);
+    UNS_STORE(&self->owner, owner);
+}
+
 static int rlock_take(LockObject *self, int64_t timeout_ns) {
-    unsigned long me = PyThread_get_thread_ident();
-    if (self->depth && self->owner == me) {
-        self->depth++;
+    if (is_mine(self)) {
+        UNS_STORE(&self->depth, self->depth + 1);
         return 1;
     }
     int taken = take(self, timeout_ns);
-    if (taken > 0) {
-        self->owner = me;
-        self->depth = 1;
-    }
+    if (taken > 0)
+        set_owner(self, PyThread_get_thread_ident(), 1);
     return taken;
 }
 
@@ -224,12 +231,14 @@ static PyObject *rlock_enter(PyObject *self, PyObject *unused) {
 
 static PyObject *rlock_release(PyObject *self, PyObject *unused) {
     LockObject *lock = (LockObject *)self;
-    if (!lock->depth || lock->owner != PyThread_get_thread_ident()) {
+    if (!is_mine(lock)) {
         PyErr_SetString(PyExc_RuntimeError, "cannot release un-acquired lock");
         return NULL;
     }
-    if (--lock->depth == 0) {
-        lock->owner = 0;
+    if (lock->depth > 1) {
+        UNS_STORE(&lock->depth, lock->depth - 1);
+    } else {
+        set_owner(lock, 0, 0);
         give(lock);
     }
     Py_RETURN_NONE;
@@ -240,25 +249,23 @@ static PyObject *rlock_exit(PyObject *self, PyObject *const *args, Py_ssize_t co
 }
 
 static PyObject *rlock_is_owned(PyObject *self, PyObject *unused) {
-    LockObject *lock = (LockObject *)self;
-    return PyBool_FromLong(lock->depth && lock->owner == PyThread_get_thread_ident());
+    return PyBool_FromLong(is_mine((LockObject *)self));
 }
 
 static PyObject *rlock_recursion_count(PyObject *self, PyObject *unused) {
     LockObject *lock = (LockObject *)self;
-    int mine = lock->depth && lock->owner == PyThread_get_thread_ident();
-    return PyLong_FromUnsignedLong(mine ? lock->depth : 0);
+    return PyLong_FromUnsignedLong(is_mine(lock) ? lock->depth : 0);
 }
 
 static PyObject *rlock_release_save(PyObject *self, PyObject *unused) {
     LockObject *lock = (LockObject *)self;
-    if (!lock->depth) {
+    if (!UNS_LOAD(&lock->depth)) {
         PyErr_SetString(PyExc_RuntimeError, "cannot release un-acquired lock");
         return NULL;
     }
     PyObject *state = Py_BuildValue("kk", lock->depth, lock->owner);
     if (state) {
-        lock->depth = lock->owner = 0;
+        set_owner(lock, 0, 0);
         give(lock);
     }
     return state;
@@ -271,16 +278,16 @@ static PyObject *rlock_acquire_restore(PyObject *self, PyObject *state) {
         return NULL;
     if (take(lock, UNS_FOREVER) < 0)
         return NULL;
-    lock->depth = depth;
-    lock->owner = owner;
+    set_owner(lock, owner, depth);
     Py_RETURN_NONE;
 }
 
 static PyObject *rlock_repr(PyObject *self) {
     LockObject *lock = (LockObject *)self;
     return PyUnicode_FromFormat("<%s %s object owner=%lu count=%lu at %p>",
-                                lock->depth ? "locked" : "unlocked", Py_TYPE(self)->tp_name,
-                                lock->owner, lock->depth, self);
+                                UNS_LOAD(&lock->depth) ? "locked" : "unlocked",
+                                Py_TYPE(self)->tp_name, UNS_LOAD(&lock->owner),
+                                UNS_LOAD(&lock->depth), self);
 }
 
 static PyMethodDef rlock_methods[] = {

@@ -14,6 +14,7 @@ static struct {
     PyObject *owner; /* weak */
 } entries[NAMESPACES];
 unsigned uns_namespaces;
+UNS_GUARD(noting);
 
 static unsigned slot_of(const PyObject *dict) {
     return (unsigned)(uns_mix((uintptr_t)dict) & (NAMESPACES - 1));
@@ -28,9 +29,12 @@ static PyObject *dict_of(PyObject *owner) {
 }
 
 static PyObject *module_of(PyObject *globals) {
-    PyObject *name = PyDict_GetItemString(globals, "__name__");
+    PyObject *key = PyUnicode_InternFromString("__name__");
+    PyObject *name = key ? uns_in_dict(globals, key) : NULL;
     PyObject *module = name ? PyImport_GetModule(name) : NULL;
     Py_XDECREF(module); /* sys.modules has it */
+    Py_XDECREF(name);
+    Py_XDECREF(key);
     return module && PyModule_Check(module) && PyModule_GetDict(module) == globals ? module : NULL;
 }
 
@@ -44,37 +48,46 @@ void uns_note_namespace(PyObject *owner) {
     PyObject *weak = dict ? PyWeakref_NewRef(owner, NULL) : NULL;
     if (weak) {
         unsigned slot = slot_of(dict);
+        UNS_ENTER(noting);
+        PyObject *old = entries[slot].owner;
         entries[slot].dict = dict;
-        Py_XSETREF(entries[slot].owner, weak);
-        uns_namespaces++;
+        entries[slot].owner = weak;
+        UNS_BUMP(&uns_namespaces);
+        UNS_LEAVE(noting);
+        Py_XDECREF(old);
     }
     PyErr_Clear();
     PyErr_Restore(saved_type, saved_value, saved_traceback);
 }
 
-/* What a weak reference still leads to (borrowed: the target has it). */
+/* What a weak reference still leads to, a new reference. */
 static PyObject *referent(PyObject *weak) {
 #if PY_VERSION_HEX >= 0x030D0000
     PyObject *object = NULL;
     PyWeakref_GetRef(weak, &object);
-    Py_XDECREF(object);
     return object;
 #else
     PyObject *object = PyWeakref_GET_OBJECT(weak);
-    return object == Py_None ? NULL : object;
+    return object == Py_None ? NULL : Py_NewRef(object);
 #endif
 }
 
 PyObject *uns_owner_of(PyObject *dict) {
     unsigned slot = slot_of(dict);
-    if (!uns_namespaces || entries[slot].dict != dict)
+    if (!UNS_LOAD(&uns_namespaces))
         return NULL;
-    PyObject *owner = referent(entries[slot].owner);
+    UNS_ENTER(noting);
+    PyObject *weak = entries[slot].dict == dict ? Py_NewRef(entries[slot].owner) : NULL;
+    UNS_LEAVE(noting);
+    PyObject *owner = weak ? referent(weak) : NULL;
+    Py_XDECREF(weak);
     if (!owner)
         return NULL;
     PyObject *now = dict_of(owner);
     PyErr_Clear();
-    return now == dict ? owner : NULL;
+    if (now != dict)
+        Py_CLEAR(owner);
+    return owner;
 }
 
 void uns_touch_attribute(Site *site, PyObject *owner, PyObject *name, int write, int follows) {

@@ -8,7 +8,7 @@
 #define OBJECT_SALT 0x0B7EC7C0FFEE0001ull
 
 uint64_t uns_object_cell(const PyObject *object) {
-    uint64_t salt = OBJECT_SALT ^ (uint64_t)*uns_generation_of(object) << 40;
+    uint64_t salt = OBJECT_SALT ^ (uint64_t)UNS_LOAD(uns_generation_of(object)) << 40;
     return uns_cell_key((uintptr_t)object ^ salt, uns_home(object));
 }
 
@@ -21,10 +21,12 @@ static struct {
 } watched[MOST_TYPES];
 static unsigned watched_types;
 static destructor of_plain_classes;
+UNS_GUARD(watching_types);
 
 static destructor original_of(const PyTypeObject *type) {
+    unsigned count = UNS_SEE(&watched_types);
     for (; type; type = type->tp_base)
-        for (unsigned i = 0; i < watched_types; i++)
+        for (unsigned i = 0; i < count; i++)
             if (watched[i].type == type)
                 return watched[i].original;
     return NULL;
@@ -37,16 +39,16 @@ static void forget_and_dealloc(PyObject *object) {
 }
 
 int uns_is_plain_class(PyTypeObject *type) {
-    if (!of_plain_classes) {
+    if (!UNS_LOAD(&of_plain_classes)) {
         PyObject *sample = PyObject_CallFunction((PyObject *)&PyType_Type, "s(){}", "Sample");
         if (!sample) {
             PyErr_Clear();
             return 0;
         }
-        of_plain_classes = ((PyTypeObject *)sample)->tp_dealloc;
+        UNS_STORE(&of_plain_classes, ((PyTypeObject *)sample)->tp_dealloc);
         Py_DECREF(sample);
     }
-    return type->tp_dealloc == of_plain_classes;
+    return UNS_LOAD(&type->tp_dealloc) == UNS_LOAD(&of_plain_classes);
 }
 
 /* Classes of Python find their base's destructor by comparing theirs, and those of containers and
@@ -55,12 +57,16 @@ void uns_forget_when_dead(PyTypeObject *type) {
     while (type && uns_is_plain_class(type))
         type = type->tp_base;
     if (!type || !type->tp_dealloc || type == &PyBaseObject_Type || uns_is_container(type) ||
-        strstr(type->tp_name, "Element") || type->tp_dealloc == forget_and_dealloc ||
-        watched_types == MOST_TYPES)
+        strstr(type->tp_name, "Element"))
         return;
-    watched[watched_types].type = (PyTypeObject *)Py_NewRef(type);
-    watched[watched_types++].original = type->tp_dealloc;
-    type->tp_dealloc = forget_and_dealloc;
+    UNS_ENTER(watching_types);
+    if (UNS_LOAD(&type->tp_dealloc) != forget_and_dealloc && watched_types < MOST_TYPES) {
+        watched[watched_types].type = (PyTypeObject *)Py_NewRef(type);
+        watched[watched_types].original = type->tp_dealloc;
+        UNS_SHOW(&watched_types, watched_types + 1);
+        UNS_SHOW(&type->tp_dealloc, forget_and_dealloc);
+    }
+    UNS_LEAVE(watching_types);
 }
 
 /* ---- databases: connections to one file share what is in it */
@@ -71,6 +77,7 @@ static struct {
     uint64_t cell;  /* of its file, 0: in memory */
     PyObject *file; /* the text that stands for it, borrowed: it is kept for good */
 } databases[DATABASES];
+UNS_GUARD(opening_databases);
 static __thread uint64_t opening;
 static __thread PyObject *opening_file;
 
@@ -96,9 +103,11 @@ static int hear_of_connections(const char *event, PyObject *args, void *unused) 
     if (event[15] == '\0') {
         opening = cell_of_file(subject);
     } else {
+        UNS_ENTER(opening_databases);
         databases[database_slot(subject)].connection = subject;
         databases[database_slot(subject)].cell = opening;
         databases[database_slot(subject)].file = opening_file;
+        UNS_LEAVE(opening_databases);
     }
     return 0;
 }
@@ -115,10 +124,13 @@ PyObject *uns_watch_databases(PyObject *module, PyObject *unused) {
 /* The file that a connection is to; NULL for one in memory, whose object is its database. */
 static PyObject *file_of(const PyObject *connection, uint64_t *cell) {
     unsigned slot = database_slot(connection);
-    if (databases[slot].connection != connection || !databases[slot].cell)
-        return NULL;
+    UNS_ENTER(opening_databases);
+    PyObject *file = databases[slot].connection == connection && databases[slot].cell
+                         ? databases[slot].file
+                         : NULL;
     *cell = databases[slot].cell;
-    return databases[slot].file;
+    UNS_LEAVE(opening_databases);
+    return file;
 }
 
 static int first_connection(PyObject *referent, void *found) {
@@ -131,8 +143,11 @@ static int first_connection(PyObject *referent, void *found) {
 static PyObject *connection_of(PyObject *cursor) {
     PyObject *found = NULL;
     traverseproc traverse = Py_TYPE(cursor)->tp_traverse;
-    if (traverse)
+    if (traverse) {
+        UNS_HOLD(cursor);
         traverse(cursor, first_connection, &found);
+        UNS_LET_GO();
+    }
     return found;
 }
 
@@ -205,10 +220,10 @@ static PyObject *resolve(PyObject *path) {
 }
 
 void uns_touch_state(Site *site) {
-    if (!site->state) {
+    if (!UNS_SEE(&site->state)) {
         PyObject *saved_type, *saved_value, *saved_traceback;
         PyErr_Fetch(&saved_type, &saved_value, &saved_traceback);
-        site->state = resolve(site->name);
+        UNS_SHOW(&site->state, resolve(site->name)); /* of two threads one is too many: for ever */
         PyErr_Clear();
         PyErr_Restore(saved_type, saved_value, saved_traceback);
     }

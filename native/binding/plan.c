@@ -8,6 +8,13 @@
 #include "binding/plan.h"
 #include <sched.h>
 
+/* Threads can be switched anywhere, whatever a plan of another build says. */
+#ifdef Py_GIL_DISABLED
+#define HAS_NO_LOCK 1
+#else
+#define HAS_NO_LOCK 0
+#endif
+
 const char *const uns_key_texts[UNS_KEYS] = {
 #define UNS_PLAN_KEY(name, text)  [PLAN_##name] = text,
 #define UNS_RULE_KEY(name, text)  [RULE_##name] = text,
@@ -216,7 +223,7 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
         .strategy = strcmp(strategy, "noise") ? strategy : "walk",
         /* The program may draw, too, and is to do so as it did. */
         .seed = (uint64_t)number(run, PLAN_DRAW, number(run, PLAN_SEED, 0)),
-        .any_access = !strcmp(mode, "free"),
+        .any_access = HAS_NO_LOCK || !strcmp(mode, "free"),
         .depth = (uint32_t)number(run, PLAN_DEPTH, 3),
         .length = (uint64_t)number(run, PLAN_LENGTH, 0),
         .time_limit = number(run, PLAN_TIMEOUT, 0),

@@ -114,7 +114,7 @@ static inline void deliver(Site *site, const struct operation *operation) {
 }
 
 static inline enum uns_treatment treatment(Site *site, PyObject *object) {
-    return UNS_LIKELY(site->type == Py_TYPE(object)) ? (enum uns_treatment)site->treatment
+    return UNS_LIKELY(UNS_SEE(&site->type) == Py_TYPE(object)) ? (enum uns_treatment)site->treatment
                                                      : uns_treatment_of(site, object);
 }
 
@@ -183,9 +183,10 @@ static int adds_default(PyObject *container, PyObject *key) {
 
 static void probe_element(Site *site, PyObject *container, PyObject *key, enum uns_treatment how,
                           int write, int removes) {
-    PyObject *owner = UNS_UNLIKELY(uns_namespaces) ? uns_owner_of(container) : NULL;
+    PyObject *owner = UNS_UNLIKELY(UNS_LOAD(&uns_namespaces)) ? uns_owner_of(container) : NULL;
     if (owner) {
         uns_touch_attribute(site, owner, key, write, 0);
+        Py_DECREF(owner);
         return;
     }
     if (how == TREAT_DEFAULTDICT && !write)
@@ -238,13 +239,14 @@ static void probe_item(Site *site, PyObject *container, PyObject *key) {
 
 /* A method of a container that concerns all of it. */
 static void probe_whole(Site *site, PyObject *container, int write) {
-    PyObject *owner = UNS_UNLIKELY(uns_namespaces) ? uns_owner_of(container) : NULL;
+    PyObject *owner = UNS_UNLIKELY(UNS_LOAD(&uns_namespaces)) ? uns_owner_of(container) : NULL;
     if (owner)
         uns_touch_attributes(site, owner, write);
     else
         plain(site, container, Py_None, uns_shape_cell(container), write);
     if (!owner && !write)
         uns_read_elements(site, container);
+    Py_XDECREF(owner);
 }
 
 void uns_do_method(Site *site, PyObject *receiver, enum uns_treatment how, PyObject *argument) {
@@ -264,9 +266,10 @@ void uns_do_method(Site *site, PyObject *receiver, enum uns_treatment how, PyObj
         uns_touch_behind(site, receiver, UNS_READ);
         break;
     case TREAT_CACHED: { /* a cache of the class */
-        PyObject *cache = _PyType_Lookup(Py_TYPE(receiver), site->name);
+        PyObject *cache = uns_in_type(Py_TYPE(receiver), site->name);
         if (cache)
             uns_deliver(site, cache, Py_None, uns_object_cell(cache), UNS_CALL, 0);
+        Py_XDECREF(cache);
         break;
     }
     default:
@@ -288,8 +291,10 @@ static int is_attribute_method(PyObject *method, PyObject *receiver, int *write)
     *write = uns_is_called(method, "__setattr__") || uns_is_called(method, "__delattr__");
     if (!*write && !uns_is_called(method, "__getattribute__"))
         return 0;
-    PyObject *function = _PyType_Lookup(Py_TYPE(receiver), method);
-    return function && Py_IS_TYPE(function, &PyWrapperDescr_Type);
+    PyObject *function = uns_in_type(Py_TYPE(receiver), method);
+    int is_it = function && Py_IS_TYPE(function, &PyWrapperDescr_Type);
+    Py_XDECREF(function);
+    return is_it;
 }
 
 /* A method that does something to the element of its first argument. */
@@ -494,7 +499,7 @@ static inline int is_old_attribute(const Site *site, const PyObject *object) {
 static inline int is_old_item(const Site *site, PyObject *container, PyObject *key) {
     int write = site->kind != PROBE_ITEM_READ;
     uint64_t element, shape = uns_shape_cell(container);
-    if (!uns_self || site->kind >= PROBE_ITEM_DELETE || uns_namespaces ||
+    if (!uns_self || site->kind >= PROBE_ITEM_DELETE || UNS_LOAD(&uns_namespaces) ||
         (site->treatment != TREAT_LIST && site->treatment != TREAT_DICT) ||
         !uns_element(container, key, &element) || !is_old(site, element, write))
         return 0;
@@ -523,7 +528,7 @@ static __attribute__((noinline)) int site_slow(Site *site, PyObject *key, PyObje
 
 /* site[key] = container, apart: the attribute's path below must need no stack of its own. */
 static __attribute__((noinline)) int item_slot(Site *site, PyObject *key, PyObject *container) {
-    if (UNS_LIKELY(uns_rt.fast && site->type == Py_TYPE(container)) &&
+    if (UNS_LIKELY(uns_rt.fast && UNS_SEE(&site->type) == Py_TYPE(container)) &&
         (site->treatment == TREAT_SKIP || is_old_item(site, container, key)))
         return 0;
     return site_slow(site, key, container);
@@ -544,7 +549,7 @@ static __attribute__((noinline)) int iterator_slot(Site *site, PyObject *iterato
 static __attribute__((noinline)) int shape_slot(Site *site, PyObject *container) {
     int plain_kind = site->kind == PROBE_SHAPE_READ || site->kind == PROBE_SHAPE_WRITE ||
                      site->kind == PROBE_METHOD || site->kind == PROBE_ITER;
-    if (plain_kind && uns_self && !uns_namespaces &&
+    if (plain_kind && uns_self && !UNS_LOAD(&uns_namespaces) &&
         is_old_anywhere(site, uns_shape_cell(container), site->treatment == TREAT_SHAPE_WRITE))
         return 0;
     return site_slow(site, container, NULL);
@@ -555,10 +560,8 @@ static __attribute__((noinline)) int other_type_slot(Site *site, PyObject *objec
         uns_created(object);
         return 0;
     }
-    const struct uns_decision *decision = uns_decision_for(site, Py_TYPE(object));
-    if (uns_rt.fast && decision->type == Py_TYPE(object) && decision->site == site &&
-        (decision->treatment == TREAT_SKIP ||
-         (decision->treatment == TREAT_ATTRIBUTE && is_old_attribute(site, object))))
+    enum uns_treatment how = uns_rt.fast ? uns_decided(site, Py_TYPE(object)) : TREAT_UNKNOWN;
+    if (how == TREAT_SKIP || (how == TREAT_ATTRIBUTE && is_old_attribute(site, object)))
         return 0;
     return site_slow(site, object, NULL);
 }
@@ -567,7 +570,7 @@ static __attribute__((aligned(64))) int site_slot(PyObject *self, PyObject *key,
     Site *site = (Site *)self;
     if (value)
         return item_slot(site, key, value);
-    if (UNS_UNLIKELY(!uns_rt.fast || site->type != Py_TYPE(key)))
+    if (UNS_UNLIKELY(!uns_rt.fast || UNS_SEE(&site->type) != Py_TYPE(key)))
         return other_type_slot(site, key);
     if (site->treatment == TREAT_SKIP ||
         (site->treatment == TREAT_ATTRIBUTE && is_old_attribute(site, key)))
@@ -580,17 +583,34 @@ static __attribute__((aligned(64))) int site_slot(PyObject *self, PyObject *key,
 }
 
 static Site *newest;
+UNS_GUARD(naming);
+
+/* Every thread comes by its own and others' sites: nobody counts references to them. */
+static void keep_for_ever(Site *site) {
+#ifdef Py_GIL_DISABLED
+    PyObject *object = (PyObject *)site;
+    object->ob_tid = 0;
+    object->ob_ref_local = UINT32_MAX;
+    object->ob_ref_shared = 0;
+#else
+    Py_INCREF(site); /* caches hold them */
+#endif
+}
 
 /* The salt of a name. Its top four bits put the attribute next to its object's others: names get
  * them in turn, so that those of one class, which come one after the other, do not meet. */
 uint64_t uns_salt_of(PyObject *name) {
     static PyObject *ordinals;
-    if (!ordinals && !(ordinals = PyDict_New()))
-        return 1;
-    PyObject *next = PyLong_FromSsize_t(PyDict_GET_SIZE(ordinals));
+    UNS_ENTER(naming);
+    if (!ordinals)
+        ordinals = PyDict_New();
+    PyObject *next = ordinals ? PyLong_FromSsize_t(PyDict_GET_SIZE(ordinals)) : NULL;
     PyObject *ordinal = next ? PyDict_SetDefault(ordinals, name, next) : NULL;
     uint64_t offset = ordinal ? PyLong_AsUnsignedLongLong(ordinal) : 0;
     Py_XDECREF(next);
+    UNS_LEAVE(naming);
+    if (!ordinal)
+        return 1;
     uint64_t hash = uns_mix((uint64_t)PyObject_Hash(name));
     return UNS_SALT(hash >> 4 | offset << 60);
 }
@@ -612,15 +632,18 @@ static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     site->name = Py_NewRef(name);
     PyUnicode_InternInPlace(&site->name);
     site->name_hash = uns_salt_of(site->name);
+    keep_for_ever(site);
+    UNS_ENTER(naming);
     site->next = newest;
-    newest = (Site *)Py_NewRef(site); /* sites live as long as the process: caches hold them */
+    UNS_SHOW(&newest, site);
+    UNS_LEAVE(naming);
     return (PyObject *)site;
 }
 
 /* {site id: "Queue.qsize"} for the attributes that were seen. */
 PyObject *uns_variables(PyObject *module, PyObject *unused) {
     PyObject *found = PyDict_New();
-    for (const Site *site = newest; found && site; site = site->next) {
+    for (const Site *site = UNS_SEE(&newest); found && site; site = site->next) {
         if (site->kind > PROBE_ATTR_WRITE || !site->owner)
             continue;
         const char *type = site->owner->tp_name, *dot = strrchr(type, '.');

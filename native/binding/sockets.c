@@ -249,10 +249,10 @@ static int is_unacknowledged(int fd) {
 }
 
 int uns_data_in_flight(void) {
-    if (!sent_at || uns_real_ns() - sent_at > FLIGHT_NS)
+    if (!UNS_LOAD(&sent_at) || uns_real_ns() - UNS_LOAD(&sent_at) > FLIGHT_NS)
         return 0;
     for (int fd = 0; fd < MOST_FILES; fd++)
-        if (sent_on[fd / 64] >> fd % 64 & 1 && is_unacknowledged(fd))
+        if (UNS_LOAD(&sent_on[fd / 64]) >> fd % 64 & 1 && is_unacknowledged(fd))
             return 1;
     return 0;
 }
@@ -261,8 +261,8 @@ static void note_sent(PyObject *socket) {
     PyObject *number = PyObject_CallOneArg(fileno_of, socket);
     long fd = number ? PyLong_AsLong(number) : -1;
     if (fd >= 0 && fd < MOST_FILES)
-        sent_on[fd / 64] |= 1ull << fd % 64;
-    sent_at = uns_real_ns();
+        UNS_SET_BITS(&sent_on[fd / 64], 1ull << fd % 64);
+    UNS_STORE(&sent_at, uns_real_ns());
     Py_XDECREF(number);
     PyErr_Clear();
 }
@@ -273,7 +273,7 @@ static PyObject *call(enum method which, PyObject *socket, PyObject *args, PyObj
     Py_XDECREF(all);
     if (result && uns_rt.active && which >= METHOD_send && which <= METHOD_sendmsg)
         note_sent(socket);
-    uns_rt.stirred++; /* what another thread waits for may have come */
+    UNS_BUMP(&uns_rt.stirred); /* what another thread waits for may have come */
     return result;
 }
 

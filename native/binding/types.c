@@ -8,7 +8,8 @@ struct uns_decision uns_decisions[UNS_DECISIONS];
 
 static PyTypeObject *deque_type, *local_type, *array_type, *defaultdict_type, *cached_type,
     *lru_type;
-static PyObject *iterator_types, *shape_methods, *quiet_modules, *read_methods, *own_modules;
+static PyObject *iterator_types, *shape_methods, *quiet_modules, *read_methods, *own_modules,
+    *module_name;
 
 static const char *const reads[] = {"get",
                                     "keys",
@@ -181,8 +182,10 @@ int uns_types_init(void) {
     shape_methods = PyDict_New();
     quiet_modules = PyDict_New();
     own_modules = PySet_New(NULL);
+    module_name = PyUnicode_InternFromString("__module__");
     if (!deque_type || !local_type || !array_type || !defaultdict_type || !cached_type ||
-        !lru_type || !shape_methods || !quiet_modules || !own_modules || fill_readers() < 0)
+        !lru_type || !shape_methods || !quiet_modules || !own_modules ||
+        !module_name || fill_readers() < 0)
         return -1;
     if (fill(shape_methods, reads, Py_False) < 0 || fill(shape_methods, writes, Py_True) < 0 ||
         fill(quiet_modules, quiet, Py_True) < 0)
@@ -239,7 +242,7 @@ static int has_base_named(PyTypeObject *type, const char *wanted) {
 /* Whether the type, or a base of it, has this full name. Asked at every access of an object: the
  * answers are kept. */
 int uns_named(PyTypeObject *type, const char *wanted) {
-    static struct {
+    static UNS_PER_THREAD struct {
         PyTypeObject *type;
         const char *wanted;
         int answer;
@@ -265,8 +268,10 @@ int uns_is_own_instance(PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
     if (!uns_is_plain_class(type) || !type->tp_dict || PyType_Check(object))
         return 0;
-    PyObject *module = PyDict_GetItemString(type->tp_dict, "__module__");
-    return module && PySet_Contains(own_modules, module) == 1;
+    PyObject *module = uns_in_dict(type->tp_dict, module_name);
+    int own = module && PySet_Contains(own_modules, module) == 1;
+    Py_XDECREF(module);
+    return own;
 }
 
 int uns_iterates_container(PyTypeObject *type) {
@@ -300,14 +305,20 @@ static int is_code(PyObject *value) {
            PyType_Check(value);
 }
 
+static int is_code_given_up(PyObject *value) {
+    int yes = value && is_code(value);
+    Py_XDECREF(value);
+    return yes;
+}
+
 static enum uns_treatment attribute_of_module(PyObject *module, PyObject *name) {
-    PyObject *value = PyDict_GetItemWithError(PyModule_GetDict(module), name);
-    return value && is_code(value) ? TREAT_SKIP : TREAT_MODULE;
+    PyObject *value = uns_in_dict(PyModule_GetDict(module), name);
+    return is_code_given_up(value) ? TREAT_SKIP : TREAT_MODULE;
 }
 
 static enum uns_treatment attribute_of_class(PyObject *class, PyObject *name) {
-    PyObject *value = _PyType_Lookup((PyTypeObject *)class, name);
-    return value && is_code(value) ? TREAT_SKIP : TREAT_CLASS;
+    PyObject *value = uns_in_type((PyTypeObject *)class, name);
+    return is_code_given_up(value) ? TREAT_SKIP : TREAT_CLASS;
 }
 
 /* `file.closed`, `connection.row_factory`: a part of an object's state that C code keeps. */
@@ -318,17 +329,7 @@ static enum uns_treatment attribute_of_object(PyTypeObject *type, PyObject *desc
     return uns_is_stateful(type) ? TREAT_OBJECT_READ : TREAT_SKIP;
 }
 
-static enum uns_treatment attribute(PyObject *object, PyObject *name) {
-    PyTypeObject *type = Py_TYPE(object);
-    if (PyModule_Check(object))
-        return attribute_of_module(object, name);
-    if (PyType_Check(object))
-        return attribute_of_class(object, name);
-    if (PyType_IsSubtype(type, local_type))
-        return TREAT_SKIP; /* each thread has its own */
-    PyObject *value = _PyType_Lookup(type, name);
-    if (!value)
-        return TREAT_ATTRIBUTE;
+static enum uns_treatment attribute_in_class(PyTypeObject *type, PyObject *value) {
     if (Py_TYPE(value) == &PyMemberDescr_Type || Py_TYPE(value) == &PyGetSetDescr_Type)
         return attribute_of_object(type, value);
     if (Py_TYPE(value) == cached_type)
@@ -337,6 +338,20 @@ static enum uns_treatment attribute(PyObject *object, PyObject *name) {
         return TREAT_SKIP;
     return Py_TYPE(value)->tp_descr_get || !type->tp_dictoffset ? TREAT_ATTRIBUTE
                                                                 : TREAT_CLASS_DEFAULT;
+}
+
+static enum uns_treatment attribute(PyObject *object, PyObject *name) {
+    PyTypeObject *type = Py_TYPE(object);
+    if (PyModule_Check(object))
+        return attribute_of_module(object, name);
+    if (PyType_Check(object))
+        return attribute_of_class(object, name);
+    if (PyType_IsSubtype(type, local_type))
+        return TREAT_SKIP; /* each thread has its own */
+    PyObject *value = uns_in_type(type, name);
+    enum uns_treatment how = value ? attribute_in_class(type, value) : TREAT_ATTRIBUTE;
+    Py_XDECREF(value);
+    return how;
 }
 
 /* Of an attribute that is only known by its name while the program runs. */
@@ -369,11 +384,15 @@ static enum uns_treatment python_method(PyObject *function, PyTypeObject *type) 
                                                                                    : TREAT_LIBRARY;
 }
 
-static PyObject *special_method(PyTypeObject *type, const char *name) {
+/* A method that an operator calls: nothing to see unless Python code does the work. */
+static enum uns_treatment special_method(PyTypeObject *type, const char *name) {
     PyObject *key = PyUnicode_InternFromString(name);
-    PyObject *function = key ? _PyType_Lookup(type, key) : NULL; /* borrowed */
+    PyObject *function = key ? uns_in_type(type, key) : NULL;
+    enum uns_treatment how =
+        function && PyFunction_Check(function) ? python_method(function, type) : TREAT_SKIP;
+    Py_XDECREF(function);
     Py_XDECREF(key);
-    return function;
+    return how;
 }
 
 static enum uns_treatment item(Site *site, PyObject *object, PyTypeObject *type) {
@@ -387,10 +406,9 @@ static enum uns_treatment item(Site *site, PyObject *object, PyTypeObject *type)
     if (!(type->tp_flags & Py_TPFLAGS_HEAPTYPE) || !uns_is_plain_class(type))
         return type->tp_as_mapping && type->tp_as_mapping->mp_ass_subscript ? TREAT_LIST
                                                                             : TREAT_SKIP;
-    PyObject *function = special_method(type, names[site->kind - PROBE_ITEM_READ]);
-    if (PyType_Check(object) || !function || !PyFunction_Check(function))
+    if (PyType_Check(object))
         return TREAT_SKIP;
-    return python_method(function, type);
+    return special_method(type, names[site->kind - PROBE_ITEM_READ]);
 }
 
 /* The method behind `k in x`, len(x), `for e in x` and all that goes through x in C; NULL for what
@@ -425,8 +443,7 @@ static enum uns_treatment shape_read(Site *site, PyObject *object, PyTypeObject 
     if (uns_is_iterator(object))
         return iteration(site, object);
     const char *name = operator_method(site->name);
-    PyObject *function = name && !PyType_Check(object) ? special_method(type, name) : NULL;
-    return function && PyFunction_Check(function) ? python_method(function, type) : TREAT_SKIP;
+    return name && !PyType_Check(object) ? special_method(type, name) : TREAT_SKIP;
 }
 
 static enum uns_treatment library_argument(Site *site, PyObject *object, PyTypeObject *type) {
@@ -478,13 +495,8 @@ static enum uns_treatment object_method(PyObject *object, PyObject *name, PyObje
                                                              : TREAT_OBJECT_WRITE;
 }
 
-enum uns_treatment uns_method_treatment(PyObject *object, PyObject *name) {
+static enum uns_treatment method(PyObject *object, PyObject *name, PyObject *function) {
     PyTypeObject *type = Py_TYPE(object);
-    if (PyModule_Check(object) || PyType_Check(object))
-        return TREAT_SKIP;
-    PyObject *function = _PyType_Lookup(type, name);
-    if (!function)
-        return TREAT_SKIP;
     if (PyFunction_Check(function) && uns_code_is_registered(PyFunction_GET_CODE(function)))
         return TREAT_SKIP;
     if (Py_TYPE(function) == lru_type)
@@ -498,7 +510,16 @@ enum uns_treatment uns_method_treatment(PyObject *object, PyObject *name) {
                                                              : python_method(function, type);
 }
 
-/* What a class itself defines, borrowed. Types of the interpreter keep their names elsewhere since
+enum uns_treatment uns_method_treatment(PyObject *object, PyObject *name) {
+    if (PyModule_Check(object) || PyType_Check(object))
+        return TREAT_SKIP;
+    PyObject *function = uns_in_type(Py_TYPE(object), name);
+    enum uns_treatment how = function ? method(object, name, function) : TREAT_SKIP;
+    Py_XDECREF(function);
+    return how;
+}
+
+/* What a class itself defines, a new reference. Types of the interpreter keep their names elsewhere since
  * Python 3.12. */
 static PyObject *own_name(PyTypeObject *type, PyObject *name) {
 #if PY_VERSION_HEX >= 0x030c0000
@@ -506,7 +527,7 @@ static PyObject *own_name(PyTypeObject *type, PyObject *name) {
 #else
     PyObject *names = Py_XNewRef(type->tp_dict);
 #endif
-    PyObject *found = names ? PyDict_GetItemWithError(names, name) : NULL;
+    PyObject *found = names ? uns_in_dict(names, name) : NULL;
     Py_XDECREF(names);
     return found;
 }
@@ -514,16 +535,21 @@ static PyObject *own_name(PyTypeObject *type, PyObject *name) {
 /* The method that super() finds: the first of C code along the bases. What a class of the target
  * has put between is seen by itself. */
 enum uns_treatment uns_super_treatment(PyObject *object, PyObject *name) {
-    PyObject *mro = Py_TYPE(object)->tp_mro;
+    PyObject *mro = Py_XNewRef(Py_TYPE(object)->tp_mro);
+    enum uns_treatment how = TREAT_SKIP;
     for (Py_ssize_t i = 0; mro && i < PyTuple_GET_SIZE(mro); i++) {
         PyTypeObject *base = (PyTypeObject *)PyTuple_GET_ITEM(mro, i);
         PyObject *function = own_name(base, name);
-        if (!function || PyFunction_Check(function) || base == &PyBaseObject_Type)
-            continue;
-        return uns_is_container(base) ? container_method(name, function)
-                                      : object_method(object, name, function);
+        int is_it = function && !PyFunction_Check(function) && base != &PyBaseObject_Type;
+        if (is_it)
+            how = uns_is_container(base) ? container_method(name, function)
+                                         : object_method(object, name, function);
+        Py_XDECREF(function);
+        if (is_it)
+            break;
     }
-    return TREAT_SKIP;
+    Py_XDECREF(mro);
+    return how;
 }
 
 int uns_is_keyed(PyObject *method) {
@@ -572,24 +598,62 @@ static enum uns_treatment decide(Site *site, PyObject *object) {
     }
 }
 
+UNS_GUARD(deciding);
+
+static void note_decision(Site *site, PyTypeObject *type, enum uns_treatment how) {
+    struct uns_decision *decision = uns_decision_for(site, type);
+    UNS_ENTER(deciding);
+#ifdef Py_GIL_DISABLED
+    UNS_STORE(&decision->version, decision->version + 1);
+    __atomic_thread_fence(__ATOMIC_RELEASE);
+#endif
+    UNS_STORE(&decision->treatment, (uint8_t)how);
+    UNS_STORE(&decision->type, type);
+    UNS_STORE(&decision->site, site);
+#ifdef Py_GIL_DISABLED
+    UNS_SHOW(&decision->version, decision->version + 1);
+#endif
+    if (!site->owner && how != TREAT_SKIP)
+        site->owner = (PyTypeObject *)Py_NewRef(type);
+    UNS_LEAVE(deciding);
+}
+
+/* In parallel the pair cannot change under those that look at it: the first type stays. */
+static void show_at_site(Site *site, PyTypeObject *type, enum uns_treatment how) {
+#ifdef Py_GIL_DISABLED
+    if (UNS_LOAD(&site->type))
+        return;
+#endif
+    UNS_ENTER(deciding);
+#ifdef Py_GIL_DISABLED
+    if (!site->type)
+#endif
+    {
+        site->treatment = (uint8_t)how;
+        UNS_SHOW(&site->type, type);
+    }
+    UNS_LEAVE(deciding);
+}
+
+static enum uns_treatment decide_quietly(Site *site, PyObject *object) {
+    PyObject *saved_type, *saved_value, *saved_traceback;
+    PyErr_Fetch(&saved_type, &saved_value, &saved_traceback);
+    enum uns_treatment how = decide(site, object);
+    PyErr_Clear();
+    PyErr_Restore(saved_type, saved_value, saved_traceback);
+    return how;
+}
+
 /* A site that sees many types (richards: 27 million misses of a one-entry cache) asks here. */
 enum uns_treatment uns_treatment_of(Site *site, PyObject *object) {
     PyTypeObject *type = Py_TYPE(object);
-    struct uns_decision *decision = uns_decision_for(site, type);
-    if (decision->type != type || decision->site != site) {
-        PyObject *saved_type, *saved_value, *saved_traceback;
-        PyErr_Fetch(&saved_type, &saved_value, &saved_traceback);
-        decision->treatment = decide(site, object);
-        PyErr_Clear();
-        PyErr_Restore(saved_type, saved_value, saved_traceback);
-        decision->type = type;
-        decision->site = site;
-        if (!site->owner && decision->treatment != TREAT_SKIP)
-            site->owner = (PyTypeObject *)Py_NewRef(type);
+    enum uns_treatment how = uns_decided(site, type);
+    if (how == TREAT_UNKNOWN) {
+        how = decide_quietly(site, object);
+        note_decision(site, type, how);
     }
-    site->type = type;
-    site->treatment = decision->treatment;
-    return (enum uns_treatment)site->treatment;
+    show_at_site(site, type, how);
+    return how;
 }
 
 int uns_is_called(PyObject *method, const char *name) {

@@ -7,10 +7,16 @@
 #define MOST_UNSEEN 50
 static PyObject *texts;
 
+UNS_GUARD(beginning);
+
 void uns_note_unseen(PyObject *text) {
-    if (!uns_rt.active || (!texts && !(texts = PyDict_New())))
+    if (!uns_rt.active)
         return;
-    if (PyDict_GET_SIZE(texts) < MOST_UNSEEN)
+    UNS_ENTER(beginning);
+    if (!texts)
+        texts = PyDict_New();
+    UNS_LEAVE(beginning);
+    if (texts && PyDict_GET_SIZE(texts) < MOST_UNSEEN)
         PyDict_SetItem(texts, text, Py_None);
 }
 

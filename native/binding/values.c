@@ -4,18 +4,21 @@
  * lock held from the one to the other: what is read can be looked up there and then. What is
  * written is looked up at the next access of any thread, before which nobody else can have written
  * it. No code of the target runs here.
+ *
+ * Without such a lock others may write between the look and the access: each thread looks up its
+ * own writes, and no value is certain.
  */
 #include "binding/binding.h"
 
 #define MISSING 0x6D697373696E67ull /* there is nothing: an attribute or key that is not there */
 #define NOTHING 0x6E6F6E65ull       /* None */
-
 #ifdef Py_GIL_DISABLED
-static __thread
+#define CERTAIN 0
 #else
-static
+#define CERTAIN UNS_VALUE_CERTAIN
 #endif
-    struct {
+
+static UNS_PER_THREAD struct {
     struct uns_thread *thread; /* NULL: nothing is being written */
     struct uns_value_record record;
     PyObject *object, *key;
@@ -27,7 +30,7 @@ static
 static void encode(PyObject *value, struct uns_value_record *record) {
     int overflow = 0;
     long long number = PyLong_Check(value) ? PyLong_AsLongLongAndOverflow(value, &overflow) : 0;
-    record->flags |= UNS_VALUE_CERTAIN;
+    record->flags |= CERTAIN;
     if (PyLong_Check(value) && !overflow) {
         record->value = (uint64_t)number;
         record->flags |= UNS_VALUE_NUMBER;
@@ -43,28 +46,29 @@ static void encode(PyObject *value, struct uns_value_record *record) {
 
 /* Each gives a new reference, or NULL; `readable` says whether that means anything. */
 static PyObject *attribute(PyObject *object, PyObject *name, int *readable) {
-    PyObject *in_class = PyType_Check(object) ? NULL : _PyType_Lookup(Py_TYPE(object), name);
     if (PyType_Check(object))
-        return Py_XNewRef(_PyType_Lookup((PyTypeObject *)object, name));
+        return uns_in_type((PyTypeObject *)object, name);
     if (PyModule_Check(object))
-        return Py_XNewRef(PyDict_GetItemWithError(PyModule_GetDict(object), name));
+        return uns_in_dict(PyModule_GetDict(object), name);
     /* A descriptor that is the target's own would run. */
+    PyObject *in_class = uns_in_type(Py_TYPE(object), name);
     *readable =
         !in_class || Py_TYPE(in_class) == &PyMemberDescr_Type || !Py_TYPE(in_class)->tp_descr_get;
+    Py_XDECREF(in_class);
     return *readable ? _PyObject_GenericGetAttrWithDict(object, name, NULL, 1) : NULL;
 }
 
 static PyObject *element(PyObject *container, PyObject *key, int *readable) {
     if (PyDict_Check(container)) {
         *readable = uns_hashes_quietly(key);
-        return *readable ? Py_XNewRef(PyDict_GetItemWithError(container, key)) : NULL;
+        return *readable ? uns_in_dict(container, key) : NULL;
     }
     Py_ssize_t index = PyLong_CheckExact(key) ? PyLong_AsSsize_t(key) : -1;
     *readable = PyList_Check(container) && PyLong_CheckExact(key);
     if (*readable && index < 0)
         index += PyList_GET_SIZE(container);
     return *readable && index >= 0 && index < PyList_GET_SIZE(container)
-               ? Py_NewRef(PyList_GET_ITEM(container, index))
+               ? uns_in_list(container, index)
                : NULL;
 }
 
@@ -81,10 +85,10 @@ static PyObject *value_of(int kind, PyObject *object, PyObject *key, int *readab
         return key == Py_None ? size_of(object, readable) : attribute(object, key, readable);
     case PROBE_GLOBAL_READ:
     case PROBE_GLOBAL_WRITE:
-        return Py_XNewRef(PyDict_GetItemWithError(object, key));
+        return uns_in_dict(object, key);
     case PROBE_CELL_READ:
     case PROBE_CELL_WRITE:
-        return Py_XNewRef(PyCell_GET(object));
+        return PyCell_Get(object);
     case PROBE_ITEM_READ:
     case PROBE_ITEM_WRITE:
     case PROBE_ITEM_DELETE:
@@ -104,7 +108,7 @@ static void take(int kind, PyObject *object, PyObject *key, struct uns_value_rec
         encode(value, record);
     } else if (readable && !PyErr_Occurred()) {
         record->value = MISSING;
-        record->flags |= UNS_VALUE_CERTAIN;
+        record->flags |= CERTAIN;
     }
     Py_XDECREF(value);
     PyErr_Clear();

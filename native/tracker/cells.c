@@ -24,6 +24,14 @@ static struct uns_cell *near_home(const struct uns_tracker *tracker, uint64_t ke
     return NULL;
 }
 
+/* Neighbours have locks of their own: another key may get the free slot first. A free cell is all
+ * zero. */
+static int claim(struct uns_cell *cell, uint64_t key) {
+    uint64_t none = 0;
+    return __atomic_compare_exchange_n(&cell->key, &none, key, 0, __ATOMIC_RELAXED,
+                                       __ATOMIC_RELAXED);
+}
+
 /* Where the index of the further cells has this key, or would. */
 static uint32_t *far_entry(const struct uns_tracker *tracker, uint64_t key) {
     uint64_t at = uns_mix(uns_mix(key));
@@ -61,9 +69,9 @@ static struct uns_cell *far_cell(struct uns_tracker *tracker, struct uns_tracked
 
 struct uns_cell *uns_cell_find(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t key) {
     struct uns_cell *cell = near_home(tracker, key);
-    if (UNS_UNLIKELY(!cell))
-        return far_cell(tracker, t, key);
-    return cell->key ? cell : begin_cell(cell, key);
+    while (cell && cell->key != key && !claim(cell, key))
+        cell = near_home(tracker, key);
+    return UNS_LIKELY(cell != NULL) ? cell : far_cell(tracker, t, key);
 }
 
 struct uns_cell *uns_cell_if_any(const struct uns_tracker *tracker, uint64_t key) {

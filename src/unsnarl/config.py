@@ -58,6 +58,8 @@ class Settings:
     # What stays in .unsnarl when a hunt begins; 0 for all of it.
     keep_days: int = 30
     keep_mb: int = 2000
+    # Run in an interpreter that nobody has tried.
+    force_python: bool = False
 
 
 def _positive_int(value: Any) -> int:
@@ -165,6 +167,7 @@ KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "answer": ("answer", _seconds),
     "keep-days": ("keep_days", _natural),
     "keep-mb": ("keep_mb", _natural),
+    "force-python": ("force_python", _yes_or_no),
 }
 
 

@@ -218,8 +218,15 @@ ERRORS: dict[str, str] = {
         '`CC="unsnarl cc" CXX="unsnarl c++"`; with CMake: `-DCMAKE_C_COMPILER=unsnarl-cc`.'
     ),
     "python-unsupported": (
-        "The target's interpreter is not CPython 3.11 to 3.15, or is a free-threaded build. The "
-        "probes are rewritten bytecode, which differs from version to version."
+        "The target's interpreter is neither CPython 3.11 to 3.15 nor a free-threaded 3.13. The "
+        "probes are rewritten bytecode, which differs from version to version. `--force-python` "
+        "tries a newer one."
+    ),
+    "gil-enabled": (
+        "The target runs on a free-threaded build of Python, but a module that was not made for it "
+        "has switched the interpreter's lock on again, or the environment has. Runs would say "
+        "nothing about free threading, so none is made. A newer release of that module may declare "
+        "`Py_MOD_GIL_NOT_USED`; `PYTHON_GIL=0` keeps the lock off at its own risk."
     ),
     "python-without-unsnarl": (
         "The command uses a different Python environment from the one unsnarl runs in, and "
@@ -269,6 +276,7 @@ ERRORS: dict[str, str] = {
         "The script of the HTML report is not in this installation: it is bundled with npm, which "
         "was not there when unsnarl was built. All other outputs work. `make web` in a checkout "
         "bundles it."
+    ),
     "function-without-source": (
         "`unsnarl.hunt(function)` rewrites the function from its source, which is not there: it "
         "was made by exec() or typed into an interpreter without history, or its file was edited "
@@ -358,6 +366,10 @@ WARNINGS: dict[str, str] = {
     ),
     "hangs": (
         "Some runs reached the time limit. They are labelled hang and not compared with the others."
+    ),
+    "python-forced": (
+        "`--force-python` was given: the target runs in a version or build of Python that the "
+        "probes were never tried in. What was found was found, but silence says little."
     ),
     "latent": (
         "The failure happened only with free switching, never in the runs that switch where the "

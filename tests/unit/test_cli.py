@@ -34,13 +34,35 @@ def project(tmp_path, monkeypatch):
     (tmp_path / "pyproject.toml").write_text("")
     monkeypatch.chdir(tmp_path)
     python = Interpreter(sys.executable, "3.11.7", sys.prefix)
-    monkeypatch.setattr(interpreter, "ours", lambda: python)
+    monkeypatch.setattr(interpreter, "ours", lambda **_: python)
     monkeypatch.setattr(server, "SERVER", (str(FAKE),))
     return tmp_path
 
 
 def hunt(*arguments: str, mode: str = "mixed") -> int:
     return run(["hunt", *arguments, "--", "program.py", mode])
+
+
+def test_an_unknown_python_is_run_by_force_and_says_what_is_not_known(project, monkeypatch, capsys):
+    asked = []
+
+    def ours(*, force: bool = False) -> Interpreter:
+        asked.append(force)
+        unknown = "Python 3.16.0 was never tried. Not known: all" if force else ""
+        return Interpreter(sys.executable, "3.16.0", sys.prefix, unknown=unknown)
+
+    monkeypatch.setattr(interpreter, "ours", ours)
+    hunt("--force-python", "--max-runs", "2", mode="pass")
+    assert asked and all(asked)
+    assert "3.16.0 was never tried" in capsys.readouterr().out
+
+
+def test_a_free_threaded_python_only_switches_freely(project, monkeypatch, capsys):
+    python = Interpreter(sys.executable, "3.13.15t", sys.prefix, is_free_threaded=True)
+    monkeypatch.setattr(interpreter, "ours", lambda **_: python)
+    assert hunt("--fail", "5", "--pass", "5") == 1
+    assert {one.record.switch for one in records(project)} == {"free"}
+    assert "latent" not in capsys.readouterr().out
 
 
 def records(project: Path) -> list:
@@ -470,6 +492,7 @@ def fake_python(
         "executable": "/opt/elsewhere/bin/python",
         "core": core,
         "free_threaded": free_threaded,
+        "unclassified": ["LOAD_NEW"] if version > [3, 15, 99] else [],
     }
     path = folder / "python3"
     path.write_text(f"#!/bin/sh\necho '{json.dumps(answer)}'\n")
@@ -489,11 +512,21 @@ class TestInterpreter:
         assert caught.value.slug == "python-unsupported"
         assert "3.16.0; unsnarl needs CPython 3.11 to 3.15" in caught.value.message
 
-    def test_a_free_threaded_build(self, tmp_path):
+    def test_a_free_threaded_build_is_named_as_such(self, tmp_path):
+        found = interpreter.resolve(fake_python(tmp_path, [3, 13, 1], "", free_threaded=True))
+        assert found.is_free_threaded and found.version == "3.13.1t" and not found.unknown
+
+    def test_a_free_threaded_build_that_nobody_has_tried(self, tmp_path):
         with pytest.raises(ToolError) as caught:
-            interpreter.resolve(fake_python(tmp_path, [3, 13, 1], "", free_threaded=True))
-        assert caught.value.slug == "python-unsupported"
-        assert "free-threaded build" in caught.value.message
+            interpreter.resolve(fake_python(tmp_path, [3, 14, 0], "", free_threaded=True))
+        assert caught.value.slug == "python-unsupported" and "3.14.0t" in caught.value.message
+
+    def test_a_newer_version_by_force(self, tmp_path):
+        found = interpreter.resolve(fake_python(tmp_path, [3, 16, 0], ""), force=True)
+        assert found.version == "3.16.0"
+        assert "what its instructions LOAD_NEW do" in found.unknown
+        with pytest.raises(ToolError):
+            interpreter.resolve(fake_python(tmp_path, [3, 10, 4], ""), force=True)
 
     def test_an_environment_without_unsnarl(self, tmp_path):
         with pytest.raises(ToolError) as caught:

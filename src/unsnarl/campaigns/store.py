@@ -189,7 +189,9 @@ class Store:
 
     def target(self) -> Target:
         """What the campaign is of, with the standard input that its runs read."""
-        found = target.parse(self.description.command, Path(self.description.cwd))
+        forced = bool(self.description.options.get("force_python"))
+        cwd = Path(self.description.cwd)
+        found = target.parse(self.description.command, cwd, force_python=forced)
         found = dataclasses.replace(found, overlay=self.overlay)
         stdin = self.folder / STDIN
         return dataclasses.replace(found, stdin=stdin) if stdin.exists() else found

@@ -86,6 +86,12 @@ if TYPE_CHECKING:
     metavar="N",
     help="Test up to N findings per failure by experiment. [default: 5]",
 )
+@click.option(
+    "--force-python",
+    is_flag=True,
+    default=None,
+    help="Also run in a newer Python than unsnarl knows; says what is not known of it.",
+)
 @click.option("--no-confirm", is_flag=True, help="Make no experiments: the same as --confirm 0.")
 @click.option(
     "--resume",

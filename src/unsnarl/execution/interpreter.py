@@ -13,12 +13,16 @@ import json
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from unsnarl.errors import ToolError, UsageError
+from unsnarl.probes.python.rewriter import opcodes
 
 SUPPORTED = ((3, 11), (3, 12), (3, 13), (3, 14), (3, 15))
+# Builds without the GIL that the suite has run on.
+FREE_THREADED = ((3, 13),)
 QUESTION = """
 import json, platform, sys, sysconfig
 answer = {"prefix": sys.prefix, "version": list(sys.version_info[:3]),
@@ -26,28 +30,44 @@ answer = {"prefix": sys.prefix, "version": list(sys.version_info[:3]),
           "free_threaded": bool(sysconfig.get_config_var("Py_GIL_DISABLED"))}
 try:
     import unsnarl._core
+    from unsnarl.probes.python.rewriter import opcodes
     answer["core"] = ""
+    answer["unclassified"] = opcodes.unclassified()
 except Exception as error:
     answer["core"] = f"{type(error).__name__}: {error}"
 print(json.dumps(answer))
 """
 QUESTION_SECONDS = 30
+MOST_NAMES = 5
 
 
 @dataclasses.dataclass(frozen=True)
 class Interpreter:
-    """A Python that can run the target under probes."""
+    """A Python that can run the target under probes.
+
+    Attributes:
+        unknown: What is not known of it, where the user said to go on all the same.
+    """
 
     executable: str
     version: str
     prefix: str
+    is_free_threaded: bool = False
+    unknown: str = ""
 
 
-def ours() -> Interpreter:
-    """The interpreter that runs this process, checked for the native core."""
-    version = sys.version_info[:3]
-    _check_version(sys.executable, version, sys.implementation.name)
-    _check_build(sys.executable, is_free_threaded=bool(sysconfig.get_config_var("Py_GIL_DISABLED")))
+def ours(*, force: bool = False) -> Interpreter:
+    """The interpreter that runs this process, checked for the native core.
+
+    `force`: Whatever its version is.
+    """
+    build = _Build(
+        sys.executable,
+        sys.version_info[:3],
+        sys.implementation.name,
+        bool(sysconfig.get_config_var("Py_GIL_DISABLED")),
+    )
+    build.check(force)
     try:
         importlib.import_module("unsnarl._core")
     except ImportError as error:
@@ -56,28 +76,87 @@ def ours() -> Interpreter:
             f"the native core is not built for {sys.executable}: {error}",
             f"{sys.executable} -m pip install --force-reinstall unsnarl",
         ) from None
-    return Interpreter(sys.executable, ".".join(map(str, version)), sys.prefix)
+    return build.interpreter(sys.prefix, opcodes.unclassified())
 
 
-def resolve(found: Path) -> Interpreter:
+def resolve(found: Path, *, force: bool = False) -> Interpreter:
     """The interpreter at `found`, which may be ours under another name."""
     if _is_ours(found):
-        return ours()
+        return ours(force=force)
     answer = _ask(found)
-    version = tuple(answer["version"])
-    executable = answer["executable"] or str(found)
-    _check_version(executable, version, answer["implementation"].lower())
-    _check_build(executable, is_free_threaded=answer["free_threaded"])
+    build = _Build(
+        answer["executable"] or str(found),
+        tuple(answer["version"]),
+        answer["implementation"].lower(),
+        answer["free_threaded"],
+    )
+    build.check(force)
     if Path(answer["prefix"]).resolve() == Path(sys.prefix).resolve():
-        return ours()
+        return ours(force=force)
     if answer["core"]:
         raise ToolError(
             "python-without-unsnarl",
-            f"the command runs in {executable} ({answer['prefix']}), "
+            f"the command runs in {build.executable} ({answer['prefix']}), "
             f"where unsnarl cannot be imported ({answer['core']})",
-            f"install it there: {executable} -m pip install unsnarl",
+            f"install it there: {build.executable} -m pip install unsnarl",
         )
-    return Interpreter(executable, ".".join(map(str, version)), answer["prefix"])
+    return build.interpreter(answer["prefix"], answer.get("unclassified", []))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Build:
+    """What an interpreter says it is."""
+
+    executable: str
+    version: tuple[int, ...]
+    implementation: str
+    is_free_threaded: bool
+
+    @property
+    def is_known(self) -> bool:
+        versions = FREE_THREADED if self.is_free_threaded else SUPPORTED
+        return self.implementation == "cpython" and self.version[:2] in versions
+
+    @property
+    def name(self) -> str:
+        names = {"cpython": "Python", "pypy": "PyPy"}
+        return f"{names.get(self.implementation, self.implementation)} {self.text}"
+
+    @property
+    def text(self) -> str:
+        """The version, with a `t` where threads run in parallel, as the interpreters are called."""
+        return ".".join(map(str, self.version[:3])) + "t" * self.is_free_threaded
+
+    def check(self, force: bool) -> None:
+        """Refuse what nobody has tried; with `force` only what cannot work."""
+        is_newer = self.implementation == "cpython" and self.version[:2] >= SUPPORTED[0]
+        if self.is_known or (force and is_newer):
+            return
+        needs = "CPython 3.11 to 3.15, or a free-threaded 3.13"
+        hint = "run the command with a supported interpreter that has unsnarl installed"
+        raise ToolError(
+            "python-unsupported",
+            f"{self.executable} is {self.name}; unsnarl needs {needs}",
+            hint + "; --force-python tries this one" * is_newer,
+        )
+
+    def interpreter(self, prefix: str, unclassified: Sequence[str]) -> Interpreter:
+        unknown = "" if self.is_known else self._unknown(unclassified)
+        return Interpreter(self.executable, self.text, prefix, self.is_free_threaded, unknown)
+
+    def _unknown(self, unclassified: Sequence[str]) -> str:
+        names = ", ".join(unclassified[:MOST_NAMES])
+        more = f" and {len(unclassified) - MOST_NAMES} more" * (len(unclassified) > MOST_NAMES)
+        instructions = (
+            f"what its instructions {names}{more} do"
+            if unclassified
+            else "whether its instructions still do what those of the same names did"
+        )
+        return (
+            f"{self.name} was never tried. Not known: {instructions}; where it can switch threads; "
+            "how its frames, locks and containers are built inside. Accesses may be missed, and a "
+            "run may crash that would not by itself"
+        )
 
 
 def _is_ours(found: Path) -> bool:
@@ -108,24 +187,3 @@ def _ask(found: Path) -> dict[str, Any]:
             f"{found} did not answer as a Python interpreter",
             "name the interpreter itself, for example: unsnarl hunt -- python script.py",
         ) from None
-
-
-def _check_version(executable: str, version: tuple[int, ...], implementation: str) -> None:
-    if implementation == "cpython" and version[:2] in SUPPORTED:
-        return
-    name = {"cpython": "Python", "pypy": "PyPy"}.get(implementation, implementation)
-    raise ToolError(
-        "python-unsupported",
-        f"{executable} is {name} {'.'.join(map(str, version[:3]))}; "
-        "unsnarl needs CPython 3.11 to 3.15",
-        "run the command with a supported interpreter that has unsnarl installed",
-    )
-
-
-def _check_build(executable: str, *, is_free_threaded: bool) -> None:
-    if is_free_threaded:
-        raise ToolError(
-            "python-unsupported",
-            f"{executable} is a free-threaded build, on which the probes are not yet safe",
-            "run the command with a build of the same version that has the GIL",
-        )

@@ -23,6 +23,7 @@ from unsnarl.runfile import RunFile, RunFileError, SiteTable
 
 # Lines of a run's output that are the probe's own.
 OURS = "unsnarl: "
+GIL_HINT = "hunt without that module, or with a release of it that is made for free threading"
 
 
 class Judge:
@@ -112,6 +113,8 @@ def _refused(output: Path) -> UnsnarlError:
     text = output.read_text(errors="replace") if output.exists() else ""
     why = next((row for row in text.splitlines() if row.startswith(OURS)), "")
     why = why.removeprefix(OURS) or "the program cannot be run under a plan"
+    if why.startswith(statuses.GIL_ENABLED):
+        return ToolError("gil-enabled", why, GIL_HINT)
     if "built" in why:
         hint = "build it with this version of unsnarl, and hunt again"
         return UsageError("program-refused", why, hint)

@@ -46,7 +46,7 @@ class Target:
     overlay: tuple[tuple[str, str], ...] = ()  # files, and the patched ones to run in their stead
 
 
-def parse(command: Sequence[str], cwd: Path) -> Target:
+def parse(command: Sequence[str], cwd: Path, *, force_python: bool = False) -> Target:
     """Understand the command, or say what is wrong with it."""
     if not command:
         raise UsageError(
@@ -58,17 +58,18 @@ def parse(command: Sequence[str], cwd: Path) -> Target:
     if PYTHON_NAME.fullmatch(name):
         found = _find(command[0], cwd)
         flags, kind, args = _python_arguments(command, cwd)
-        return _target(command, kind, args, interpreter.resolve(found), flags=flags, cwd=cwd)
+        python = interpreter.resolve(found, force=force_python)
+        return _target(command, kind, args, python, flags=flags, cwd=cwd)
     if name in PYTEST_NAMES:
-        python = interpreter.resolve(_python_of_pytest(command[0], cwd))
+        python = interpreter.resolve(_python_of_pytest(command[0], cwd), force=force_python)
         return _target(command, "pytest", tuple(command[1:]), python, cwd=cwd)
     script = _script(command[0], cwd)
     if elf.is_elf(script):
         _executable(command[0], script)
         elf.check(script)
         args = (str(script), *command[1:])
-        return _target(command, "program", args, interpreter.ours(), cwd=cwd)
-    python = interpreter.resolve(_python_of(script))
+        return _target(command, "program", args, interpreter.ours(force=force_python), cwd=cwd)
+    python = interpreter.resolve(_python_of(script), force=force_python)
     # A script is given as typed, one found on PATH in full: as a shell does, for sys.argv[0].
     args = (command[0] if _is_path(command[0]) else str(script), *command[1:])
     return _target(command, "script", args, python, cwd=cwd)

@@ -10,3 +10,6 @@ from typing import Final
 DEADLOCK: Final = 96
 TIMEOUT: Final = 97
 REFUSED: Final = 98
+
+# How the reason of a refusal begins that has a slug of its own.
+GIL_ENABLED: Final = "on this free-threaded build the interpreter's lock was switched on by "

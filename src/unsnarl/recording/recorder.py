@@ -57,7 +57,8 @@ class Recording:
         self._seed = seed
         self._noise = noise
         # Python's threads switch where its own lock allows it, whoever delays them.
-        self._switch: Switch = "free" if target.kind == "program" else "gil"
+        has_lock = target.kind != "program" and not target.python.is_free_threaded
+        self._switch: Switch = "gil" if has_lock else "free"
         self.damaged: list[str] = []
         self.out_of_time = False
         self.saw_code = False  # of the project, in a run that loaded it by itself

@@ -112,8 +112,8 @@ class _Hunter:
         # Settings before the interpreter is asked: a typing error should show at once.
         settings = config.load(config.find_root(cwd), os.environ, flags)
         Labeller(cwd, settings.fail_if)
-        found = target.parse(command, cwd)
-        if found.kind == "program":
+        found = target.parse(command, cwd, force_python=settings.force_python)
+        if found.kind == "program" or found.python.is_free_threaded:
             # There is no interpreter's lock: threads may be switched anywhere.
             settings = dataclasses.replace(settings, switch="free")
         made = Store.create(
@@ -129,8 +129,10 @@ class _Hunter:
         found = dataclasses.replace(found, stdin=stdin)
         hunter = cls(found, settings, made, False)
         removed = tidy(cwd, settings)
-        if removed.names:
-            hunter._notices = (tidied(removed, settings),)
+        hunter._notices = (
+            *((tidied(removed, settings),) if removed.names else ()),
+            *((Notice("python-forced", found.python.unknown),) if found.python.unknown else ()),
+        )
         return hunter
 
     @classmethod

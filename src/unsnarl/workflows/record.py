@@ -129,7 +129,7 @@ class _Recorder:
         cwd = Path.cwd()
         self._options = options
         self._settings = config.load(config.find_root(cwd), os.environ, flags)
-        self._target = target.parse(command, cwd)
+        self._target = target.parse(command, cwd, force_python=self._settings.force_python)
         self._how = Recorded(
             level=options.level,
             order=options.order,

@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 from unsnarl import _core
 from unsnarl.probes import statuses
 from unsnarl.probes.paths import with_relative_files
-from unsnarl.probes.python import capture, caught, failures, registry, sync
+from unsnarl.probes.python import capture, caught, failures, parallel, registry, sync
 from unsnarl.probes.streams import flush_quietly
 
 _FLUSHING = "while" if sys.version_info >= (3, 14) else "on"
@@ -113,6 +113,7 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
         _core.begin_run(plan)
     except ValueError as error:
         refuse(str(error))
+    parallel.begin()
     _core.note(json.dumps({"run": {k: v for k, v in plan.items() if k not in _NOT_NOTED}}))
 
 

@@ -19,6 +19,7 @@ from unsnarl.probes.python import (
     launcher,
     loaded,
     overlay,
+    parallel,
     registry,
     sockets,
     sync,
@@ -36,6 +37,7 @@ class PythonTarget:
         # In this order: modules of the target must find replaced primitives when they are imported,
         # and their code goes through the importer from the first one on.
         before = loaded.names() if call.given() else {}
+        parallel.install()
         sync.install()
         sockets.install()
         file_locks.install()
@@ -62,6 +64,7 @@ class PythonTarget:
 
     def codes(self) -> CodesDump:
         """See ProbedTarget."""
+        parallel.check()
         dump = registry.dump()
         # First: it raises the watermark, up to which the table below has to reach.
         self._extensions.add_to(dump)
