@@ -73,13 +73,19 @@ def session(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def hunted(session):
-    return session("--unsnarl")
+    return session("--unsnarl", "--unsnarl-html=pages")
 
 
 def test_the_test_that_can_fail_fails_with_its_explanation(hunted):
     assert "1 failed, 3 passed" in hunted.stdout
     assert re.search(r"(CONFIRMED|SUSPECTED|INCONCLUSIVE) .* on Counter\.n", hunted.stdout)
     assert "repeat it: unsnarl replay " in hunted.stdout
+
+
+def test_the_test_that_fails_has_a_page(hunted):
+    (file,) = re.findall(r"page: (.*\.html)", hunted.stdout)
+    assert Path(file).name == "test_counter.py-test_count-2-.html"
+    assert "Counter.n" in Path(file).read_text()
 
 
 def test_the_summary_counts_what_was_hunted(hunted):

@@ -30,6 +30,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Time for all hunts together: 90s, 5m, 1h. Without it, each has 60 s.",
     )
     group.addoption(
+        "--unsnarl-html",
+        metavar="DIR",
+        default=None,
+        help="Write a page into DIR for every hunted test that failed.",
+    )
+    group.addoption(
         "--unsnarl-regress",
         action="store_true",
         default=None,

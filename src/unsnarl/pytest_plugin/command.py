@@ -20,8 +20,8 @@ DROPPED_WITH_VALUE = (
     "-k", "-m", "-n", "--numprocesses", "--maxfail", "--dist", "--tx", "--maxprocesses", "--cov",
     "--cov-report", "--cov-config", "--cov-context", "--junitxml", "--junit-xml", "--html", "--css",
     "--durations", "--durations-min", "--reruns", "--reruns-delay", "--timeout", "--unsnarl-budget",
-    "--deselect", "--ignore", "--ignore-glob", "--rootdir", "-c", "--config-file", "--basetemp",
-    "-r", "--tb", "--color", "--log-file", "--report-log", "-p",
+    "--unsnarl-html", "--deselect", "--ignore", "--ignore-glob", "--rootdir", "-c", "--config-file",
+    "--basetemp", "-r", "--tb", "--color", "--log-file", "--report-log", "-p",
 )  # fmt: skip
 # What must not meddle with repeated runs, by plugin; pytest-timeout counts real seconds.
 SWITCHED_OFF = {

@@ -19,6 +19,7 @@ from _pytest.runner import runtestprotocol
 from unsnarl.errors import EXIT_INCONCLUSIVE, UnsnarlError
 from unsnarl.model.report import Report
 from unsnarl.pytest_plugin.command import command_for
+from unsnarl.pytest_plugin.pages import write_page
 from unsnarl.pytest_plugin.threads import counting_threads
 from unsnarl.reports.failure_text import failure_text
 from unsnarl.workflows.hunt import HuntResult, hunt
@@ -37,6 +38,8 @@ class HuntingSession:
     def __init__(self, config: pytest.Config) -> None:
         given = config.getoption("unsnarl_budget") or config.getini("unsnarl_budget")
         self._budget = seconds_of(given) if given else None
+        folder = config.getoption("unsnarl_html")
+        self._pages = config.invocation_params.dir / folder if folder else None
         self._spent = 0.0
         self._left = 0  # tests that are still to come
         self._fates: Counter[str] = Counter()
@@ -82,7 +85,11 @@ class HuntingSession:
             self._spent += time.monotonic() - begin
         if result.ends_with is not None and result.ends_with.slug == "interrupted":
             item.session.shouldstop = result.ends_with.message  # after this test's report
-        return tuple(_amended(report, result))
+        fates = tuple(_amended(report, result))
+        if self._pages is not None and result.report.failures:
+            text = write_page(self._pages, item.nodeid, result.report.campaign)
+            report.sections.append(("unsnarl", text))
+        return fates
 
     def _flags(self, options: dict[str, Any]) -> dict[str, Any]:
         """A marker's arguments as settings of the hunt, with the test's share of the budget."""
