@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.unit.conflicts import source
 
 from unsnarl.execution.budget import Budget
+from unsnarl.model.report import PatchChecks
 from unsnarl.patches.checks import _plain, changed_parts, same_but_for
 from unsnarl.patches.source import SourceFile, UnpatchableError
 from unsnarl.patches.trying import CONSTRAINED, VARYING, PatchRunner, _along, is_kept_on
@@ -241,3 +242,24 @@ def test_a_patch_is_given_up_when_its_pace_does_not_suffice(
     with budget.beginning(10.0):
         clock[0] = spent
         assert runner._is_late(0.0, made, 260) is late
+
+
+@pytest.mark.parametrize(
+    ("switch", "runs", "known", "again"),
+    [
+        ("gil", 200, PatchChecks(260, serial=True), True),
+        ("gil", 300, PatchChecks(260, serial=True), False),  # so rare a failure takes more
+        ("gil", 200, PatchChecks(259, serial=True), False),  # one ended in another failure
+        ("free", 200, PatchChecks(200, serial=True), True),
+        ("gil", 200, PatchChecks(260, fail=1, serial=True), False),
+    ],
+)
+def test_fresh_runs_of_a_patch_are_not_made_again_for_another_failure(
+    monkeypatch: pytest.MonkeyPatch, switch: Any, runs: int, known: PatchChecks, again: bool
+) -> None:
+    made: list[PatchChecks | None] = []
+    runner = PatchRunner.__new__(PatchRunner)
+    runner._switch = switch
+    monkeypatch.setattr(PatchRunner, "run", lambda *one: made.append(one[-1]))
+    runner.run_again(None, {}, runs, known)  # type: ignore[arg-type]
+    assert made == ([known] if again else [])

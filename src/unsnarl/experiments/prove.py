@@ -44,6 +44,7 @@ TAKES_IN_SEVERAL = "it takes in several causes, which were confirmed without eac
 CERTAIN_OF_ONE = 40  # fresh runs with the simulated repair of one of several causes
 Kind = Literal["confirm", "minimise", "fix"]
 KINDS: tuple[Kind, ...] = ("confirm", "minimise", "fix")
+FIXING = "looking for a fix"
 # Of the time that is left, what testing a finding may take, testing all others, refining the first,
 # minimising and fixing it; the last capture needs the rest.
 TEST, OTHERS, REFINE, MINIMISE, FIX = 0.6, 0.4, 0.3, 0.6, 0.95
@@ -111,6 +112,10 @@ class Proven:
         return self.status == "confirmed"
 
 
+# Begins the search for a fix; None if nothing can be tried.
+BeginFix = Callable[[], FixSearch | None]
+
+
 @dataclass(frozen=True)
 class Experiments:
     """What experiments about the answers of one signature came to.
@@ -118,12 +123,12 @@ class Experiments:
     Attributes:
         answers: Those that were confirmed first, refuted ones last.
         constraints: By the number of a failing run: what makes its failure certain.
-        screened: The search that the first one's fix is from, if that is yet to be certified.
+        repair: Begins the search for the first one's fix, if that is left for later.
     """
 
     answers: tuple[Proven, ...]
     constraints: Mapping[int, Sequence[Constraint]] = field(default_factory=dict)
-    screened: FixSearch | None = None
+    repair: BeginFix | None = None
 
     @classmethod
     def none(cls, answers: Iterable[Answer]) -> Experiments:
@@ -145,7 +150,7 @@ class Prover:
         budget: Budget | None = None,
         patches: bool = False,
     ) -> None:
-        """If `patches` are looked for later, a fix is only screened: few need to be certified."""
+        """If `patches` are looked for later, so are fixes: readers have the answer before."""
         self._patches = patches
         self._runner = runner
         self._folder = folder
@@ -186,12 +191,12 @@ class Prover:
         if not is_placeable(first.answer, interner):
             proven[0] = self._completed(experimenter, first)
             return Experiments(tuple(proven))
-        proven[0], screened = self._repaired(experimenter, first, interner, others)
+        proven[0], repair = self._repaired(experimenter, first, interner, others)
         proof = proven[0].proof
         constraints = (
             {} if proof is None else {compared.records[proof.at].number: proof.minimal.constraints}
         )
-        return Experiments(tuple(proven), constraints, screened)
+        return Experiments(tuple(proven), constraints, repair)
 
     def _completed(self, experimenter: Experimenter, first: Proven) -> Proven:
         """What was not proved is shown as it was ranked, with what closes its conflict."""
@@ -204,24 +209,22 @@ class Prover:
 
     def _repaired(
         self, experimenter: Experimenter, first: Proven, interner: Interner, others: Collection[str]
-    ) -> tuple[Proven, FixSearch | None]:
-        """With the proof of it and what would repair it; what certifies that, if it is left."""
+    ) -> tuple[Proven, BeginFix | None]:
+        """With the proof of it and what would repair it; or what looks for that, if it is left."""
         answer, proof = self._minimised(experimenter, first)
         if proof is None:
             first = self._completed(experimenter, first)
-        nothing: tuple[Fix | None, FixSearch | None] = (None, None)
-        repair, screened = nothing
-        if "fix" in self._kinds:
-            trials, trace = experimenter.trials, experimenter.trace
-            fixer = Fixer(trials, experimenter.compared, interner, others, trace)
-            # What repairs one of several causes is no fix yet: that is for a patch of all of them.
-            runs = CERTAIN_OF_ONE if first.is_one_of_several else CERTAIN
-            screen = self._patches and first.is_confirmed and not first.is_one_of_several
-            repair, screened = self._part(
-                "fix", "looking for a fix",
-                lambda: _repair(fixer, answer, runs, screen=screen), nothing, FIX,
-            )  # fmt: skip
-        return replace(first, proof=proof, repair=repair), screened
+        first = replace(first, proof=proof)
+        if "fix" not in self._kinds:
+            return first, None
+        trials, trace = experimenter.trials, experimenter.trace
+        fixer = Fixer(trials, experimenter.compared, interner, others, trace)
+        if self._patches and first.is_confirmed and not first.is_one_of_several:
+            return first, lambda: fixer.search(answer)
+        # What repairs one of several causes is no fix yet: that is for a patch of all of them.
+        runs = CERTAIN_OF_ONE if first.is_one_of_several else CERTAIN
+        fix = self._part("fix", FIXING, lambda: fixer.fix(answer, runs), None, FIX)
+        return replace(first, repair=named(fix) if fix else None), None
 
     # Several causes.
 
@@ -492,15 +495,3 @@ def _captured(trials: Trials, plan: Plan, events: Sequence[Event]) -> RunFile | 
     points = sorted({event.point for event in events} | waits)
     (trial,) = trials.run([with_fields(plan, capture=points)])
     return trial.run
-
-
-def _repair(
-    fixer: Fixer, answer: Answer, runs: int, *, screen: bool
-) -> tuple[Fix | None, FixSearch | None]:
-    """The fix, and if it is only to be screened, what certifies it."""
-    search = fixer.search(answer)
-    if search is None:
-        return None, None
-    fix = search.screened() if screen else search.certified(runs)
-    is_open = screen and fix is not None and fix.works
-    return named(fix) if fix else None, search if is_open else None

@@ -144,14 +144,34 @@ class PatchRunner:
         if self._rebuild is not None:
             self._rebuild.check([source.path for source in sources.values()])
 
-    def run(self, draft: Draft, sources: Sources, runs: int) -> Tried:
-        """Apply a patch to a copy, and run that until something fails or all is done."""
+    def run_again(
+        self, draft: Draft, sources: Sources, runs: int, known: PatchChecks
+    ) -> Tried | None:
+        """What is known of a patch of another failure, and runs along the schedules of this one.
+
+        Fresh runs would be the same ones: they have the same seeds, and any failure counts in them.
+        None if this failure is so rare that it takes more of them.
+        """
+        enough = known.good and known.runs >= self._every(runs)
+        return self.run(draft, sources, runs, known) if enough else None
+
+    def _every(self, runs: int) -> int:
+        """With those under free switching."""
+        return runs + FREE * (self._switch == "gil")
+
+    def run(
+        self, draft: Draft, sources: Sources, runs: int, known: PatchChecks | None = None
+    ) -> Tried:
+        """Apply a patch to a copy, and run that until something fails or all is done.
+
+        Fresh runs that are `known` are not made.
+        """
         if self._serial is None:
             with self._of_original() as trials:
                 self._serial = self._in_series(trials)
         try:
             with self._written(draft, sources) as target, self._started(target) as trials:
-                return self._tried(trials, target, runs, starts_threads(draft, sources))
+                return self._tried(trials, target, runs, starts_threads(draft, sources), known)
         except UnsnarlError as error:
             # It cannot even be loaded, or built.
             return Tried(PatchChecks(), whole=False, message=error.message)
@@ -199,7 +219,9 @@ class PatchRunner:
     def _trials(self, runner: Runner, folder: Path) -> Trials:
         return Trials(runner, folder, self._switch, self._settings.timeout, self._budget)
 
-    def _tried(self, trials: Trials, target: Target, runs: int, starts: bool) -> Tried:
+    def _tried(
+        self, trials: Trials, target: Target, runs: int, starts: bool, known: PatchChecks | None
+    ) -> Tried:
         serial, before = self._in_series(trials), self._serial
         assert before is not None
         if not ends_well(serial.printed, before.printed):
@@ -213,9 +235,11 @@ class PatchRunner:
         checks, bad = self._replayed(trials, target)
         checks = replace(checks, serial=True)
         whole = True
-        start, every = self._budget.spent, runs + FREE * (self._switch == "gil")
+        start, every = self._budget.spent, self._every(runs)
+        if known is not None:
+            checks = replace(checks, runs=known.runs)
         try:
-            for found in self._all_fresh(trials, runs) if bad is None else ():
+            for found in self._all_fresh(trials, runs) if bad is None and known is None else ():
                 checks = _counted(checks, found)
                 bad = next((trial for trial in found if _is_bad(trial)), None)
                 whole = bad is not None or not self._is_late(start, checks.runs, every)
@@ -290,7 +314,7 @@ class PatchRunner:
     def _in_series(self, trials: Trials) -> SerialRun:
         """A run without interruptions: how it ends, what it prints, who waits with a lock held."""
         keep = self._store.folder / "serial.run"
-        plan = replace(Rotation(0).serial_plan(0, switch="gil"), number=0)
+        plan = replace(Rotation(0).serial_plan(0, switch="gil"), number=0, brief=False)
         (trial,) = trials.run([plan], [keep])
         output = keep.with_suffix(".out")
         text = output.read_text("utf-8", "replace") if output.exists() else ""

@@ -22,8 +22,7 @@ from unsnarl.campaigns.tally import Tally
 from unsnarl.errors import ToolError, UsageError
 from unsnarl.execution.budget import Budget
 from unsnarl.execution.disk import storing
-from unsnarl.experiments.fix import FixSearch
-from unsnarl.experiments.prove import Experiments, Proven, Prover
+from unsnarl.experiments.prove import BeginFix, Experiments, Proven, Prover
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.report import Instrumented, MissingPart, Notice, Report, RunCounts
 from unsnarl.model.sources import Sources
@@ -78,12 +77,12 @@ class ProvenReport:
 
     Attributes:
         constraints: By the number of a failing run: what makes its failure certain.
-        screened: By signature: what certifies a fix of its first finding.
+        repairs: By signature: what looks for a fix of its first finding.
     """
 
     report: Report
     constraints: Mapping[int, Sequence[Constraint]]
-    screened: Mapping[str, FixSearch]
+    repairs: Mapping[str, BeginFix]
 
 
 def make_report(
@@ -128,8 +127,8 @@ def make_proven_report(
     constraints: dict[int, Sequence[Constraint]] = {}
     for _, made in signatures:
         constraints.update(made.constraints)
-    screened = {one.signature: made.screened for one, made in signatures if made.screened}
-    return ProvenReport(_with_unfinished(report, budget), constraints, screened)
+    repairs = {one.signature: made.repair for one, made in signatures if made.repair}
+    return ProvenReport(_with_unfinished(report, budget), constraints, repairs)
 
 
 # Failures whose own text is a number.

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,9 @@ from unsnarl.errors import UnsnarlError, UsageError
 from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.disk import storing
 from unsnarl.execution.runner import Runner
-from unsnarl.experiments.fix import FixSearch
+from unsnarl.experiments.fix import FixSearch, TriedFix
 from unsnarl.experiments.named_fix import named
+from unsnarl.experiments.prove import FIXING, BeginFix
 from unsnarl.model.report import (
     FailureReport,
     Finding,
@@ -29,6 +30,7 @@ from unsnarl.model.report import (
     Notice,
     NumberedFinding,
     Patch,
+    PatchTry,
     Report,
     numbered,
 )
@@ -149,6 +151,15 @@ def _repaired_with(chosen: NumberedFinding) -> list[Finding]:
     return [one for one in failure.findings if one.id in failure.causes]
 
 
+@dataclasses.dataclass(frozen=True)
+class _Certified:
+    """A patch of one failure of a campaign, which may be that of another one, too."""
+
+    found: FoundPatch
+    sources: Mapping[str, TextFile]
+    switch: Switch
+
+
 def search(
     store: Store,
     settings: Settings,
@@ -156,10 +167,12 @@ def search(
     budget: Budget,
     *,
     runner: Runner | None = None,
+    certified: list[_Certified] | None = None,
 ) -> Patch | None:
     """Look for a patch of a finding, and keep its texts; None if nothing can be tried.
 
-    `runner` has a process of the original program, if there is one.
+    `runner` has a process of the original program, if there is one. What was `certified` for other
+    failures is tried first; what is found joins it.
     """
     causes, failure = _repaired_with(chosen), chosen.failure
     finding = joined(causes) if len(causes) > 1 else chosen.finding
@@ -169,12 +182,32 @@ def search(
     tries = _tries(store, failure, finding, lambda draft: patches.run(draft, sources, runs), budget)
     sources = tries.sources
     patches.check(sources)
-    found = tries.find()
+    again = _again(patches, [one for one in certified or () if one.switch == switch], runs, budget)
+    found, sources = (again.found, again.sources) if again else (tries.find(), sources)
     if found is None:
         return None
     for cause in causes if found.patch.works else ():
         _keep(store, cause, found, sources)
+    if certified is not None and again is None and found.patch.works:
+        certified.append(_Certified(found, sources, switch))
     return found.patch
+
+
+def _again(
+    patches: PatchRunner, certified: Sequence[_Certified], runs: int, budget: Budget
+) -> _Certified | None:
+    """The first of these that no schedule of this failure defeats either."""
+    for one in certified if budget.may_begin else ():
+        patch = one.found.patch
+        try:
+            came = patches.run_again(one.found.draft, one.sources, runs, patch.checks)
+        except OutOfTimeError:
+            break
+        if came is not None and came.works:
+            tries = (PatchTry(patch.says, came.checks, ""),)
+            patch = msgspec.structs.replace(patch, checks=came.checks, tried=1, tries=tries)
+            return dataclasses.replace(one, found=FoundPatch(patch, one.found.draft))
+    return None
 
 
 def _tries(
@@ -239,12 +272,17 @@ def patched(
     store: Store, settings: Settings, report: Report, budget: Budget, runner: Runner | None = None
 ) -> Report:
     """The report of a hunt with patches of the first finding of each failure, if confirmed."""
+    certified: list[_Certified] = []
+
+    def work(chosen: NumberedFinding) -> Patch | None:
+        return search(store, settings, chosen, budget, runner=runner, certified=certified)
+
     for number in [one.number for one in numbered(report) if _is_wanted(one)]:
         chosen = numbered(report)[number - 1]
         patch = budget.part(
             "patch",
             f"looking for a patch of finding {number}",
-            partial(_search_or_say, store, settings, chosen, budget, runner),
+            partial(_search_or_say, chosen, budget, work),
             None,
         )
         report = with_patch(report, chosen, patch)
@@ -252,18 +290,40 @@ def patched(
 
 
 def _search_or_say(
-    store: Store,
-    settings: Settings,
-    chosen: NumberedFinding,
-    budget: Budget,
-    runner: Runner | None,
+    chosen: NumberedFinding, budget: Budget, work: Callable[[NumberedFinding], Patch | None]
 ) -> Patch | None:
     """A program that cannot be built once more has no patch, and the report says why."""
     try:
-        return search(store, settings, chosen, budget, runner=runner)
+        return work(chosen)
     except RebuildError as error:
         budget.note("patch", f"a patch of finding {chosen.number}", "unsupported", error.message)
         return None
+
+
+def screened(
+    store: Store, report: Report, repairs: Mapping[str, BeginFix], budget: Budget
+) -> tuple[Report, dict[str, FixSearch]]:
+    """The report with a simulated fix of each failure, and what certifies it: few need that."""
+    begun: dict[str, FixSearch] = {}
+    for number in [one.number for one in numbered(report)]:
+        chosen = numbered(report)[number - 1]
+        failure, finding = chosen.failure, chosen.finding
+        if failure.signature not in repairs or failure.findings[0] is not finding:
+            continue
+        work = partial(_screened, repairs[failure.signature])
+        nothing: tuple[TriedFix | None, FixSearch | None] = (None, None)
+        found, fixes = budget.part("fix", FIXING, work, nothing)
+        if found is not None:
+            fix = with_texts(named(found), Sources(Path(store.description.root)))
+            report = _with_findings(report, chosen, [finding], fix=fix)
+        if found is not None and fixes is not None and found.works:
+            begun[failure.signature] = fixes
+    return report, begun
+
+
+def _screened(begin: BeginFix) -> tuple[TriedFix | None, FixSearch | None]:
+    search = begin()
+    return (search.screened(), search) if search is not None else (None, None)
 
 
 def certified(

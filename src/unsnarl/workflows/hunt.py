@@ -28,13 +28,14 @@ from unsnarl.execution.labels import Labeller
 from unsnarl.execution.runner import Runner, started
 from unsnarl.execution.target import Target
 from unsnarl.execution.trials import TRIALS
+from unsnarl.experiments.fix import FixSearch
 from unsnarl.experiments.prove import Prover
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.report import Notice, Report
 from unsnarl.replay.replayer import keep_schedules
 from unsnarl.workflows import campaign_report
 from unsnarl.workflows.campaign_report import Figures, ProvenReport, Request, code_changed
-from unsnarl.workflows.fix import certified, patched
+from unsnarl.workflows.fix import certified, patched, screened
 from unsnarl.workflows.housekeeping import tidied, tidy
 from unsnarl.workflows.progress import Display, OnProgress, ignore
 from unsnarl.workflows.unfinished import FailureFiles
@@ -191,8 +192,10 @@ class _Hunter:
             request = Request(unlabelled=settings.unlabelled, prover=prover, budget=budget)
             with budget.within(self._proof_seconds(campaign, runner)):
                 proven = campaign_report.make_proven_report(self.store, figures, captures, request)
-            self._constraints = proven.constraints
-            report = self._repaired(proven, runner) if confirm else proven.report
+                self._constraints = proven.constraints
+                report, fixes = self._screened(proven) if confirm else (proven.report, {})
+            if confirm:
+                report = self._repaired(report, fixes, runner)
         report = self._timed(report)
         ends_with = self._interrupted(campaign, budget.signal) if budget.signal else None
         return HuntResult(report, outcome.exit_code(campaign, stop, runner), ends_with)
@@ -219,14 +222,21 @@ class _Hunter:
                 quick=True,
             )
 
-    def _repaired(self, proven: ProvenReport, runner: Runner) -> Report:
+    def _screened(self, proven: ProvenReport) -> tuple[Report, Mapping[str, FixSearch]]:
+        """With fixes in simulation, which patches begin with: the answer is handed out before."""
+        self._explained(proven.report)
+        before = len(self._budget.unfinished)
+        report, fixes = screened(self.store, proven.report, proven.repairs, self._budget)
+        missing = tuple(self._budget.unfinished[before:])
+        return campaign_report.with_missing(report, missing), fixes
+
+    def _repaired(self, report: Report, fixes: Mapping[str, FixSearch], runner: Runner) -> Report:
         """With patches of the source, each run in a process of its own.
 
         Where none is found, the simulated fix is certified, for which the process that hunted is
         still there (docs/adr/0044).
         """
         settings, budget = self.settings, self._budget
-        self._explained(proven.report)
         before = len(budget.unfinished)
         start = budget.spent
         with budget.within(settings.answer):
@@ -236,11 +246,11 @@ class _Hunter:
                 lambda: keep_schedules(self.store, self._constraints), None, quick=True,
             )  # fmt: skip
             beginning = budget.beginning(BEGINNING * settings.answer)
-            with budget.share(PATCHES if proven.screened else 1.0), beginning:
-                report = patched(self.store, settings, proven.report, budget, runner)
+            with budget.share(PATCHES if fixes else 1.0), beginning:
+                report = patched(self.store, settings, report, budget, runner)
             left = REPAIRS * settings.answer - (budget.spent - start)
             with budget.within(max(left, (1 - PATCHES) * settings.answer)):
-                report = certified(self.store, report, proven.screened, budget)
+                report = certified(self.store, report, fixes, budget)
         return campaign_report.with_missing(report, tuple(budget.unfinished[before:]))
 
     def _hunted(self, campaign: Campaign, runner: Runner) -> Stop:

@@ -8,6 +8,7 @@ may sort or hash, are the same from run to run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Any
@@ -21,14 +22,21 @@ class TemporaryFolders:
     def __init__(self, base: str) -> None:
         self._base = base
         self._taken: set[int] = set()
+        self._before = os.environ.get("TMPDIR", _DEFAULT)
         if base:
             for name in os.listdir(base):  # noqa: PTH208  of a server that has died
                 _empty(os.path.join(base, name))  # noqa: PTH118
 
     def take(self) -> int:
-        """The number of a folder that no run has."""
+        """The number of a folder that no run has.
+
+        It is made here: what a run does first, it pays for with copies of the pages it touches.
+        """
         slot = next(n for n in range(len(self._taken) + 1) if n not in self._taken)
         self._taken.add(slot)
+        if self._base:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(self._path(slot), 0o700)  # noqa: PTH102  pathlib is slow to load
         return slot
 
     def give_back(self, slot: int) -> None:
@@ -41,17 +49,15 @@ class TemporaryFolders:
         """In the process of a run: this is where its temporary files go."""
         if not self._base:
             return
-        before = os.environ.get("TMPDIR", _DEFAULT)
         os.environ["TMPDIR"] = path = self._path(slot)
-        os.makedirs(path, 0o700, exist_ok=True)  # noqa: PTH103
         tempfile: Any = sys.modules.get("tempfile")
         # One that the target has chosen itself is left alone. Set, because to find it out by itself
         # the module tries to write a file.
-        if tempfile is not None and tempfile.tempdir == before:
+        if tempfile is not None and tempfile.tempdir == self._before:
             tempfile.tempdir = path
 
     def _path(self, slot: int) -> str:
-        return os.path.join(self._base, f"{slot:02d}")  # noqa: PTH118
+        return f"{self._base}/{slot:02d}"
 
 
 def _empty(path: str) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]
 import contextlib
 import os
 import select
@@ -77,7 +78,9 @@ class Forks:
 
         In the server it does not return: the process ends when the parent hangs up.
         """
-        handler = signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to answer
+        # SIGINT is the parent's to answer. Not by `signal.signal`: it makes enumerations of what it
+        # is given, which takes a run as many pages as all the rest here.
+        handler = _signal.signal(_signal.SIGINT, _signal.SIG_IGN)
         while True:
             for fd, _ in self._poll.poll(self._wait()):
                 if fd != self._channel.fd:
@@ -87,7 +90,7 @@ class Forks:
                     self._cancel(message.get("cancel", ()))
                     plan: dict[str, Any] | None = message.get("run")
                     if plan is not None and self._fork(plan):
-                        signal.signal(signal.SIGINT, handler)
+                        _signal.signal(_signal.SIGINT, handler)
                         return plan
             self._kill_overrun()
 
