@@ -26,7 +26,7 @@ def step_before(*events, lines=HELD):
 
 
 def test_the_step_before_the_wait_is_the_last_line_on_which_its_thread_was():
-    polled = (2, Op.ACQUIRE, POLLS, SIGNAL), (2, Op.RELEASE, POLLS, SIGNAL)
+    polled = (2, Op.READ, POLLS, 2), (2, Op.ACQUIRE, POLLS, SIGNAL), (2, Op.RELEASE, POLLS, SIGNAL)
     found = step_before((2, Op.READ, EARLIER, 1), *polled, *END)
     assert [(one.site, one.op) for one in found] == [
         (POLLS, Op.ACQUIRE),

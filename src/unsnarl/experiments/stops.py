@@ -10,6 +10,7 @@ the lock, when the other one took it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import takewhile
 
 from unsnarl.experiments.rules import going_last
 from unsnarl.model.event import Event, Op
@@ -52,9 +53,7 @@ def with_step_before(
     if not elsewhere:
         return ()
     # From its beginning: one line may do several things, and any of them may decide.
-    begin = elsewhere[-1]
-    for one in reversed(elsewhere):
-        if line(one) != line(begin):
-            break
-        begin = one
-    return begin, taken, held, waits
+    step = list(takewhile(lambda one: line(one) == line(elsewhere[-1]), reversed(elsewhere)))
+    # Where it asks for a lock it can be stopped; before an access it may still hold the other one.
+    attempts = [one for one in step if one.op is Op.ACQUIRE]
+    return (attempts or step)[-1], taken, held, waits
