@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,15 +49,15 @@ class Conflicts(NamedTuple):
             points.reverse()
         return [self.rows["cell"], *threads, *points]
 
-    def accesses(self, which: Sequence[int]) -> Occurrence:
-        """The accesses of some, one after the other."""
+    def accesses(self) -> list[Occurrence]:
+        """The two accesses of each: made once, because a conflict may be in thousands of cycles."""
         ends = (("first", self.first_point), ("other", self.other_point))
-        return tuple(self._access(at, end, points) for at in which for end, points in ends)
+        return list(zip(*(self._accesses(end, points) for end, points in ends), strict=True))
 
-    def _access(self, at: int, end: str, points: npt.NDArray[np.uint32]) -> Access:
-        row = self.rows[at]
-        own = (row[f"{end}_thread"], row[f"{end}_time"], points[at], row[f"{end}_point"])
-        return Access(*map(int, own))
+    def _accesses(self, end: str, points: npt.NDArray[np.uint32]) -> list[Access]:
+        rows = self.rows
+        columns = (rows[f"{end}_thread"], rows[f"{end}_time"], points, rows[f"{end}_point"])
+        return [Access(*one) for one in zip(*(each.tolist() for each in columns), strict=True)]
 
 
 class Rounds:
@@ -149,15 +149,19 @@ class CyclesOfRun(NamedTuple):
     firsts: Indexes
 
     def occurrences(self, wanted: Column) -> dict[int, Occurrence]:
-        """The accesses of some kinds (sorted numbers), by the number of the kind."""
+        """The accesses of some kinds, by the number of the kind."""
         at = np.flatnonzero(np.isin(self.kinds, wanted))
-        rows = dict(zip(self.kinds[at].tolist(), self.firsts[at].tolist(), strict=True))
-        made: dict[int, Occurrence] = {}  # a cycle may be the first of several kinds
-        for first in rows.values():
-            if first not in made:
-                which = _turned(self.cycles[first].tolist(), int(self.starts[first]))
-                made[first] = self.conflicts.accesses(which)
-        return {kind: made[first] for kind, first in rows.items()}
+        every = self.conflicts.accesses() if len(at) else []
+        rows = zip(
+            self.kinds[at].tolist(),
+            self.cycles[self.firsts[at]].tolist(),
+            self.starts[self.firsts[at]].tolist(),
+            strict=True,
+        )
+        return {
+            kind: tuple(chain.from_iterable(every[one] for one in _turned(cycle, start)))
+            for kind, cycle, start in rows
+        }
 
 
 class KindNumbers:
