@@ -43,6 +43,44 @@ user.join()
 """
 
 
+# The refresher comes back for the lock until it is asked to leave, which nobody does who is made to
+# wait until it has left.
+HELD_WHILE_JOINING = """\
+import sys
+import threading
+
+
+class View:
+    def __init__(self):
+        self.lock = threading.RLock()
+        self.left = threading.Event()
+        self.frames = 0
+        self.refresher = threading.Thread(target=self.refresh, daemon=True)
+
+    def refresh(self):
+        while not self.left.wait(0.001):
+            with self.lock:
+                self.frames += 1
+
+    def stop(self):
+        with self.lock:
+            self.left.set()
+            self.refresher.join()
+
+
+def show(ended):
+    view = View()
+    view.refresher.start()
+    view.stop()
+    ended.set()
+
+
+ended = threading.Event()
+threading.Thread(target=show, args=(ended,), daemon=True).start()
+sys.exit(0 if ended.wait(timeout=5) else 1)
+"""
+
+
 def unsnarl(folder, *arguments):
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     done = subprocess.run(
@@ -79,3 +117,21 @@ def test_a_use_that_is_repeated_is_kept_apart_from_the_close(tmp_path, fails):
     assert finding["forced"]["fail"] > 0 == finding["forbidden"]["fail"]
     # Two recorded failures never exclude chance: what forcing brought about is added to them.
     assert finding["forbidden"]["runs"] >= 10
+
+
+def test_a_lock_held_while_joining_who_comes_back_for_it(tmp_path):
+    (tmp_path / "view.py").write_text(HELD_WHILE_JOINING)
+    wanted = ("--fail", "12", "--pass", "5", "--seed", "0", "--jobs", "1", "--no-confirm")
+    unsnarl(tmp_path, "hunt", *wanted, "--", "python", "view.py")
+    unsnarl(tmp_path, "confirm", "--json=answer.json", "1")
+    (failure,) = json.loads((tmp_path / "answer.json").read_text())["failures"]
+    finding = failure["findings"][0]
+    assert [one["line"] for one in finding["points"]][:3] == [18, 20, 14]
+    assert finding["status"] == "confirmed", finding["why"]
+    # What was found out is there for `show`, `rank` and `fix`, too.
+    (stored,) = (tmp_path / ".unsnarl").glob("*/report.json")
+    (kept,) = json.loads(stored.read_text())["failures"]
+    first = kept["findings"][0]
+    assert [first[name] for name in ("id", "status", "forbidden")] == [
+        finding[name] for name in ("id", "status", "forbidden")
+    ]

@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.comparisons import compare, edge, pattern, point_table, run
 
+from unsnarl.analyses.falcon.table import table
 from unsnarl.analyses.joined import answers
 from unsnarl.analyses.joined import conflict_cycles as cycles
+from unsnarl.analyses.joined.hypotheses import pattern_hypotheses
 from unsnarl.analyses.joined.line_merge import by_line
 from unsnarl.analyses.ordered import Knowledge, open_patterns
 from unsnarl.model.evidence import ORDER
@@ -106,6 +108,19 @@ def test_a_cycle_needs_two_cells_and_the_same_two_threads():
     ):
         found = answers(compare([run(patterns=[there, back])] * 4, passing))
         assert {len(one.lines) for one in found} == {2}
+
+
+def test_a_cycle_of_few_failing_runs_is_not_looked_at():
+    """A program whose threads share much has a hundred thousand of them: no time was left."""
+    there = conflict(WR, 1, 2, cell=X, threads=(1, 2), times=(10, 20))
+    back = conflict(RW, 3, 4, cell=Y, threads=(2, 1), times=(21, 30))
+    alone = [run(patterns=[there]), run(patterns=[back])]
+    for times, found in ((2, 0), (4, 1)):
+        failing = [run(patterns=[there, back])] * times + alone * ((10 - times) // 2)
+        compared = compare(failing, alone * 2)
+        counting = by_line(compared.points)
+        patterns = pattern_hypotheses(compared, table(compared, counting))
+        assert len(cycles.cycles(compared, counting, patterns)) == found
 
 
 def test_a_pair_is_told_with_what_closes_the_cycle():

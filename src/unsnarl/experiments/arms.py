@@ -8,11 +8,11 @@ short, an arm may end earlier (docs/adr/0045).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from unsnarl.execution.budget import OutOfTimeError
 from unsnarl.execution.symptom import Symptom
-from unsnarl.execution.trials import Trial, Trials
+from unsnarl.execution.trials import Trial, Trials, replaying
 from unsnarl.experiments.statistics import fisher
 from unsnarl.model.plan import Plan, Rule
 from unsnarl.model.report import Arm
@@ -125,6 +125,20 @@ class Series:
 def are_kept(rules: Sequence[RuleEffect]) -> bool:
     """Whether every rule had its way."""
     return all(rule.satisfied and not rule.released for rule in rules)
+
+
+def kept_all(trial: Trial) -> bool:
+    """Whether none of its rules was given up."""
+    return trial.run is not None and not any(rule.released for rule in trial.run.rules)
+
+
+def replayed(trials: Iterable[Trial], rules: Sequence[Rule]) -> list[Plan]:
+    """The same runs again, under other rules."""
+    return [
+        replaying(one.run, one.plan.seed, rules=tuple(rules))
+        for one in trials
+        if one.run is not None
+    ]
 
 
 def brings(forced: Arm) -> bool:

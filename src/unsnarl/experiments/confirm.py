@@ -33,7 +33,7 @@ from msgspec.structs import replace as with_fields
 from unsnarl.analyses.answer import Answer, AnswerKey
 from unsnarl.campaigns.comparisons import Compared
 from unsnarl.campaigns.neighbours import changed
-from unsnarl.execution.trials import Trial, Trials, fresh_plans, replaying
+from unsnarl.execution.trials import Trial, Trials, fresh_plans
 from unsnarl.experiments.arms import (
     BRINGS,
     ENOUGH,
@@ -44,7 +44,9 @@ from unsnarl.experiments.arms import (
     brings,
     half_decides,
     has_failed,
+    kept_all,
     never,
+    replayed,
     stays,
 )
 from unsnarl.experiments.completion import Completion
@@ -56,12 +58,12 @@ from unsnarl.experiments.rules import (
     apart,
     controlling,
     forbidding,
-    going_last,
     holding,
     is_intrusion,
     is_order,
     with_others,
 )
+from unsnarl.experiments.stops import taken_last, with_step_before
 from unsnarl.experiments.verdict import Verdict, concluded, forcing_result
 from unsnarl.experiments.windows import MOST_WINDOWS, other_window
 from unsnarl.model.constraint import Constraint
@@ -82,6 +84,8 @@ from unsnarl.runfile import Interner, RunFile
 # Failing runs that are looked at for an answer, and fresh trials under the order of each. (Ten are
 # worse than five: later ones are longer, and so is what must come first in them.)
 MOST_TRACES = 5
+# ... of waits that do not end: who takes the lock how often differs from run to run anyway.
+MOST_STOPS = 2
 PROBES = 6
 # So many of them that fail are enough: no other run is looked at.
 EASY = 5
@@ -129,6 +133,8 @@ class Experimenter:
         self._by_roles: dict[AnswerKey, Sequence[Constraint]] = {}
         # Other accesses that come into their regions: points of the campaign.
         self._windows: dict[AnswerKey, tuple[int, ...]] = {}
+        # Waits, with the step before them.
+        self._widened: dict[AnswerKey, Answer] = {}
         # What kept their orders from happening, of those that were tested.
         self._forbade: dict[AnswerKey, Sequence[Rule]] = {}
 
@@ -240,14 +246,14 @@ class Experimenter:
 
     def shows(self, trial: Trial) -> bool:
         """Whether a trial fails although none of its rules was given up."""
-        return self.compared.symptom.is_in(trial) and _kept_all(trial)
+        return self.compared.symptom.is_in(trial) and kept_all(trial)
 
     def spared(self, rules: Sequence[Rule], runs: int) -> int:
         """How many of the first failing runs pass under rules that all had their way."""
         self.trials.budget.doing("forbidding")
         series = self._series(self._replays(rules)[:runs])
         series.until(never)
-        return sum(_kept_all(one) and not self.compared.symptom.is_in(one) for one in series.made)
+        return sum(kept_all(one) and not self.compared.symptom.is_in(one) for one in series.made)
 
     def located(self, answer: Answer) -> Answer | None:
         """The answer in terms of these failing runs; None if the first ones do not have it."""
@@ -303,7 +309,7 @@ class Experimenter:
         brought: Sequence[Trial] = ()
         if not forbidding.arm.fail and forbidding.size < ENOUGH and forbidding.rules is not None:
             brought = self._brought(forcing, forbidding)
-            forbidding = forbidding.longer(_replayed(brought, forbidding.rules))
+            forbidding = forbidding.longer(replayed(brought, forbidding.rules))
         verdict = concluded(forcing, forbidding, lambda: self._control(run, lines, order, brought))
         if verdict.status == "confirmed" and self._is_common(answer):
             return replace(verdict, status="inconclusive", why=self._too_common(answer))
@@ -320,8 +326,15 @@ class Experimenter:
         if minimal is not None:
             order: Sequence[Constraint] = minimal.constraints
             return order, self._series(self._fresh("force", order), minimal.certifying)
-        order = order_constraints(Timeline.of(run), self._lines(run, answer))
+        order = self._order(answer, run)
         return order, self._series(self._fresh("force", order), begun)
+
+    def _order(self, answer: Answer, run: RunFile) -> Sequence[Constraint]:
+        """The order of an answer in a run; that of what was forbidden for it, if the run has it."""
+        timeline = Timeline.of(run)
+        asked = (self._widened.get(answer.key), answer)
+        orders = (order_constraints(timeline, self._lines(run, one)) for one in asked if one)
+        return next(filter(None, orders), ())
 
     def _brought(self, forcing: Series, forbidding: Series) -> Sequence[Trial]:
         """More failing runs, where few were recorded: those that forcing brought about.
@@ -380,29 +393,49 @@ class Experimenter:
         ]
 
     def _forbidden_stop(self, answer: Answer) -> Series | None:
-        """What becomes of the failing runs if who took the lock first is the last to take it.
+        """What becomes of the failing runs if their threads cannot come to wait like that.
 
-        None for other answers, and where it is data that made the threads wait.
+        None for other answers, and where it is data that made the threads wait. A lock held while
+        waiting is tried without the step before first: who comes back for the lock until it is
+        asked to leave is waited for in vain, and for long.
         """
         if any(self._interner.point(line.point).op in (Op.READ, Op.WRITE) for line in answer.lines):
             return None
+        if not answer.is_stuck:
+            return None
+        kept = self._without_step_before(answer)
+        return kept if kept is not None and not kept.arm.fail else self._taken_last(answer)
+
+    def _taken_last(self, answer: Answer) -> Series | None:
+        """... if who took the lock first is the last to take it; None if no run is like that.
+
+        Each run costs a trace first, so no more of them are looked at than are enough.
+        """
         plans = []
-        for at in range(min(RUNS, len(self.compared.runs))) if answer.is_stuck else ():
+        for at in range(min(ENOUGH, len(self.compared.runs))):
             run = self.trace(at)
-            if run is None:
-                continue
-            timeline, lines = Timeline.of(run), self._lines(run, answer)
-            events = latest_occurrence(timeline, lines)
-            if len(events) == len(lines) and events[0].op in (Op.ACQUIRE, Op.CALL):
-                # The last one before all wait: a call may take effect after others made later.
-                last = [one for one in timeline.done if one.point in lines[0].points]
-                first = [one for one in last if one.path == events[0].path][-1]
-                rules = going_last(timeline.hold(first), events)
-                plans.append(self.schedule(at, rules=tuple(rules)))
+            rules = taken_last(Timeline.of(run), self._lines(run, answer)) if run else []
+            plans += [self.schedule(at, rules=tuple(rules))] if rules else []
         if not plans:
             return None
         series = self._series(plans)
         series.until(has_failed, least=ENOUGH)
+        return series
+
+    def _without_step_before(self, answer: Answer) -> Series | None:
+        """... if nobody takes the lock between the step before the wait and the wait itself."""
+        at = self._simplest(answer)[0]
+        run = self.trace(at)
+        if run is None:
+            return None
+        lines = self._lines(run, answer)
+        events = with_step_before(Timeline.of(run), lines, partial(self._source_line, run))
+        if not events:
+            return None
+        whole = answer_of(answer, events, at, run, self._interner)
+        series = self._series(self._replays(forbidding(self._lines(run, whole))))
+        if not series.until(has_failed, least=ENOUGH).fail:
+            self._widened[answer.key] = whole
         return series
 
     def _forbidding(self, answer: Answer, run: RunFile) -> Series:
@@ -527,7 +560,7 @@ class Experimenter:
     ) -> Arm:
         self.trials.budget.doing("holding threads elsewhere")
         elsewhere = controlling(lines, unrelated(run, lines, len(lines)))
-        series = self._series([*self._replays(elsewhere), *_replayed(brought, elsewhere)])
+        series = self._series([*self._replays(elsewhere), *replayed(brought, elsewhere)])
         control = series.until(half_decides(series.size), least=FEW)
         if not stays(control) and order:
             # A hold may make a replay leave its schedule; constraints are more robust.
@@ -599,7 +632,8 @@ class Experimenter:
     def _by_ease(self, answer: Answer) -> list[int]:
         simplest = self._simplest(answer)
         fails: dict[int, int] = {}
-        for at in simplest[:MOST_TRACES] if len(simplest) > 1 else ():
+        most = MOST_STOPS if answer.is_stuck else MOST_TRACES
+        for at in simplest[:most] if len(simplest) > 1 else ():
             trials = self._by_itself(answer, at)
             fails[at] = sum(map(self.compared.symptom.is_in, trials))
             if fails[at] >= EASY:
@@ -616,8 +650,7 @@ class Experimenter:
         run = self.trace(at)
         if run is None:
             return ()
-        order = order_constraints(Timeline.of(run), self._lines(run, answer))
-        series = self._series(self._fresh("probe", order)[:PROBES])
+        series = self._series(self._fresh("probe", self._order(answer, run))[:PROBES])
         series.until(lambda arm: arm.runs - arm.fail > (1 - BRINGS) * PROBES)
         return series.made
 
@@ -652,19 +685,6 @@ class Experimenter:
 
     def _series(self, plans: Sequence[Plan], begun: Sequence[Trial] = ()) -> Series:
         return Series(self.trials, self.compared.symptom, plans, begun)
-
-
-def _replayed(trials: Iterable[Trial], rules: Sequence[Rule]) -> list[Plan]:
-    """The same runs again, under other rules."""
-    return [
-        replaying(one.run, one.plan.seed, rules=tuple(rules))
-        for one in trials
-        if one.run is not None
-    ]
-
-
-def _kept_all(trial: Trial) -> bool:
-    return trial.run is not None and not any(rule.released for rule in trial.run.rules)
 
 
 def _implies(minimal: Minimal, lines: Sequence[LinePoints]) -> bool:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from unsnarl import config
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.captures import Captures
@@ -18,7 +20,7 @@ from unsnarl.errors import UnsnarlError, UsageError
 from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import started
 from unsnarl.experiments.prove import Kind, Prover
-from unsnarl.model.report import Notice, NumberedFinding, Report, numbered
+from unsnarl.model.report import Finding, Notice, NumberedFinding, Report, numbered
 from unsnarl.replay.replayer import keep_schedules
 from unsnarl.reports import finding_ids
 from unsnarl.workflows import campaign_report
@@ -27,6 +29,10 @@ from unsnarl.workflows.show import show
 from unsnarl.workflows.unfinished import interruption, unfinished_notices
 
 SCRATCH = "experiment"
+# What a test of a finding says of it.
+VERDICT = (
+    "status", "why", "forced", "forbidden", "control", "p_value", "windows", "left_out",
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +67,7 @@ def minimise(finding: str, campaign: str = "", seconds: float = math.inf) -> Exp
 
 
 def _experiment(finding: str, campaign: str, kind: Kind, budget: Budget) -> Experiment:
-    _, chosen = show(finding, campaign)
+    stored, chosen = show(finding, campaign)
     store = Store.open(stores.find(Path.cwd(), campaign))
     try:
         if not chosen.finding.id:
@@ -85,6 +91,8 @@ def _experiment(finding: str, campaign: str, kind: Kind, budget: Budget) -> Expe
         if not found:
             # The same runs and the same ranking, but the source lines have another text.
             raise code_changed(store.name)
+        if kind == "confirm":
+            _keep_verdict(store, stored, chosen.finding, found[0].finding)
         return Experiment(
             report,
             found[0],
@@ -93,6 +101,22 @@ def _experiment(finding: str, campaign: str, kind: Kind, budget: Budget) -> Expe
         )
     finally:
         store.close()
+
+
+def _keep_verdict(store: Store, stored: Report, old: Finding, tested: Finding) -> None:
+    """The stored report has what the latest experiment says; an experiment cut off says nothing.
+
+    Findings stay in their order: their numbers are in use.
+    """
+    if tested.status == "untested":
+        return
+    verdict = {name: getattr(tested, name) for name in VERDICT}
+    new = replace(old, **verdict)
+    failures = tuple(
+        replace(one, findings=tuple(new if each is old else each for each in one.findings))
+        for one in stored.failures
+    )
+    campaign_report.save_report(store, replace(stored, failures=failures))
 
 
 def _is_same(one: NumberedFinding, chosen: NumberedFinding) -> bool:

@@ -18,11 +18,12 @@ import numpy.typing as npt
 
 from unsnarl.analyses.falcon.table import Counting, Indexes
 from unsnarl.analyses.joined.cycle_kinds import (
+    KINDS,
+    Column,
     Conflicts,
-    CycleKind,
-    Key,
+    CyclesOfRun,
+    KindNumbers,
     Rounds,
-    first_of_each_kind,
 )
 from unsnarl.analyses.joined.hypotheses import Hypothesis, Occurrence
 from unsnarl.analyses.recon.keys import Keys
@@ -31,6 +32,7 @@ from unsnarl.model.evidence import Comparison, Evidence
 from unsnarl.model.pattern import FINE, PatternKind, Patterns
 
 SHAPE = "cycle"
+Key = tuple[int, ...]  # its points
 # So many pairs are tried with each other, and so many occurrences of them in a run.
 # All pairs have thousands of cycles in a large run. With the 100 most suspicious ones of 40 % of
 # the failing runs the answers on the zoo are the same (docs/adr/0011).
@@ -38,6 +40,8 @@ MOST_PAIRS = 100
 MOST_OCCURRENCES = 1000
 # Pairs that fewer of the failing runs have cannot explain them.
 LEAST_SHARE = 0.4
+# Nor can such cycles. One that completes a pair is in 75 % of that pair's runs (ranking.py).
+LEAST_OF_CYCLES = 0.75 * LEAST_SHARE
 
 # A ring of three threads is looked for among so many conflicts that follow each other.
 MOST_FOLLOWING = 5000
@@ -55,31 +59,52 @@ def cycles(
     failing = len(comparison.failing)
     frequent = [pair for pair in pairs if len(pair.occurrences) >= LEAST_SHARE * failing]
     tried = _packed(np.array([pair.points for pair in frequent[:MOST_PAIRS]]).reshape(-1, 2).T)
-    found: dict[CycleKind, dict[int, Occurrence]] = {}
-    for run, evidence in enumerate(comparison.failing):
-        for kind, occurrence in _in_run(evidence, counting, tried).items():
-            found.setdefault(kind, {})[run] = occurrence
-    passing: dict[CycleKind, int] = dict.fromkeys(found, 0)
+    numbers = KindNumbers(tried)
+    every = [_in_run(evidence, counting, tried, numbers) for evidence in comparison.failing]
+    kinds, counts = _counted(every)
+    some = counts >= LEAST_OF_CYCLES * failing
+    kinds, counts = kinds[some], counts[some]
+    passing = np.zeros(len(kinds), dtype=np.int64)
     for evidence in comparison.passing:
-        for kind in _in_run(evidence, counting, tried, shown=False).keys() & passing.keys():
-            passing[kind] += 1
-    best: dict[Key, Hypothesis] = {}
-    # The least specific count comes first; only one that separates strictly better replaces it.
-    for kind, runs in sorted(found.items(), key=lambda item: item[0][1:]):
-        one = Hypothesis(SHAPE, 1.0, runs, passing[kind], failing)
-        if kind.key not in best or one.jaccard > best[kind.key].jaccard:
-            best[kind.key] = one
+        own = _kinds(_in_run(evidence, counting, tried, numbers))
+        passing += np.isin(kinds, own)
+    best = _best(kinds, counts / (failing + passing))
+    found: dict[int, dict[int, Occurrence]] = {kind: {} for kind in kinds[best].tolist()}
+    for run, parts in enumerate(every):
+        for part in parts:
+            for kind, occurrence in part.occurrences(kinds[best]).items():
+                found[kind][run] = occurrence
+    made = (
+        Hypothesis(SHAPE, 1.0, runs, many, failing)
+        for runs, many in zip(found.values(), passing[best].tolist(), strict=True)
+    )
+    return {one.points: one for one in made}
+
+
+def _kinds(parts: Sequence[CyclesOfRun]) -> Column:
+    return np.concatenate([part.kinds for part in parts])
+
+
+def _counted(runs: Sequence[Sequence[CyclesOfRun]]) -> tuple[Column, Column]:
+    """The kinds, and how many of the runs have each."""
+    return np.unique(np.concatenate([_kinds(parts) for parts in runs]), return_counts=True)
+
+
+def _best(kinds: Column, jaccard: npt.NDArray[np.float64]) -> Indexes:
+    """The index of the best kind of each key.
+
+    The least specific one comes first; only one that separates strictly better replaces it.
+    """
+    in_order = np.lexsort((kinds % KINDS, -jaccard, kinds // KINDS))
+    _, firsts = np.unique(kinds[in_order] // KINDS, return_index=True)
+    best: Indexes = in_order[firsts]
     return best
 
 
 def _in_run(
-    evidence: Evidence, counting: Counting, tried: Keys, *, shown: bool = True
-) -> dict[CycleKind, Occurrence]:
-    """The cycles of one run: of each kind the one that was complete first.
-
-    Args:
-        shown: Whether the accesses are wanted, too.
-    """
+    evidence: Evidence, counting: Counting, tried: Keys, numbers: KindNumbers
+) -> list[CyclesOfRun]:
+    """The cycles of one run: those of two threads, and of three."""
     # Patterns keep their latest occurrence, which in a loop is one after the failure
     # (docs/adr/0018).
     if len(evidence.pairs):
@@ -88,10 +113,10 @@ def _in_run(
     conflicts = Conflicts.of(rows, counting)
     rounds = Rounds(Conflicts.of(evidence.patterns[_pair_rows(evidence, counting)], counting))
     points = [conflicts.first_point, conflicts.other_point]
-    found: dict[CycleKind, Occurrence] = {}
-    for cycles in (_closing(rows, points), _rings(rows, points)):
-        found |= first_of_each_kind(conflicts, cycles, rounds, shown=shown)
-    return found
+    return [
+        numbers.numbered(conflicts, cycles, rounds)
+        for cycles in (_closing(rows, points), _rings(rows, points))
+    ]
 
 
 _ENDS = ("first", "other")

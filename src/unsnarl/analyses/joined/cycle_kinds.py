@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,21 +11,17 @@ import numpy.typing as npt
 
 from unsnarl.analyses.falcon.table import Counting, Indexes
 from unsnarl.analyses.joined.hypotheses import Access, Occurrence
+from unsnarl.analyses.recon.keys import Keys
 from unsnarl.model.pattern import Patterns
 
+# Cycles are counted by their points, by whether they are of one round of a loop, and by the turn of
+# the accesses between the first and the last: in either order, or in this one.
 EITHER, STRAIGHT, CROSSED = range(3)
+TURNS = 3
+KINDS = 2 * TURNS  # of one key
 
-Key = tuple[int, ...]
 Column = npt.NDArray[np.int64]
 _HALF_WORD = np.int64(32)
-
-
-class CycleKind(NamedTuple):
-    """What cycles are counted by."""
-
-    key: Key
-    of_one_round: bool
-    turn: int  # of the accesses between the first and the last: in either order, or in this one
 
 
 class Conflicts(NamedTuple):
@@ -52,7 +49,7 @@ class Conflicts(NamedTuple):
             points.reverse()
         return [self.rows["cell"], *threads, *points]
 
-    def accesses(self) -> list[tuple[Access, Access]]:
+    def accesses(self) -> list[Occurrence]:
         """The two accesses of each: made once, because a conflict may be in thousands of cycles."""
         ends = (("first", self.first_point), ("other", self.other_point))
         return list(zip(*(self._accesses(end, points) for end, points in ends), strict=True))
@@ -138,38 +135,69 @@ def _any_inside(
     return inside & (found <= kind << _HALF_WORD | until)
 
 
-def first_of_each_kind(
-    conflicts: Conflicts, cycles: Indexes, rounds: Rounds, *, shown: bool
-) -> dict[CycleKind, Occurrence]:
-    """Of each kind the cycle that was complete first; without its accesses if they are not shown.
+class CyclesOfRun(NamedTuple):
+    """The kinds of cycles that a run has, by their numbers, and of each the one to show.
 
-    Args:
-        cycles: One in a row, the indexes of its conflicts.
+    That is the one that was complete first. Kinds are numbers, because a run may have a hundred
+    thousand of them, and only those count that other runs have, too.
     """
-    if not len(cycles):
-        return {}
-    cycles = cycles[_completion(conflicts, cycles)]
-    pairs, starts = _rotated(conflicts, cycles)
-    differs = rounds.differ(conflicts, cycles)
-    straight = conflicts.other_time[cycles[:, 0]] <= conflicts.first_time[cycles[:, -1]]
-    turns = np.where(straight, STRAIGHT, CROSSED)
-    keys = _numbers(pairs)
-    every = conflicts.accesses() if shown else []
-    made: dict[int, tuple[Key, Occurrence]] = {}  # one cycle may be the first of several kinds
-    found: dict[CycleKind, Occurrence] = {}
-    for of_one_round in (False, True):
-        some = np.flatnonzero(~differs) if of_one_round else np.arange(len(cycles))
-        for turn in (EITHER, STRAIGHT, CROSSED):
-            which = some if turn == EITHER else some[turns[some] == turn]
-            _, firsts = np.unique(keys[which], return_index=True)
-            for at in which[firsts].tolist():
-                if at not in made:
-                    rows = _turned(cycles[at].tolist(), int(starts[at])) if shown else []
-                    accesses = tuple(access for row in rows for access in every[row])
-                    made[at] = _points(pairs[at]), accesses
-                key, accesses = made[at]
-                found[CycleKind(key, of_one_round, turn)] = accesses
-    return found
+
+    conflicts: Conflicts
+    cycles: Indexes
+    starts: npt.NDArray[np.intp]
+    kinds: Column
+    firsts: Indexes
+
+    def occurrences(self, wanted: Column) -> dict[int, Occurrence]:
+        """The accesses of some kinds, by the number of the kind."""
+        at = np.flatnonzero(np.isin(self.kinds, wanted))
+        every = self.conflicts.accesses() if len(at) else []
+        rows = zip(
+            self.kinds[at].tolist(),
+            self.cycles[self.firsts[at]].tolist(),
+            self.starts[self.firsts[at]].tolist(),
+            strict=True,
+        )
+        return {
+            kind: tuple(chain.from_iterable(every[one] for one in _turned(cycle, start)))
+            for kind, cycle, start in rows
+        }
+
+
+class KindNumbers:
+    """Numbers of kinds: the same in all runs, as long as the same pairs of points are tried."""
+
+    def __init__(self, tried: Keys) -> None:
+        self._pairs = np.unique(tried)
+        self._base = np.int64(len(self._pairs) + 1)
+
+    def numbered(self, conflicts: Conflicts, cycles: Indexes, rounds: Rounds) -> CyclesOfRun:
+        """The cycles of a run, one in a row of the indexes of its conflicts."""
+        if not len(cycles):
+            none = np.empty(0, dtype=np.int64)
+            return CyclesOfRun(conflicts, cycles, none, none, none)
+        cycles = cycles[_completion(conflicts, cycles)]
+        pairs, starts = _rotated(conflicts, cycles)
+        keys = self._keys(pairs)
+        differs = rounds.differ(conflicts, cycles)
+        straight = conflicts.other_time[cycles[:, 0]] <= conflicts.first_time[cycles[:, -1]]
+        turns = np.where(straight, STRAIGHT, CROSSED)
+        kinds, firsts = [], []
+        for of_one_round in (False, True):
+            some = np.flatnonzero(~differs) if of_one_round else np.arange(len(cycles))
+            for turn in (EITHER, STRAIGHT, CROSSED):
+                which = some if turn == EITHER else some[turns[some] == turn]
+                found, first = np.unique(keys[which], return_index=True)
+                kinds.append(found * KINDS + of_one_round * TURNS + turn)
+                firsts.append(which[first])
+        return CyclesOfRun(conflicts, cycles, starts, np.concatenate(kinds), np.concatenate(firsts))
+
+    def _keys(self, pairs: npt.NDArray[np.uint64]) -> Column:
+        """One number for the pairs of a cycle; none is that of a cycle of fewer pairs."""
+        keys = np.zeros(len(pairs), dtype=np.int64)
+        for column in pairs.T:
+            keys = keys * self._base + np.searchsorted(self._pairs, column) + 1
+        return keys
 
 
 def _completion(conflicts: Conflicts, cycles: Indexes) -> Indexes:
@@ -208,10 +236,6 @@ def _is_lower(
     rows = np.arange(len(some))
     lower: npt.NDArray[np.bool_] = some[rows, column] < others[rows, column]
     return lower
-
-
-def _points(pairs: npt.NDArray[np.uint64]) -> Key:
-    return tuple(point for pair in pairs.tolist() for point in (pair >> 32, pair & 0xFFFFFFFF))
 
 
 def _turned(cycle: list[int], start: int) -> list[int]:

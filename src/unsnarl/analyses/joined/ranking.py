@@ -9,8 +9,7 @@ from typing import NamedTuple
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.falcon.table import table
 from unsnarl.analyses.joined import answers as showing
-from unsnarl.analyses.joined.conflict_cycles import cycles
-from unsnarl.analyses.joined.cycle_kinds import Key
+from unsnarl.analyses.joined.conflict_cycles import Key, cycles
 from unsnarl.analyses.joined.hypotheses import Hypothesis, pattern_hypotheses
 from unsnarl.analyses.joined.line_merge import by_line
 from unsnarl.analyses.joined.support import supported, with_reconstructions

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must not happen so that a wait ends."""
+
+from tests.unit.test_experiments import timeline
+
+from unsnarl.experiments.rules import forbidding
+from unsnarl.experiments.stops import with_step_before
+from unsnarl.model.event import Op
+from unsnarl.placement.line_points import LinePoints
+
+LOCK, SIGNAL, THREAD = 100, 200, 300
+TAKES, JOINS, WAITS, POLLS, EARLIER = 10, 11, 20, 30, 40
+
+
+def line(site, op, role):
+    point = (site << 4 | op,)
+    return LinePoints(point, point, role)
+
+
+HELD = [line(TAKES, Op.ACQUIRE, 1), line(JOINS, Op.JOIN, 1), line(WAITS, Op.ACQUIRE, 2)]
+END = (1, Op.ACQUIRE, TAKES, LOCK), (1, Op.JOIN, JOINS, THREAD), (2, Op.ACQUIRE, WAITS, LOCK)
+
+
+def step_before(*events, lines=HELD):
+    return with_step_before(timeline(*events), lines, lambda event: event.site)
+
+
+def test_the_step_before_the_wait_is_the_last_line_on_which_its_thread_was():
+    polled = (2, Op.READ, POLLS, 2), (2, Op.ACQUIRE, POLLS, SIGNAL), (2, Op.RELEASE, POLLS, SIGNAL)
+    found = step_before((2, Op.READ, EARLIER, 1), *polled, *END)
+    assert [(one.site, one.op) for one in found] == [
+        (POLLS, Op.ACQUIRE),
+        (TAKES, Op.ACQUIRE),
+        (JOINS, Op.JOIN),
+        (WAITS, Op.ACQUIRE),
+    ]
+
+
+def test_a_thread_that_did_nothing_before_has_no_such_step():
+    assert not step_before(*END)
+
+
+def test_two_locks_in_opposite_order_are_no_lock_held_while_waiting():
+    crossed = [HELD[0], line(WAITS, Op.ACQUIRE, 2), line(JOINS, Op.ACQUIRE, 1)]
+    assert not step_before((2, Op.READ, EARLIER, 1), *END, lines=crossed)
+
+
+def test_neither_may_the_lock_be_taken_after_that_step_nor_the_step_before_the_join():
+    lines = [line(POLLS, Op.ACQUIRE, 1), line(TAKES, Op.ACQUIRE, 2)]
+    rules = forbidding([*lines, line(JOINS, Op.JOIN, 2), line(WAITS, Op.ACQUIRE, 1)])
+    regions = [(rule.when.points[0] >> 4, rule.until.points[0] >> 4) for rule in rules]
+    assert regions == [(POLLS, WAITS), (TAKES, JOINS)]
