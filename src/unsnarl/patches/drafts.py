@@ -317,7 +317,7 @@ def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
 def _new_lock(conflict: Conflict, taken: Set[str]) -> str:
     """`_lock`, or where there is one already, `_cache_lock` for what it guards."""
     guarded = [name.strip("_").lower() for _, name in conflict.names]
-    more = (f"_{name}_lock" for name in guarded if name.isidentifier())
+    more = (f"_{name}_lock" for name in guarded if name.isidentifier() and "lock" not in name)
     free = (name for name in ("_lock", *more) if name not in taken)
     return next(free, "") or new_name("_lock", taken)
 
