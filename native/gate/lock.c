@@ -177,9 +177,10 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         return UNS_GO;
     }
     int waits = lock->word && lock->owner == t->index;
-    if (waits && is_guard(lock))
+    /* Who only looks does not wait: a Condition asks its lock so whether it is held. */
+    if (waits && timeout_ns && is_guard(lock))
         becomes_signal(lock);
-    if (lock->word && !is_guard(lock))
+    if (lock->word && timeout_ns && !is_guard(lock))
         uns_count_wait(t);
     if (UNS_UNLIKELY(uns_gate.rules) && waits) {
         lock->signal = 1;

@@ -31,13 +31,13 @@ POOL = textwrap.dedent(
 )
 
 
-def made_twice(text: str) -> list[str]:
+def made_twice(text: str, variable: str = "Pool.made") -> list[str]:
     file = source(text)
     look, make = line_of(file, "if self.made"), line_of(file, "self.made + 1")
     points = [
-        point(look, 1, "read", "Pool.made", function="Pool.make"),
-        point(make, 2, "write", "Pool.made", function="Pool.make"),
-        point(make, 1, "write", "Pool.made", function="Pool.make"),
+        point(look, 1, "read", variable, function="Pool.make"),
+        point(make, 2, "write", variable, function="Pool.make"),
+        point(make, 1, "write", variable, function="Pool.make"),
     ]
     found = drafts(conflict(text, *points, shape="check-then-act"))
     return [draft.texts["a.py"] for draft in found if draft.kind == "lock"]
@@ -48,6 +48,12 @@ def test_a_lock_is_made_beside_what_it_guards() -> None:
     assert "from threading import Event, Lock, Thread\n" in text
     assert "        self.made = 0\n        self._lock = Lock()\n        self.ready" in text
     assert "        super().__init__()\n        # How" in text
+
+
+def test_a_lock_is_made_by_the_class_that_assigns_what_it_guards() -> None:
+    text = f"{POOL}\n\nclass Small(Pool):\n    def __init__(self):\n        super().__init__(1)\n"
+    found = made_twice(text, "Small.made")[0]
+    assert "        self.made = 0\n        self._lock = Lock()\n" in found
 
 
 def test_a_second_lock_is_called_by_what_it_guards() -> None:

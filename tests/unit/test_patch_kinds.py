@@ -328,12 +328,12 @@ def stuck(text: str) -> list[str]:
 
 
 def test_a_wait_moves_out_of_the_lock() -> None:
-    text, behind = stuck(POOL)
+    behind, text = stuck(POOL)
     wanted = (
         "            self.stopped = True\n        self.worker.join()\n        self.done = True\n\n"
     )
     assert wanted in text
-    # What is done after the wait may need the lock.
+    # What is done after the wait may need the lock: the wait alone comes first.
     assert "            worker = self.worker\n            self.done = True\n" in behind
     assert "        worker.join()\n\n    def work" in behind
 

@@ -91,6 +91,30 @@ def test_a_loop_that_leaves_a_lock_goes_through_a_copy() -> None:
     )
 
 
+def test_what_is_done_to_the_container_stays_with_its_copy() -> None:
+    text = LISTENERS.replace("self.listeners", "self.open") + "            self.open.clear()\n"
+    point = waits(text, "listener(event)", "Bus.send", "Bus.lock")
+    (changed,) = moved(text, point, shape=HELD)
+    assert changed == textwrap.dedent(
+        """\
+        class Bus:
+            def send(self, event):
+                with self.lock:
+                    open_ = list(self.open)
+                    self.open.clear()
+                for listener in open_:
+                    listener(event)
+        """
+    )
+
+
+def test_the_container_is_not_emptied_before_a_loop_that_may_leave() -> None:
+    text = LISTENERS.replace("listener(event)", "listener(event)\n                return")
+    text += "            self.listeners.clear()\n"
+    point = waits(text, "listener(event)", "Bus.send", "Bus.lock")
+    assert not moved(text, point, shape=HELD)
+
+
 def test_the_wait_may_be_in_a_function_that_is_called() -> None:
     line = next(n for n, one in enumerate(LISTENERS.splitlines(), 1) if "listener(event)" in one)
     inner = at(LISTENERS, "class", 1, "wait", "", stack=(f"a.py:{line} in Bus.send",))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import replace
 
 from unsnarl.model.report import FindingPoint
@@ -31,6 +31,7 @@ from unsnarl.patches.locks import (
     classes,
     new_name,
     plain_name,
+    with_bases,
 )
 from unsnarl.patches.monitors import monitors
 from unsnarl.patches.other_drafts import other_drafts
@@ -303,7 +304,7 @@ def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
     """The locks of the program that the finding names or its classes have, then new ones."""
     owners = classes(conflict.sources, spans[0].file)
     yield from dict.fromkeys(_own(conflict, owners))
-    for owner in conflict.owners:
+    for owner in dict.fromkeys([*_defining(conflict, owners), *conflict.owners]):
         if owner in owners:
             source = owners[owner].source
             name = _new_lock(conflict, all_names(source))
@@ -314,10 +315,18 @@ def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
         yield LockChoice("", _new_lock(conflict, taken), file, is_new=True)
 
 
+def _defining(conflict: Conflict, owners: Mapping[str, ClassSource]) -> Iterator[str]:
+    """The classes that assign the variables at fault, where an object is of a class derived."""
+    for owner, name in conflict.names:
+        for one in with_bases(owner, owners) if owner else ():
+            if name in owners[one].members and one != owner:
+                yield one
+
+
 def _new_lock(conflict: Conflict, taken: Set[str]) -> str:
     """`_lock`, or where there is one already, `_cache_lock` for what it guards."""
     guarded = [name.strip("_").lower() for _, name in conflict.names]
-    more = (f"_{name}_lock" for name in guarded if name.isidentifier())
+    more = (f"_{name}_lock" for name in guarded if name.isidentifier() and "lock" not in name)
     free = (name for name in ("_lock", *more) if name not in taken)
     return next(free, "") or new_name("_lock", taken)
 

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import keyword
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
@@ -233,7 +235,9 @@ def _imported(choice: LockChoice, source: SourceFile) -> str:
 
 
 def new_name(wanted: str, taken: Set[str]) -> str:
-    """A name that nobody has."""
+    """A name that nobody has, the language neither."""
+    if wanted in dir(builtins) or keyword.iskeyword(wanted):
+        wanted += "_"
     names = [wanted, *(f"{wanted}_{number}" for number in range(2, 99))]
     return next(name for name in names if name not in taken)
 

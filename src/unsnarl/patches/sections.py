@@ -22,7 +22,7 @@ from unsnarl.patches.blocks import (
 from unsnarl.patches.conflict import Conflict, frames, own_part
 from unsnarl.patches.expressions import is_read, plain_names, replace_expressions
 from unsnarl.patches.locks import new_name
-from unsnarl.patches.moves import SIMPLE, check_independent, named_in
+from unsnarl.patches.moves import LEAVING, SIMPLE, check_independent, named_in
 from unsnarl.patches.pieces import (
     block_of,
     check_block,
@@ -35,6 +35,9 @@ from unsnarl.patches.pieces import (
 )
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError, header_text
+
+# What is assigned behind a lock, and was not before, costs as much as so many lines.
+EXPOSED = 4
 
 
 class Split(NamedTuple):
@@ -91,17 +94,17 @@ def _out(source: SourceFile, function: Function, section: CriticalSection, line:
     What they read and the statements before them assign is read under the lock.
     """
     edits = LineEdits(source)
-    split, copied = _with_snapshot(edits, section, _split(source, section.body, line))
+    split = _with_snapshot(edits, section, _split(source, section.body, line))
     if any(isinstance(one, DEFINITIONS) for one in split.tail):
         raise UnpatchableError("a definition stays where it is")
     items = set(section.lock.split(", "))
     if any(ast.unparse(one) in items for one in executed(split.tail) if isinstance(one, ast.expr)):
         raise UnpatchableError("what is held is needed there")
-    copied += _read_inside(edits, section, split)
-    if not split.head and not copied:
+    named = _read_inside(edits, section, split)
+    if not split.head and not named:
         raise UnpatchableError("nothing stays under the lock")
-    inside = [*split.head, *ast.parse("".join(f"{two} = {one}\n" for one, two in copied)).body]
-    moved = [_renamed(one, dict(copied)) for one in split.tail]
+    inside = [*split.head, *ast.parse("".join(f"{two} = {one}\n" for one, two in named)).body]
+    moved = [_renamed(one, dict(named)) for one in split.tail]
     last = last_line(section.body[-1])
     for at, text in enumerate(split.headers):
         edits.insert_before(split.first, source.unit * at + text, like=_level(section))
@@ -112,7 +115,13 @@ def _out(source: SourceFile, function: Function, section: CriticalSection, line:
     else:
         _decorated_out(edits, function, section, section.decorator, after)
     says = f"move {source.name}:{split.first}-{last} out of the lock of :{section.line}"
-    return whole("move", says, edits, last - split.first + 1)
+    size = last - split.first + 1 + (EXPOSED if _assigned(split.tail) else 0)
+    return whole("move", says, edits, size)
+
+
+def _assigned(statements: list[ast.stmt]) -> set[str]:
+    """The attributes that statements assign: who else does that, nobody keeps away any more."""
+    return {one for one in named_in(statements, ast.Store) if "." in one}
 
 
 def _level(section: CriticalSection) -> int:
@@ -202,20 +211,58 @@ def _asks_locals(test: ast.expr, before: Sequence[ast.stmt]) -> bool:
     return not names_in(test) & frozenset().union(*map(names_in, before))
 
 
-def _with_snapshot(
-    edits: LineEdits, section: CriticalSection, split: Split
-) -> tuple[Split, list[tuple[str, str]]]:
-    """A loop that moves out goes through a copy of a shared container, made under the lock."""
+def _with_snapshot(edits: LineEdits, section: CriticalSection, split: Split) -> Split:
+    """A loop that moves out goes through a copy of a shared container, made under the lock.
+
+    What is done to the container after the loop is done right after the copy, under the lock as
+    well: what others add later is not in the copy.
+    """
     loop = split.tail[0]
     if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Attribute):
-        return split, []
+        return split
     text = ast.unparse(loop.iter)
     name = new_name(text.rpartition(".")[2].lstrip("_") or "values", plain_names(edits.source))
     _add_inside(edits, section, split, f"{name} = list({text})")
     replace_expressions(edits, [loop.iter], text=name)
     changed = copy.deepcopy(loop)
     changed.iter = ast.Name(name, ast.Load())
-    return split._replace(tail=[changed, *split.tail[1:]]), [(f"list({text})", name)]
+    inside, outside = _stays(edits.source, split.tail[1:], text, loop)
+    for one in inside:
+        if section.decorator is not None:
+            raise UnpatchableError("what stays has to be indented")
+        edits.insert_before(split.first, _line(edits.source, one), like=section.body[0].lineno)
+        edits.remove(one.lineno)
+    head = [*split.head, *ast.parse(f"{name} = list({text})").body, *inside]
+    return split._replace(head=head, tail=[changed, *outside])
+
+
+def _stays(
+    source: SourceFile, behind: list[ast.stmt], text: str, loop: ast.For
+) -> tuple[list[ast.stmt], list[ast.stmt]]:
+    """Of the statements behind a loop, those about what it goes through, and the others."""
+    inside: list[ast.stmt] = []
+    outside: list[ast.stmt] = [loop]
+    for one in behind:
+        if any(ast.unparse(part) == text for part in ast.walk(one) if isinstance(part, ast.expr)):
+            if not isinstance(one, (*SIMPLE, ast.Delete)):
+                raise UnpatchableError("what is done to the container is no simple statement")
+            check_independent(source, one, [*outside[1:], ast.Expr(loop.target)])
+            inside.append(one)
+        else:
+            outside.append(one)
+    if any(isinstance(one, LEAVING) for one in executed(loop.body)) and inside:
+        raise UnpatchableError("the loop may leave before it")
+    return inside, outside[1:]
+
+
+def _line(source: SourceFile, node: ast.stmt) -> str:
+    """The text of a statement that is alone in its line."""
+    text = source.lines[node.lineno - 1].strip()
+    if first_line(node) != last_line(node) or ast.dump(ast.parse(text)) != ast.dump(
+        ast.Module([node], [])
+    ):
+        raise UnpatchableError("the statement has several lines, or shares its line")
+    return text
 
 
 def _read_inside(edits: LineEdits, section: CriticalSection, split: Split) -> list[tuple[str, str]]:
@@ -320,10 +367,6 @@ def _is_reset(node: ast.stmt) -> bool:
 
 
 def _move_into(edits: LineEdits, node: ast.stmt, held: ast.With) -> None:
-    if first_line(node) != last_line(node):
-        raise UnpatchableError("the statement has several lines")
-    text = edits.source.lines[node.lineno - 1].strip()
-    if ast.dump(ast.parse(text)) != ast.dump(ast.Module([node], [])):
-        raise UnpatchableError("the statement shares its line")
+    text = _line(edits.source, node)
     edits.insert_after(last_line(held.body[-1]), text, like=held.body[0].lineno)
     edits.remove(node.lineno)
