@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two nodes join the same virtual bus at the same time; they must hear each other."""
 
-import uuid
+import itertools
 from concurrent.futures import ThreadPoolExecutor
 
 import can
 import pytest
 
+NUMBERS = itertools.count()
+
 
 @pytest.fixture
 def nodes():
-    channel = "garage-%s" % uuid.uuid4()
+    channel = "garage-%d" % next(NUMBERS)
     with ThreadPoolExecutor(max_workers=2) as executor:
         joining = [executor.submit(can.interface.Bus, channel, bustype="virtual") for _ in range(2)]
     nodes = [job.result(timeout=5) for job in joining]
