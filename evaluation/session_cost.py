@@ -47,8 +47,8 @@ class SessionCost(NamedTuple):
             f"A session that does not use the plugin: +{self.total:.1f} ms of processor time (the "
             f"bar is {MOST_MILLISECONDS:.0f} ms): {self.listing:.1f} for the list of its "
             f"{self.files} installed files, which pytest reads of every plugin, "
-            f"{self.importing:.1f} for its import, {self.asking:.1f} for options. A bare interpreter took {self.start:.0f} ms "
-            "then; it takes 12 to 20 on a quiet machine."
+            f"{self.importing:.1f} for its import, {self.asking:.1f} for options. A bare "
+            f"interpreter took {self.start:.0f} ms then; it takes 12 to 20 on a quiet machine."
         )
 
 
