@@ -31,13 +31,17 @@ def line_of(event):
     name = event["function"]
     try:
         # Not by its symbol: where all its calls were inlined it has none.
-        place = gdb.decode_line(name)[1][0]
-        with open(place.symtab.fullname(), encoding="utf-8", errors="replace") as stream:
+        found = gdb.decode_line(name)[1][0]
+        with open(found.symtab.fullname(), encoding="utf-8", errors="replace") as stream:
             rows = [row.strip() for row in stream]
     except (AttributeError, IndexError, TypeError, OSError, gdb.error):
         return 0
-    heads = [n for n in range(1, place.line + 1) if name.split("::")[-1] + "(" in rows[n - 1]]
-    first = heads[-1] if heads else place.line
+    heads = [
+        n
+        for n in range(1, min(found.line, len(rows)) + 1)
+        if name.split("::")[-1] + "(" in rows[n - 1]
+    ]
+    first = heads[-1] if heads else found.line
     lines = [n for n, row in enumerate(rows, 1) if row == event["text"] and n >= first]
     return lines[min(event.get("nth", 0), len(lines) - 1)] if lines else 0
 
