@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import statistics
 import subprocess
 import sys
 import tarfile
@@ -22,7 +21,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from resource import RUSAGE_CHILDREN, getrusage
 from typing import NamedTuple, TypeVar
 from xml.etree import ElementTree
 
@@ -30,13 +28,11 @@ import msgspec
 
 from evaluation.markdown import sections, table
 from evaluation.plugin import Compared, compare, zoo_bugs, zoo_table
+from evaluation.session_cost import SessionCost, session_cost
 
 DOCS = Path(__file__).parent.parent / "docs"
 HOME = Path(sys.prefix) / "suites"
 BUDGET = "60s"
-SESSIONS = 15
-MOST_MILLISECONDS = 15.0
-TRIVIAL = "def test_nothing():\n    pass\n"
 SESSION = "session"
 Outcomes = dict[str, str]
 T = TypeVar("T")
@@ -149,27 +145,7 @@ def measure(suite: Suite, budget: str) -> SuiteResult:
     )  # fmt: skip
 
 
-def session_cost() -> tuple[float, float]:
-    """Milliseconds of processor time that a session takes without the plugin, and with it."""
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "test_trivial.py").write_text(TRIVIAL)
-        pairs = [(_spent(folder, "-p", "no:unsnarl"), _spent(folder)) for _ in range(SESSIONS)]
-    return (
-        statistics.median(one for one, _ in pairs),
-        statistics.median(other for _, other in pairs),
-    )
-
-
-def _spent(folder: str, *options: str) -> float:
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *options]
-    before = getrusage(RUSAGE_CHILDREN)
-    environment = {name: text for name, text in os.environ.items() if name[:6] != "PYTEST"}
-    subprocess.run(command, cwd=folder, capture_output=True, check=True, env=environment)
-    after = getrusage(RUSAGE_CHILDREN)
-    return 1000 * (after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
-
-
-def page(results: Sequence[SuiteResult], cost: tuple[float, float] | None, zoo: str) -> str:
+def page(results: Sequence[SuiteResult], cost: SessionCost | None, zoo: str) -> str:
     """docs/suites.md."""
     rows = [
         (
@@ -192,17 +168,9 @@ def page(results: Sequence[SuiteResult], cost: tuple[float, float] | None, zoo: 
         "Tests that ended differently (without the plugin / with it):\n\n" + "\n".join(named)
         if named
         else "No test ended differently.",
-        _cost_sentence(cost) if cost else "The cost of a session was not measured.",
+        cost.sentence if cost else "The cost of a session was not measured.",
         "## Bugs of the zoo, through the plugin and through the command",
         zoo,
-    )
-
-
-def _cost_sentence(cost: tuple[float, float]) -> str:
-    return (
-        f"A session that does not use the plugin: {cost[0]:.0f} ms of processor time without it, "
-        f"{cost[1]:.0f} ms with it, so {cost[1] - cost[0]:+.1f} ms (median of {SESSIONS} pairs; "
-        f"the bar is {MOST_MILLISECONDS:.0f} ms)."
     )
 
 
@@ -228,7 +196,7 @@ def main() -> None:
             _keep(f"zoo-{bug.name}", compare(bug))
     results = [one for suite in SUITES if (one := _kept(suite.name, SuiteResult))]
     found = [one for bug in zoo_bugs(options.bugs) if (one := _kept(f"zoo-{bug.name}", Compared))]
-    cost = _kept(SESSION, tuple[float, float])
+    cost = _kept(SESSION, SessionCost)
     (options.pages / "suites.md").write_text(page(results, cost, zoo_table(found)))
 
 

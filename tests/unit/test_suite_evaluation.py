@@ -2,6 +2,7 @@
 """evaluation.suites: what counts as a difference, and what the page says of it."""
 
 from evaluation.plugin import Compared, Found, zoo_table
+from evaluation.session_cost import SessionCost
 from evaluation.suites import Suite, SuiteResult, differing, outcomes, page
 
 XML = """<testsuites><testsuite>
@@ -33,7 +34,7 @@ def test_tests_that_end_differently_or_are_missing_differ():
 def test_the_page_names_every_difference_and_the_cost():
     suite = Suite("pool", "1.0")
     result = SuiteResult(suite, 9, 1, [], ["x: passed / failure"], "3 hunted", (1.0, 1.0, 9.0))
-    text = page([result], (100.0, 109.0), "no bugs")
+    text = page([result], SessionCost(800, 5.0, 3.0, 1.0, 15.0), "no bugs")
     assert "- pool: x: passed / failure" in text and "+9.0 ms" in text and "3 hunted" in text
 
 

@@ -128,7 +128,7 @@ class Orders:
         return ForcedEvent(
             thread=match.path or "0",
             file=portable_file(file),
-            function=plain_function(code.function),
+            function=plain_function(entry.function or code.function),
             text=text,
             nth=self._nth(file, code, entry, text),
             count=max(match.occurrence, 1),
@@ -142,7 +142,7 @@ class Orders:
         same = {
             one.line
             for one in code.sites
-            if one.line and one.line < (entry.line or 0)
+            if one.line and one.line < (entry.line or 0) and one.function == entry.function
             and self._codes.text(file, one.line) == text
         }  # fmt: skip
         return len(same)

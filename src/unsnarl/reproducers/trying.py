@@ -39,16 +39,22 @@ class TriedReproducer(msgspec.Struct, frozen=True):
 
 
 def try_reproducer(
-    text: str, command: Sequence[str], cwd: Path, times: int, *, after: Sequence[str] = ()
+    text: str,
+    command: Sequence[str],
+    cwd: Path,
+    times: int,
+    *,
+    after: Sequence[str] = (),
+    suffix: str = ".py",
 ) -> TriedReproducer:
     """Run a reproducer so many times; no more once it did not show the bug.
 
-    `command` comes before its file and `after` behind it.
+    `command` comes before its file and `after` behind it. gdb goes by the suffix of a script.
     """
     codes: list[int] = []
     says = ""
     with tempfile.TemporaryDirectory(prefix="unsnarl-reproducer-") as folder:
-        file = Path(folder) / "reproducer.py"
+        file = Path(folder) / f"reproducer{suffix}"
         file.write_text(text, encoding="utf-8")
         while len(codes) < times and set(codes) <= {BUG}:
             code, says = _run([*command, str(file), *after], cwd)

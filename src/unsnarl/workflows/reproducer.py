@@ -117,7 +117,7 @@ def _tried_in_gdb(
         return dataclasses.replace(empty, text=made.text, orders=len(made.orders))
     command = [gdb, "-nx", "-batch", "-x"]
     after = ["--args", *target.args]
-    tried = try_reproducer(made.text, command, target.cwd, tries, after=after)
+    tried = try_reproducer(made.text, command, target.cwd, tries, after=after, suffix=".gdb")
     return _judged(empty, made, tried, "in gdb")
 
 

@@ -28,16 +28,21 @@ ENDED = []
 
 def line_of(event):
     """The line of an event, by its text; 0 if it is gone."""
+    name = event["function"]
     try:
-        table = gdb.lookup_global_symbol(event["function"]) or gdb.lookup_static_symbol(
-            event["function"]
-        )
-        first = table.symtab.fullname()
-        with open(first, encoding="utf-8", errors="replace") as stream:
+        # Not by its symbol: where all its calls were inlined it has none.
+        found = gdb.decode_line(name)[1][0]
+        with open(found.symtab.fullname(), encoding="utf-8", errors="replace") as stream:
             rows = [row.strip() for row in stream]
-    except (AttributeError, OSError, gdb.error):
+    except (AttributeError, IndexError, TypeError, OSError, gdb.error):
         return 0
-    lines = [n for n, row in enumerate(rows, 1) if row == event["text"] and n >= table.line]
+    heads = [
+        n
+        for n in range(1, min(found.line, len(rows)) + 1)
+        if name.split("::")[-1] + "(" in rows[n - 1]
+    ]
+    first = heads[-1] if heads else found.line
+    lines = [n for n, row in enumerate(rows, 1) if row == event["text"] and n >= first]
     return lines[min(event.get("nth", 0), len(lines) - 1)] if lines else 0
 
 
