@@ -98,7 +98,8 @@ def _published(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 
 
 def _closed(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    closing = next((at for at, point in enumerate(points) if closes(point)), _other(points[::-1]))
+    others = [at for at, one in enumerate(points) if one.thread != points[-1].thread]
+    closing = next((at for at in others if closes(points[at])), others[-1])
     if points[0].thread != points[-1].thread:
         closing = 0
     return (
