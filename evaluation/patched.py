@@ -16,6 +16,7 @@ from evaluation.truth import load_bug
 from unsnarl.model.report import Patch, Report, numbered
 
 RUNS = 1000
+SECONDS = 600  # all of them, on a busy machine, too
 
 
 class Patched(NamedTuple):
@@ -42,7 +43,8 @@ def apply_and_hunt(
         build(load_bug(folder))
     after = folder / "patched.json"
     wanted = str(RUNS)
-    limits = ("--no-confirm", "--fail", wanted, "--pass", wanted, "--max-runs", wanted)
+    counts = ("--fail", wanted, "--pass", wanted, "--max-runs", wanted)
+    limits = ("--no-confirm", *counts, "--time", str(SECONDS))
     _unsnarl(folder, "hunt", f"--json={after}", *limits, *options, "--", *command)
     if not after.exists():
         return Patched(patch.kind)

@@ -283,6 +283,8 @@ uintptr_t uns_c_peeks(uintptr_t pc);
 uint64_t uns_c_cell(uintptr_t address);
 
 void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, int write);
+/* ... of a block that is being freed: all of it is written. */
+void uns_c_accessed_by_free(uint32_t site, const volatile void *address, uint64_t size);
 extern struct uns_shadow uns_c_shadow; /* of a free run */
 void uns_c_fresh(const void *address, uint64_t size);
 void uns_c_slow_read(const volatile void *address, uint64_t size, const void *pc);

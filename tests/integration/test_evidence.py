@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from tests.integration.test_server import start  # noqa: F401  the fixture
 
-from unsnarl.analyses.ordered import open_patterns
+from unsnarl.model.ordered import open_patterns
 from unsnarl.model.pattern import PatternKind, kinds_of
 from unsnarl.runfile import Interner, SiteTable, read_run
 

@@ -16,8 +16,8 @@ from unsnarl.analyses.joined import answers
 from unsnarl.analyses.joined import conflict_cycles as cycles
 from unsnarl.analyses.joined.hypotheses import pattern_hypotheses
 from unsnarl.analyses.joined.line_merge import by_line
-from unsnarl.analyses.ordered import Knowledge, open_patterns
 from unsnarl.model.evidence import ORDER
+from unsnarl.model.ordered import Knowledge, open_patterns
 from unsnarl.model.pattern import FINE, PatternKind
 
 RW, WR, WW, RWR, WWR, WRW, RWW, WWW, UNREAD, REREAD = PatternKind

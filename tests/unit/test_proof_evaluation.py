@@ -5,7 +5,7 @@ import dataclasses
 from types import SimpleNamespace
 
 import pytest
-from evaluation import challenges, proof_page
+from evaluation import challenges, proof_bars, proof_page
 from evaluation.proof_results import Proved, ProvedZoo
 from evaluation.repairs import contains
 from evaluation.truth import Bug, Cause, TruePoint
@@ -223,3 +223,35 @@ def test_a_twin_that_confirms_something_is_told():
 def test_the_page_has_a_row_for_every_cause():
     page = proof_page.page(ProvedZoo("c", "d", "3.11", (row(), row(bug="abba")), {}))
     assert "| weblech |" in page and "| abba |" in page
+
+
+PUBLIC = {"public": True, "named": True, "shape": "lost update", "shapes": ("lost update",)}
+
+
+@pytest.mark.parametrize(
+    ("changes", "bar"),
+    [
+        ({"found": False}, "found"),
+        ({"named": False}, "every variable"),
+        ({"true": False}, "confirmed"),
+        ({"in_time": False}, "within"),
+        ({"shape": "stale read"}, "shape"),
+        ({"patch": ""}, "a patch"),
+        ({"patched_fail": 1}, "no wrong patch"),
+    ],
+)
+def test_programs_of_published_shapes_have_bars_of_their_own(changes, bar):
+    rows = (row(bug="one", **PUBLIC), row(bug="two", **{**PUBLIC, "public": False}))
+    good = proof_bars.table(ProvedZoo("c", "d", "3.11", rows, {}))
+    assert "| no |" not in good and "1 of 1" in good and "2 of 2" in good
+    worse = (row(bug="one", **{**PUBLIC, **changes}), rows[1])
+    lines = proof_bars.table(ProvedZoo("c", "d", "3.11", worse, {})).splitlines()
+    assert any(bar in line and line.endswith("| no |") for line in lines)
+
+
+def test_of_several_failures_of_a_bug_the_most_frequent_one_counts():
+    rows = (row(signature="first", **PUBLIC), row(signature="second", **PUBLIC))
+    found = ProvedZoo("c", "d", "3.11", rows, {})
+    assert [one.signature for one in proof_bars.by_bug(found)] == ["first"]
+    assert "| weblech |" in proof_bars.section(found)
+    assert proof_bars.section(ProvedZoo("c", "d", "3.11", (row(),), {})) == ""

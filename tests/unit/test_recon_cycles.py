@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 from tests.unit.comparisons import compare, edge, pattern, run
 
-from unsnarl.analyses.ordered import open_graph
 from unsnarl.analyses.recon.answers import answers
 from unsnarl.model.evidence import ORDER
+from unsnarl.model.ordered import open_graph
 from unsnarl.model.pattern import PatternKind
 
 X, Y = 0x10, 0x20

@@ -440,3 +440,15 @@ def test_another_element_that_was_removed_is_not_what_is_used():
 
     assert used("['a']") == "used after close"
     assert used("['b']") == used("") == "stale read"
+
+
+def test_what_is_used_after_its_end_was_ended_by_the_other_thread():
+    """In C, both are in a function called release."""
+    name, summary = shape(
+        point("1 write message.readers", "message->readers--;", function="release", value="1"),
+        point("2 write message.readers", "free(message);", function="release"),
+        point("1 read message.readers", "if (message->readers == 0)", function="release"),
+    )
+    assert name == "used after close"
+    assert summary.startswith("writer 0.2 ended the use") or summary.startswith("writer ended")
+    assert summary.count("reader") >= 1

@@ -20,13 +20,14 @@ def point(site, op):
     return site << 4 | op
 
 
-def run(*, pending=(), latest=(), pairs=(), counts=(), waits=(), failure=None):
+def run(*, pending=(), latest=(), pairs=(), counts=(), waits=(), failure=None, orders=()):
     """A run of two threads; `latest`: thread, operation, site, cell, in order of time."""
     sections = [
         records(Section.THREADS, [thread(0, "0"), thread(1, "0.1"), thread(2, "0.2")]),
         records(Section.COUNTS, [(t, site, count, site) for t, site, count in counts]),
         records(Section.PATTERNS, [(*row[:2], 0, *row[2:4], 1, 2, row[4], 1, 1) for row in pairs]),
     ]
+    sections.append(records(Section.ORDERS, list(orders)))
     sections.append(records(Section.WAITS, [(*row, 0, 0, 0) for row in waits]))
     if failure:
         sections.append(notes({"failure": {"kind": failure}}))
@@ -126,3 +127,15 @@ def test_a_run_whose_threads_had_ended_stays_as_it_is():
     evidence = completed(run())
     assert not evidence.due
     assert not len(evidence.patterns)
+
+
+def test_what_comes_after_a_join_anyway_is_not_too_late():
+    """Main prints what the threads have left: a failure that ends them is not due to that."""
+    failing = run(
+        pending=[(0, Op.READ, READ_B, B)], latest=[(SETTER, Op.WRITE, SET_B, B)], failure="signal"
+    )
+    pair = (point(SET_B, Op.WRITE), point(READ_B, Op.READ), SETTER, 0, B)
+    joined = run(pairs=[pair], orders=[(0, SETTER, 2, 1)])
+    assert not len(completed(failing, [joined]).due)
+    # Where it may come at any time, it is.
+    assert len(completed(failing, [run(pairs=[pair])]).due) == 1

@@ -75,6 +75,24 @@ def test_a_line_names_what_it_waits_in(sources, line, call):
     assert call_of(site(line), sources) == call
 
 
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ("pthread_cond_wait(&bell, &lock);", ("wait", "bell")),
+        ("while (!n) pthread_cond_timedwait(&q->more, &q->lock, &at);", ("wait", "q->more")),
+        ("sem_wait(&slots[i]);", ("post", "slots[i]")),
+        ("pthread_barrier_wait(&start);", ("barrier", "start")),
+        ("queue->more.wait(guard, [&] { return !items.empty(); });", ("wait", "queue->more")),
+        ("ready.wait_for(guard, 5s);", ("wait", "ready")),
+        ("pthread_mutex_lock(&lock);", ("", "")),
+    ],
+)
+def test_a_line_of_c_names_what_it_waits_for(tmp_path, text, call):
+    (tmp_path / "log.cpp").write_text(text)
+    there = Site("log.cpp", "write", 1, 1, 0, 0, "unlisted", "")
+    assert call_of(there, Sources(tmp_path)) == call
+
+
 def test_a_lock_and_a_join_wait_for_each_other(sources):
     found = reasons(sources, Wait(0, JOIN, 1, 0xB), Wait(1, LOCK, 0, 0xA, 100 + LOCK, 5))
     assert found == [

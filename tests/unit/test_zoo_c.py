@@ -11,8 +11,14 @@ every_bug = pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 
 
 def test_all_that_the_papers_name_is_there():
-    assert len(BUGS) == 38
+    assert len(BUGS) == 51
     assert {bug.language for bug in BUGS} == {"c", "c++"}
+    assert sum(bug.public for bug in BUGS) == 27
+
+
+@every_bug
+def test_its_variables_and_shapes_are_set(bug):
+    assert all(cause.variables and cause.shapes for cause in bug.causes)
 
 
 @every_bug

@@ -50,6 +50,7 @@ static void access_shadow(struct uns_thread *t, uint32_t point, uintptr_t addres
 }
 
 /* An object of 8 bytes is one cell, at its beginning; smaller ones that share 4 bytes are one. */
+static __thread int freeing; /* the write under way is a free */
 static void access_cells(struct uns_thread *t, uint32_t site, const volatile void *address,
                          uint64_t size, int write) {
     if (uns_rt.gated)
@@ -59,6 +60,8 @@ static void access_cells(struct uns_thread *t, uint32_t site, const volatile voi
     uns_access_inline(site, cell_at(WORD_OF(address)), write, may_switch);
     t->may_switch |= (uint32_t)may_switch; /* ... and what the language does next */
     /* Not before: while it waited for its turn, another may have freed it. */
+    if (freeing)
+        uns_c_check_freed(address, site, "double free", "a block is freed a second time");
     uns_c_check_freed(address, site, "use after free",
                       write ? "write to a freed block" : "read of a freed block");
     uint32_t point = UNS_POINT(site, write ? UNS_WRITE : UNS_READ);
@@ -101,6 +104,12 @@ void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, 
                       write);
     else
         access_cells(t, site, address, size, write);
+}
+
+void uns_c_accessed_by_free(uint32_t site, const volatile void *address, uint64_t size) {
+    freeing = 1;
+    uns_c_accessed(site, address, size, 1);
+    freeing = 0;
 }
 
 /* Memory made anew: what was known of it is void. Under the gate, the last bytes of a very large

@@ -55,7 +55,7 @@ static size_t freeing(void *block, uint32_t site) {
     uns_c_check_freed(block, uns_c_outside(site), "double free", "a block is freed a second time");
     size_t size = malloc_usable_size(block);
     if (site)
-        uns_c_accessed(site, block, size < MOST_FREED ? size : MOST_FREED, 1);
+        uns_c_accessed_by_free(site, block, size < MOST_FREED ? size : MOST_FREED);
     if (uns_rt.gated)
         uns_c_block_freed(block);
     return size;

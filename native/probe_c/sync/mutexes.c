@@ -34,8 +34,10 @@ static int unlock_mutex(void *lock, uint32_t site) {
         return EPERM;
     if (object->depth)
         return object->depth--, 0;
-    if (object->lock.word)
+    if (object->lock.word) {
+        uns_c_remember_lock(site, lock);
         uns_lock_release(&object->lock, site);
+    }
     return 0;
 }
 

@@ -10,8 +10,9 @@ what that conflicts with (docs/adr/0029).
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 from statistics import median
 from typing import NamedTuple
@@ -20,6 +21,7 @@ import numpy as np
 
 from unsnarl.model.event import Op, op_of
 from unsnarl.model.evidence import Due, Evidence
+from unsnarl.model.ordered import open_patterns
 from unsnarl.model.pattern import FINE, PATTERN, PatternKind, kinds_of
 from unsnarl.model.run import in_cycle
 from unsnarl.runfile import Interner, RunFile
@@ -60,7 +62,7 @@ class Unfinished:
     def __init__(
         self,
         passing: Sequence[RunFile],
-        runs: Iterable[tuple[RunFile, Evidence]],
+        runs: Sequence[tuple[RunFile, Evidence]],
         interner: Interner,
     ) -> None:
         self._interner = interner
@@ -77,7 +79,8 @@ class Unfinished:
             return evidence
         latest = self._latest(run)
         accesses = dict.fromkeys(islice(self._due(run, latest), MOST_DUE))
-        rows = [row for one in accesses for row in _patterns(one, latest[one.cell], _end(run))]
+        end, never = _end(run), self._never_swapped
+        rows = [row for one in accesses for row in _patterns(one, latest[one.cell], end, never)]
         if not rows:
             return evidence
         patterns = np.array(rows, dtype=PATTERN)
@@ -88,6 +91,26 @@ class Unfinished:
             pairs=np.concatenate([evidence.pairs, pairs]) if len(evidence.pairs) else pairs,
             due=(*self._acquires(run, {one.thread for one in accesses}), *accesses),
         )
+
+    @cached_property
+    def _never_swapped(self) -> set[tuple[int, int]]:
+        """Two points that starting and joining put into this order whenever passing runs have both.
+
+        What main does when it has joined all threads is in no run that one of these has ended: it
+        is not what came too late.
+        """
+        ordered: set[tuple[int, int]] = set()
+        free: set[tuple[int, int]] = set()
+        passing = {id(run) for run in self._passing}
+        for run, evidence in self._runs:
+            rows = evidence.patterns[kinds_of(evidence.patterns) < PatternKind.RWR]
+            if id(run) not in passing or not len(rows):
+                continue
+            points = (rows[f"{which}_point"].tolist() for which in ("first", "other"))
+            is_free = open_patterns(rows, evidence.orders).tolist()
+            for first, other, is_open in zip(*points, is_free, strict=True):
+                (free if is_open else ordered).add((first, other))
+        return ordered - free
 
     def _acquires(self, run: RunFile, threads: Collection[int]) -> Iterator[Due]:
         """The locks that some threads were about to take: what they do next comes after that."""
@@ -184,10 +207,14 @@ def _end(run: RunFile) -> int:
     return 1 + max((int(column.max()) for column in times if len(column)), default=0)
 
 
-def _patterns(due: Due, rows: Sequence[LatestAccess], end: int) -> Iterator[tuple[int, ...]]:
+def _patterns(
+    due: Due, rows: Sequence[LatestAccess], end: int, never_swapped: Collection[tuple[int, int]]
+) -> Iterator[tuple[int, ...]]:
     """What the access would have completed: with each other thread's latest, and its own before."""
     writes = op_of(due.raw) is Op.WRITE
     for other in _neighbours(due, rows, writes):
+        if (other.point, due.point) in never_swapped:
+            continue
         head = (other.point, due.point, 0, other.thread, due.thread, other.time, end, due.cell)
         yield (*head, 1, KINDS[other.writes, writes] + FINE, 2, 0)
         mine = [row for row in rows if row.thread == due.thread and row.time < other.time]

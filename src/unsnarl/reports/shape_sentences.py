@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.reports.patterns import CALL, mode
+from unsnarl.reports.patterns import CALL, closes, mode
 from unsnarl.reports.steps import UNSET
 
 NOTHING = re.compile(r"=\s*(None|NULL|nullptr|0);?$")
@@ -115,7 +115,10 @@ def _published(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 
 
 def _closed(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
-    closing = 0 if points[0].thread != points[-1].thread else _other(points)
+    others = [at for at, one in enumerate(points) if one.thread != points[-1].thread]
+    closing = next((at for at in others if closes(points[at])), others[-1])
+    if points[0].thread != points[-1].thread:
+        closing = 0
     return (
         f"{names[closing]} {_ended(points[closing])} at {_at(points[closing])}; {names[-1]} still "
         f"used it at {_at(points[-1])}."

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
+from unsnarl.model.cpp_names import C_SOURCES
 from unsnarl.model.event import Op
 from unsnarl.model.python_names import shown_function
 from unsnarl.model.report import FindingPoint
@@ -36,7 +37,16 @@ AWAITED = {
     FLOCK: "the {}",
     "shutdown": "the threads of {}",
     IMPORT: "the import of {}",
+    "post": "a post of {}",
+    "barrier": "the others at {}",
 }
+# Of C, which is not parsed: what is waited for is the first argument, or before the dot.
+_C_CALLS = (
+    ("wait", re.compile(r"\b(?:pthread_cond|cnd)_\w*wait\w*\s*\(\s*&?\s*([\w.\[\]>-]+)")),
+    ("post", re.compile(r"\bsem_\w*wait\w*\s*\(\s*&?\s*([\w.\[\]>-]+)")),
+    ("barrier", re.compile(r"\bpthread_barrier_wait\s*\(\s*&?\s*([\w.\[\]>-]+)")),
+    ("wait", re.compile(r"([\w.\[\]>-]+?)(?:\.|->)wait(?:_for|_until)?\s*\(")),
+)
 # Who would have to do what, so that a wait without an owner ends.
 MISSING = {
     "put": "takes one out",
@@ -46,6 +56,8 @@ MISSING = {
     "wait": "gives it",
     "wait_for": "gives it",
     IMPORT: "ends it",
+    "post": "gives it",
+    "barrier": "comes",
 }
 
 
@@ -57,7 +69,10 @@ OWNER = re.compile(rf"{HELD_BY}.*? ([\d.]+)(?: since |, which waits)")
 
 def call_of(site: Site, sources: Sources) -> tuple[str, str]:
     """The method that a line waits in and its object, as written: `put`, `AuditLog._queue`."""
-    tree = parsed_line(sources.line(site.file, site.line))
+    text = sources.line(site.file, site.line)
+    if site.file.endswith((*C_SOURCES, ".h", ".hpp")):
+        return _c_call_of(text)
+    tree = parsed_line(text)
     for call in ast.walk(tree) if tree else ():
         if isinstance(call, ast.Import | ast.ImportFrom):
             return IMPORT, call.names[0].name
@@ -73,6 +88,11 @@ def call_of(site: Site, sources: Sources) -> tuple[str, str]:
         if method.attr in AWAITED:
             return method.attr, without_self(ast.unparse(method.value), site.function)
     return "", ""
+
+
+def _c_call_of(text: str) -> tuple[str, str]:
+    found = ((method, pattern.search(text)) for method, pattern in _C_CALLS)
+    return next(((method, call[1]) for method, call in found if call), ("", ""))
 
 
 class WaitReasons:

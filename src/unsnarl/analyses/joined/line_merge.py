@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from unsnarl.analyses.falcon.table import Counting
-from unsnarl.analyses.ordered import open_patterns
 from unsnarl.model.evidence import Evidence, PointTable
+from unsnarl.model.ordered import open_patterns
 from unsnarl.model.pattern import Patterns
 
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from unsnarl.analyses.answer import Answer, Line
-from unsnarl.analyses.ordered import open_graph
 from unsnarl.analyses.recon.cycles import closing
 from unsnarl.analyses.recon.focus import SURE, Focus, Focused, Normal, trimmed
 from unsnarl.analyses.recon.ranking import EdgeRanking, Sync
@@ -17,6 +16,7 @@ from unsnarl.analyses.recon.reconstruction import ReconOptions, Reconstruction
 from unsnarl.analyses.recon.triples import companions
 from unsnarl.model.evidence import Comparison
 from unsnarl.model.graph import Graph
+from unsnarl.model.ordered import open_graph
 
 METHOD = "recon"
 # In larger programs hardly two runs reach a site in the same context of five events. With three

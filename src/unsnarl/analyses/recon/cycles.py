@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unsnarl.analyses.ordered import open_patterns
 from unsnarl.analyses.recon.aggregate import SINK_ANCHOR, SOURCE_ANCHOR
 from unsnarl.analyses.recon.triples import Companion
 from unsnarl.model.evidence import Evidence
+from unsnarl.model.ordered import open_patterns
 from unsnarl.model.pattern import PatternKind, Patterns, kinds_of
 from unsnarl.model.report import Region
 
