@@ -6,6 +6,7 @@
 # make test-pythons  the core on 3.14 and 3.15, in a Debian sid that is made for it (root)
 # make web    the script of the HTML report, bundled into the package (npm)
 # make gallery  HTML reports of ten bugs, build/gallery/index.html
+# make test-free-threaded  the core with targets in a 3.13 without the GIL, which is built for it
 # make lint   ruff, mypy --strict, vulture (dead code), clang-format, sizes
 # make sanitize  the C unit tests under ThreadSanitizer and valgrind
 
@@ -21,7 +22,7 @@ PAGE := src/unsnarl/reports/assets/report.js
 OTHERS := $(shell tools/other-pythons $(PYTHON))
 OTHER_VENVS := $(patsubst %,.venv-others/%/built,$(notdir $(OTHERS)))
 
-.PHONY: web gallery demo test test-pythons bench lint build clean format build-others test-native sanitize evaluation
+.PHONY: web gallery demo test test-pythons test-free-threaded bench lint build clean format build-others test-native sanitize evaluation
 
 build: $(VENV)/built $(VENV)/real/built $(VENV)/plugins/built $(VENV)/sarif.json $(PAGE)
 
@@ -69,6 +70,16 @@ SID := $(foreach minor,14 15,.venv-others/sid-python3.$(minor))
 
 test-pythons:
 	$(foreach folder,$(SID),tools/sid-pythons 'tools/make-venv $(subst .venv-others/sid-,,$(folder)) $(folder) build test && $(folder)/bin/python -m pytest -q -n 2 -m core' &&) true
+
+FREE := .venv-others/python3.13t
+FREE_UNITS := $(foreach name,importer launcher sync catches late_modules splice rewriter rewriter_loops \
+                rewriter_opcodes rewriter_property,tests/unit/test_$(name).py)
+
+# What needs unsnarl itself runs here, with its targets there (tests/integration/interpreters.py).
+test-free-threaded: build
+	tools/make-venv $$(tools/free-threaded-python) $(FREE) build test
+	$(FREE)/bin/python -m pytest -q -n 2 $(FREE_UNITS)
+	UNSNARL_TEST_PYTHON=$(CURDIR)/$(FREE)/bin/python $(BIN)/python -m pytest -q -n 2 -m core tests/integration
 
 # Plain, and under AddressSanitizer and UndefinedBehaviorSanitizer.
 test-native: build

@@ -15,6 +15,7 @@ from benchmarks.figures import Figure, save, table
 
 NAMES = (
     "tracking",
+    "parallel",
     "windows",
     "controlled",
     "runs",

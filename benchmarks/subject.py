@@ -24,9 +24,9 @@ class SubjectError(Exception):
 class Subject:
     """A worker process (worker.py)."""
 
-    def __init__(self, mode: str, root: Path) -> None:
+    def __init__(self, mode: str, root: Path, python: str = sys.executable) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.worker", mode, str(root)],
+            [python, "-m", "benchmarks.worker", mode, str(root)],
             cwd=REPOSITORY,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -55,9 +55,9 @@ class Subject:
 class Pair:
     """A plain and a probed worker, asked in turn."""
 
-    def __init__(self, root: Path, folder: Path) -> None:
-        self.plain = Subject("plain", root)
-        self.probed = Subject("probed", root)
+    def __init__(self, root: Path, folder: Path, python: str = sys.executable) -> None:
+        self.plain = Subject("plain", root, python)
+        self.probed = Subject("probed", root, python)
         self.run_file = folder / "benchmark.run"
 
     def run_plain(self, kernel: str, size: int, threads: int) -> dict[str, Any]:
@@ -82,10 +82,10 @@ class Pair:
 
 
 @contextmanager
-def pair(root: Path = KERNELS) -> Iterator[Pair]:
+def pair(root: Path = KERNELS, python: str = sys.executable) -> Iterator[Pair]:
     """Both workers, for the time of a comparison."""
     with tempfile.TemporaryDirectory(prefix="unsnarl-bench-") as folder:
-        both = Pair(root, Path(folder))
+        both = Pair(root, Path(folder), python)
         try:
             yield both
         finally:

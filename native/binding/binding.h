@@ -167,7 +167,13 @@ PyObject *uns_unseen(PyObject *module, PyObject *unused);
 extern uint16_t uns_generations[UNS_GENERATIONS];
 
 static inline uint16_t *uns_generation_of(const PyObject *object) {
+#ifdef Py_GIL_DISABLED
+    /* Every thread has a heap of its own, in which its first objects lie where those of the others
+     * lie in theirs: all bits of the address count. */
+    return &uns_generations[(uint64_t)(uintptr_t)object * 0x9E3779B97F4A7C15ull >> 48];
+#else
     return &uns_generations[(uintptr_t)object >> 4 & (UNS_GENERATIONS - 1)];
+#endif
 }
 
 /* Where the cells of an object begin. One multiplication spreads the address; what belongs to one

@@ -5,8 +5,9 @@ import json
 import os
 import socket
 import subprocess
-import sys
 from pathlib import Path
+
+from tests.integration.interpreters import PYTHON
 
 from unsnarl.runfile.reader import read_run
 
@@ -37,7 +38,7 @@ class Client:
     def __init__(self, folder, kind, *args):
         ours, theirs = socket.socketpair()
         ours.settimeout(240)
-        command = [sys.executable, "-m", "unsnarl.probes.server", str(theirs.fileno())]
+        command = [PYTHON, "-m", "unsnarl.probes.server", str(theirs.fileno())]
         with theirs:
             self.process = subprocess.Popen(
                 command, pass_fds=[theirs.fileno()], cwd=folder, env=environment()

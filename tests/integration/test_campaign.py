@@ -14,8 +14,9 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.integration.interpreters import PYTHON
 
-PYTEST = (sys.executable, "-m", "pytest", "-q")
+PYTEST = (PYTHON, "-m", "pytest", "-q")
 README = Path(__file__).parents[2] / "README.md"
 ZOO = Path(__file__).parents[2] / "zoo" / "python"
 TWO_BUGS = """
@@ -94,7 +95,7 @@ def hunted(tmp_path_factory):
     """The folder of a hunt, for tests that only read; its report."""
     folder = tmp_path_factory.mktemp("weblech")
     shutil.copy(ZOO / "weblech" / "weblech.py", folder)
-    return folder, hunt(folder, "--no-confirm", "--", sys.executable, "weblech.py")
+    return folder, hunt(folder, "--no-confirm", "--", PYTHON, "weblech.py")
 
 
 @pytest.mark.core
@@ -174,7 +175,7 @@ def test_an_interrupt_leaves_nothing_running(tmp_path):
 def test_a_run_costs_less_than_a_start_of_the_interpreter(tmp_path):
     """Less than half of it on a quiet machine (benchmarks measure it), 0.51 at a load of 55."""
     (tmp_path / "quiet.py").write_text(QUIET)
-    command = [sys.executable, "quiet.py"]
+    command = [PYTHON, "quiet.py"]
     plain = processor_time(lambda: subprocess.run(command, cwd=tmp_path, check=True), times=30)
     hunted = processor_time(
         lambda: hunt(tmp_path, "--max-runs", "400", "--", "quiet.py", code=0), times=1

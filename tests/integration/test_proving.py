@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.in_process import proved
+from tests.integration.interpreters import PYTHON
 
 ZOO = Path(__file__).parents[2] / "zoo" / "python"
 HUNT = ("hunt", "--fail", "15", "--pass", "15", "--seed", "5", "--json", "answer.json", "--")
@@ -136,7 +137,7 @@ def test_an_id_survives_another_hunt_of_code_that_has_moved(weblech, tmp_path):
     source = "# A comment.\n\n\n" + (folder / "weblech.py").read_text()
     (tmp_path / "weblech.py").write_text(source)
     wanted = (*HUNT[:-1], "--seed", "11", "--confirm", "1")
-    done = proved(tmp_path, *wanted, "--", sys.executable, "weblech.py")
+    done = proved(tmp_path, *wanted, "--", PYTHON, "weblech.py")
     assert done.returncode == 1, done.stderr
     again = json.loads((tmp_path / "answer.json").read_text())
     ids = [one["failures"][0]["findings"][0]["id"] for one in (report, again)]

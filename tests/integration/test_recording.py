@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from tests.integration.compiling import FAMILIES
 from tests.integration.in_process import called
+from tests.integration.interpreters import PYTHON
 from tests.integration.native_programs import build
 
 from unsnarl.model.event import Op
@@ -121,7 +122,7 @@ def test_levels_and_orders_of_c(program, level, order):
 @pytest.mark.parametrize("level", LEVELS)
 def test_levels_and_orders_of_python(tmp_path, level, order):
     (tmp_path / "adding.py").write_text(ADDING)
-    words = ("--level", level, "--order", order, "--", sys.executable, "adding.py", "2", "")
+    words = ("--level", level, "--order", order, "--", PYTHON, "adding.py", "2", "")
     _, run = recorded(tmp_path, *words)
     found = ops(run)
     for path in ("0.1", "0.2"):
@@ -198,7 +199,7 @@ def test_nothing_is_lost_however_a_program_ends(program, how, signature):
 )
 def test_nothing_is_lost_however_python_ends(tmp_path, how, signature):
     (tmp_path / "adding.py").write_text(ADDING)
-    words = ("--level", "func", "--", sys.executable, "adding.py", "2", how)
+    words = ("--level", "func", "--", PYTHON, "adding.py", "2", how)
     answer, run = recorded(tmp_path, *words)
     assert answer["record"]["signature"] == signature
     assert ops(run)["0.2"][Op.EXIT] == 51
@@ -232,7 +233,7 @@ def test_a_forked_copy_logs_nothing(program, tmp_path):
     _, run = recorded(program.parent, "--level", "sync", "--", program, "1", "fork")
     assert ops(run)["0"][Op.ACQUIRE] == 0
     (tmp_path / "adding.py").write_text(ADDING)
-    _, run = recorded(tmp_path, "--level", "sync", "--", sys.executable, "adding.py", "1", "fork")
+    _, run = recorded(tmp_path, "--level", "sync", "--", PYTHON, "adding.py", "1", "fork")
     assert ops(run)["0"][Op.ACQUIRE] < 50  # those of starting a thread
 
 
@@ -325,7 +326,7 @@ assert account.balance == 2
 
 def test_until_it_fails(tmp_path):
     (tmp_path / "losing.py").write_text(LOSING)
-    words = ("--noise", "--until-fail", "5000", "--values", "--", sys.executable, "losing.py")
+    words = ("--noise", "--until-fail", "5000", "--values", "--", PYTHON, "losing.py")
     command = [sys.executable, "-m", "unsnarl", "record", "--json", "answer.json", *words]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -352,7 +353,7 @@ def test_until_it_fails(tmp_path):
 
 def test_none_fails(tmp_path):
     (tmp_path / "adding.py").write_text(ADDING)
-    done = record(tmp_path, "--until-fail", "3", "--", sys.executable, "adding.py", "2", "")
+    done = record(tmp_path, "--until-fail", "3", "--", PYTHON, "adding.py", "2", "")
     assert done.returncode == 0
     assert (
         "3 runs recorded, none failed: failure rate below 100 % at 95 % confidence [no-failure]"
@@ -363,7 +364,7 @@ def test_none_fails(tmp_path):
 
 def test_time_runs_out(tmp_path):
     (tmp_path / "adding.py").write_text(ADDING)
-    words = ("--until-fail", "1000", "--time", "0.5", "--", sys.executable, "adding.py", "2", "")
+    words = ("--until-fail", "1000", "--time", "0.5", "--", PYTHON, "adding.py", "2", "")
     done = record(tmp_path, *words)
     assert done.returncode == 4
     assert "budget-out" in done.stdout and "no-failure" in done.stdout
@@ -371,7 +372,7 @@ def test_time_runs_out(tmp_path):
 
 def test_a_program_that_is_not_the_projects_is_refused(tmp_path):
     (tmp_path / "pyproject.toml").write_text("")
-    done = record(tmp_path, "--", sys.executable, "-m", "this")
+    done = record(tmp_path, "--", PYTHON, "-m", "this")
     assert done.returncode == 3
     assert "nothing-instrumented" in done.stderr
 
@@ -395,7 +396,7 @@ for thread in threads:
 
 def test_a_deadlock_is_told_as_one(tmp_path):
     (tmp_path / "deadlock.py").write_text(DEADLOCK)
-    answer, run = recorded(tmp_path, "--timeout", "120", "--", sys.executable, "deadlock.py")
+    answer, run = recorded(tmp_path, "--timeout", "120", "--", PYTHON, "deadlock.py")
     assert answer["record"]["signature"] == "deadlock: deadlock.py:take [with second:]"
     assert answer["record"]["seconds"] < 60  # nobody waited for the limit
     assert {wait.thread for wait in run.waits} == {0, 1, 2}
@@ -431,9 +432,7 @@ assert odd.asked == 6, odd.asked
 
 def test_branches_are_told_and_no_object_is_asked_twice(tmp_path):
     (tmp_path / "branching.py").write_text(BRANCHING)
-    answer, run = recorded(
-        tmp_path, "--branches", "--level", "sync", "--", sys.executable, "branching.py"
-    )
+    answer, run = recorded(tmp_path, "--branches", "--level", "sync", "--", PYTHON, "branching.py")
     assert answer["record"]["label"] == "pass"
     rounds = run.record.threads[1].branches.reshape(-1, 3).tolist()
     wanted = [[i > 3, i == 0, i % 2 == 0] for i in range(6)]
@@ -466,9 +465,7 @@ assert Key.hashed == 4, Key.hashed
 
 def test_values_run_no_code_of_the_targets_keys(tmp_path):
     (tmp_path / "hashed.py").write_text(HASHED)
-    answer, _ = recorded(
-        tmp_path, "--values", "--level", "access", "--", sys.executable, "hashed.py"
-    )
+    answer, _ = recorded(tmp_path, "--values", "--level", "access", "--", PYTHON, "hashed.py")
     assert answer["record"]["label"] == "pass"
 
 
@@ -576,7 +573,7 @@ work()
 def test_hooks_of_the_programs_own_are_told(tmp_path, level, does, replaced):
     """There is but one profile function: where the program sets its own, ours is gone."""
     (tmp_path / "own.py").write_text(OWN_HOOKS)
-    command = ["--level", level, "--", sys.executable, "own.py", does]
+    command = ["--level", level, "--", PYTHON, "own.py", does]
     told = record(tmp_path, "--json", "answer.json", *command).stdout
     answer = json.loads((tmp_path / "answer.json").read_text())
     assert answer["record"]["replaced"] == replaced

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from tests.integration.in_process import called, proved
+from tests.integration.interpreters import PYTHON
 from tests.integration.test_server import Client
 
 from unsnarl.execution.judge import waiting_frames
@@ -185,7 +186,7 @@ def hunted(tmp_path_factory):
     folder = tmp_path_factory.mktemp("hunted")
     shutil.copy(ZOO / "weblech" / "weblech.py", folder)
     options = ("--fail", "5", "--pass", "5", "--confirm", "1", f"--json={folder / 'a.json'}")
-    answer = proved(folder, "hunt", *options, "--", sys.executable, "weblech.py")
+    answer = proved(folder, "hunt", *options, "--", PYTHON, "weblech.py")
     assert answer.returncode == 1, answer.stderr
     return folder, json.loads((folder / "a.json").read_text())["failures"][0]["run"]
 
@@ -253,9 +254,7 @@ def test_all_failing_runs_are_repeated_also_if_threads_wait_in_libraries_after_t
 ):
     (tmp_path / "test_jobs.py").write_text(CLOSING)
     options = ("--no-confirm", "--fail", "8", "--jobs", "2", "--seed", "1")
-    hunted = called(
-        tmp_path, "hunt", *options, "--", sys.executable, "-m", "pytest", "test_jobs.py"
-    )
+    hunted = called(tmp_path, "hunt", *options, "--", PYTHON, "-m", "pytest", "test_jobs.py")
     assert hunted.returncode == 1, hunted.stderr
     schedules = sorted(tmp_path.glob(".unsnarl/*/schedules/*.json"))
     assert len(schedules) >= 8
@@ -336,7 +335,7 @@ class Terminal:
         if self.pid == 0:
             os.chdir(cwd)
             os.environ["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-            os.execv(sys.executable, [sys.executable, "-m", "unsnarl", *arguments])
+            os.execv(PYTHON, [sys.executable, "-m", "unsnarl", *arguments])
 
     def read(self, pattern=None, seconds=240):
         """What comes until the pattern, or the end."""
@@ -386,7 +385,7 @@ def test_a_debugger_stops_at_a_step_and_can_be_left(hunted):
 def test_a_debugger_stops_before_the_acquire_that_closes_a_deadlock(tmp_path):
     shutil.copy(ZOO / "abba" / "abba.py", tmp_path)
     options = ("--fail", "3", "--pass", "3", "--confirm", "1", f"--json={tmp_path / 'a.json'}")
-    proved(tmp_path, "hunt", *options, "--", sys.executable, "abba.py")
+    proved(tmp_path, "hunt", *options, "--", PYTHON, "abba.py")
     run = json.loads((tmp_path / "a.json").read_text())["failures"][0]["run"]
     terminal = Terminal(tmp_path, "replay", run, "--pdb")
     banner = terminal.read(r"\(Pdb\) ")

@@ -4,11 +4,11 @@
 import json
 import re
 import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
 import pytest
+from tests.integration.interpreters import PYTHON, version
 from tests.integration.server_client import Client, environment
 
 from unsnarl.runfile.reader import read_run
@@ -46,7 +46,7 @@ def wait_until_gone(pid):
 def plain(folder, *args):
     """A plain run: its status and its output, both streams into one file as the server does."""
     with (folder / "plain.out").open("w+") as file:
-        command = [sys.executable, *args]
+        command = [PYTHON, *args]
         ended = subprocess.run(
             command,
             cwd=folder,
@@ -170,7 +170,7 @@ def test_the_server_says_what_it_instrumented(start, tmp_path):
     codes = json.loads((tmp_path / "codes.json").read_text())
     assert ready["modules"] == codes["modules"] == 2
     assert ready["probes"] == codes["probes"] > 0
-    assert ready["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert ready["python"] == version()
     assert ready["threads"] == 0
     assert {code["file"] for code in codes["codes"]} >= {"a.py"}  # relative to the project
 

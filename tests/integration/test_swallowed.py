@@ -3,9 +3,9 @@
 
 import json
 import subprocess
-import sys
 
 import pytest
+from tests.integration.interpreters import PYTHON
 from tests.integration.test_campaign import hunt, rows
 
 from unsnarl.runfile import read_run
@@ -124,7 +124,7 @@ def line_of(source, mark):
 def hunted(tmp_path, source, *options):
     (tmp_path / "main.py").write_text(source)
     words = ("--fail", "8", "--pass", "8", "--max-runs", "300", *options)
-    return hunt(tmp_path, *words, "--", sys.executable, "main.py")
+    return hunt(tmp_path, *words, "--", PYTHON, "main.py")
 
 
 def runs(tmp_path):
@@ -241,7 +241,7 @@ assert not errors
 def test_failures_that_differ_in_a_swallowed_exception_have_signatures_of_their_own(tmp_path):
     words = ("--fail", "30", "--pass", "30", "--max-runs", "600", "--jobs", "1", "--no-confirm")
     (tmp_path / "main.py").write_text(STORE + TWO_WAYS)
-    report = hunt(tmp_path, *words, "--", sys.executable, "main.py")
+    report = hunt(tmp_path, *words, "--", PYTHON, "main.py")
     links = {
         one["signature"]: [link["type"] for link in one["chain"]] for one in report["failures"]
     }
@@ -289,12 +289,12 @@ def test_the_program_notices_nothing(tmp_path):
     (tmp_path / "main.py").write_text(source + "store = 1\n")
     plain = tmp_path / "plain.py"
     plain.write_text(source + "open('plain.txt', 'w').write(repr(seen))\n")
-    subprocess.run([sys.executable, "plain.py"], cwd=tmp_path, check=True)
+    subprocess.run([PYTHON, "plain.py"], cwd=tmp_path, check=True)
     (tmp_path / "main.py").write_text(
         source + "expected = open('plain.txt').read()\nassert repr(seen) == expected, seen\n"
     )
     words = ("--max-runs", "5", "--pass", "5", "--no-confirm")
-    hunt(tmp_path, *words, "--", sys.executable, "main.py", code=0)
+    hunt(tmp_path, *words, "--", PYTHON, "main.py", code=0)
 
 
 # What unittest's assertRaises does.
@@ -321,4 +321,4 @@ for thread in threads:
 def test_an_exception_may_have_lost_its_traceback(tmp_path):
     (tmp_path / "main.py").write_text(STRIPPED)
     words = ("--max-runs", "5", "--pass", "5", "--no-confirm")
-    hunt(tmp_path, *words, "--", sys.executable, "main.py", code=0)
+    hunt(tmp_path, *words, "--", PYTHON, "main.py", code=0)

@@ -11,6 +11,7 @@ import time
 from textwrap import dedent
 
 import pytest
+from tests.integration.interpreters import PYTHON
 from tests.integration.test_server import Client, plain
 from tests.integration.thread_programs import MODULES, PROGRAMS
 
@@ -117,7 +118,7 @@ def test_virtual_time_makes_polling_fast(client, tmp_path):
 
 def test_a_hunt_controls_every_thread(tmp_path):
     (tmp_path / "subject.py").write_text(dedent(PROGRAMS["executor_nested"]))
-    command = ["hunt", "--max-runs", "30", "--json", "--", sys.executable, "subject.py"]
+    command = ["hunt", "--max-runs", "30", "--json", "--", PYTHON, "subject.py"]
     done = subprocess.run(
         [sys.executable, "-m", "unsnarl", *command],
         cwd=tmp_path,

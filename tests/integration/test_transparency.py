@@ -4,10 +4,10 @@
 import importlib.util
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.integration.interpreters import PYTHON
 
 pytestmark = [pytest.mark.core, pytest.mark.slow]
 
@@ -69,7 +69,7 @@ def available() -> list[str]:
 def start(mode: str, names: list[str], folder: Path) -> subprocess.Popen[bytes]:
     folder.mkdir()
     return subprocess.Popen(
-        [sys.executable, "-W", "ignore", "-c", DRIVER, mode, *names],
+        [PYTHON, "-W", "ignore", "-c", DRIVER, mode, *names],
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
