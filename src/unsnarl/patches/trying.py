@@ -314,7 +314,7 @@ class PatchRunner:
     def _in_series(self, trials: Trials) -> SerialRun:
         """A run without interruptions: how it ends, what it prints, who waits with a lock held."""
         keep = self._store.folder / "serial.run"
-        plan = replace(Rotation(0).serial_plan(0, switch="gil"), number=0, brief=False)
+        plan = replace(Rotation(0).serial_plan(0, switch="gil"), number=0)
         (trial,) = trials.run([plan], [keep])
         output = keep.with_suffix(".out")
         text = output.read_text("utf-8", "replace") if output.exists() else ""

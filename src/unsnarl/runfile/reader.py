@@ -45,7 +45,13 @@ from unsnarl.runfile.notes import Notes, parse_notes
 Records = npt.NDArray[Any]
 
 _PATH = re.compile(rb"[0-9]+(\.[0-9]+)*\.?")  # a path cut to fit may end in a dot
-_MAX_OP = max(Op)
+_MAX_OP = int(max(Op))
+# Made once: every run is read, and an enumeration is slow to go through.
+_LEAST_KIND, _MOST_KIND = int(min(PatternKind)), int(max(PatternKind))
+_POINTS = {
+    kind: tuple(name for name in record.names or () if name.endswith("point"))
+    for kind, record in layout.RECORDS.items()
+}
 
 
 def read_run(path: Path | str) -> RunFile:
@@ -152,8 +158,8 @@ class RunFile:
         for field in threads:
             if records[field].max() >= len(self.threads):
                 raise _DamagedError(f"{_word(kind)}: no such thread")
-        for field in records.dtype.names or ():
-            if field.endswith("point") and ops_of(records[field]).max() > _MAX_OP:
+        for field in _POINTS[kind]:
+            if ops_of(records[field]).max() > _MAX_OP:
                 raise _DamagedError(f"{_word(kind)}: no such operation")
         return records
 
@@ -276,11 +282,7 @@ def _are_kinds(kinds: Records) -> bool:
     if not len(kinds):
         return True
     plain = kinds % FINE
-    return bool(
-        plain.min() >= min(PatternKind)
-        and plain.max() <= max(PatternKind)
-        and kinds.max() < 2 * FINE
-    )
+    return bool(plain.min() >= _LEAST_KIND and plain.max() <= _MOST_KIND and kinds.max() < 2 * FINE)
 
 
 def _word(kind: int) -> str:

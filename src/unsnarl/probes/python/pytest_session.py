@@ -59,7 +59,6 @@ class ForkPoint:
         if self.problem is None:
             self.forked = True
             _prepare(session)
-            silenced = SilencedReporter.put_in(session.config)
             self._fork_point()
             _private_base(session.config)
             if child.node():
@@ -67,8 +66,6 @@ class ForkPoint:
             if child.is_brief():
                 # to find and print the source lines of a failure takes three times the test's time
                 session.config.option.tbstyle = "no"
-            elif silenced is not None:
-                silenced.leave(session.config)
         # without xdist's workers pytest's own loop goes on, or prints what is wrong
         return True if session.config.pluginmanager.hasplugin("dsession") else None
 
@@ -100,56 +97,6 @@ def _is_below(item: pytest.Item, name: str) -> bool:
     """Whether it is the test of this name, one of its parameters, or one of its class."""
     own = item.nodeid.partition("::")[2]
     return own == name or own.startswith((f"{name}::", f"{name}["))
-
-
-class SilencedReporter:
-    """In the place of pytest's reporter at the terminal, without its hooks: nothing is printed.
-
-    Most runs are read by nobody. What the reporter does for them took a sixth of the pages that a
-    run of a short test copies. Whoever asks for the reporter gets its writer and its options.
-    """
-
-    NAME = "terminalreporter"
-    # Where others may look at what it has counted, it goes on counting.
-    WATCHED = (
-        "pytest_terminal_summary",
-        "pytest_report_teststatus",
-        "pytest_runtest_logreport",
-        "pytest_runtest_logfinish",
-        "pytest_sessionfinish",
-        "pytest_unconfigure",
-    )
-
-    def __init__(self, reporter: Any) -> None:
-        self._reporter = reporter
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith(("pytest_", "__")):
-            raise AttributeError(name)
-        return getattr(self._reporter, name)
-
-    @classmethod
-    def put_in(cls, config: pytest.Config) -> SilencedReporter | None:
-        """In the server; None if the reporter has to stay."""
-        manager = config.pluginmanager
-        reporter = manager.get_plugin(cls.NAME)
-        hooks = [getattr(manager.hook, name, None) for name in cls.WATCHED]
-        used = [one.function for hook in hooks if hook for one in hook.get_hookimpls()]
-        if reporter is None or not all(map(_is_of_pytest, used)):
-            return None
-        manager.unregister(reporter)
-        silenced = cls(reporter)
-        manager.register(silenced, cls.NAME)
-        return silenced
-
-    def leave(self, config: pytest.Config) -> None:
-        """In a run whose output is read."""
-        config.pluginmanager.unregister(self)
-        config.pluginmanager.register(self._reporter, self.NAME)
-
-
-def _is_of_pytest(function: Callable[..., object]) -> bool:
-    return str(getattr(function, "__module__", "")).startswith(("_pytest.", "unsnarl."))
 
 
 def _private_base(config: pytest.Config) -> None:
