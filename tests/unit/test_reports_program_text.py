@@ -51,6 +51,15 @@ DECIDES = [
         self.x[1] = 2  #B
     """,
     """
+    try:
+        with self.lock:
+            return self.x[1]  #A
+    except KeyError:
+        pass
+    with self.lock:
+        self.x[1] = make()  #B
+    """,
+    """
     return self.x and self.x.value  #AB
     """,
     """

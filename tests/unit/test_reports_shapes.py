@@ -440,3 +440,61 @@ def test_another_element_that_was_removed_is_not_what_is_used():
 
     assert used("['a']") == "used after close"
     assert used("['b']") == used("") == "stale read"
+
+
+def test_a_cycle_of_locks_needs_no_names():
+    """What a condition makes for itself has no name; who holds it is known all the same."""
+    name, _ = shape(
+        point("1 wait own", "with lock:", why="held by writer 0.2 since m.py:3, which waits"),
+        point("2 wait ", "with cond:", locks=("own",), why="held by reader 0.1, which waits"),
+        point("3 wait ", "t.join()", why="it waits for own"),
+    )
+    assert name == "lock-order deadlock"
+
+
+def test_who_holds_a_lock_and_waits_for_no_lock_waits_wrongly():
+    name, _ = shape(
+        point("1 wait own", "with lock:", why="held by writer 0.2 since m.py:3, which waits"),
+        point("2 wait ", "t.join()", locks=("own",), why="it waits for own"),
+    )
+    assert name == "lock held while waiting"
+
+
+def test_a_lock_that_is_lost_with_its_handle_is_a_lost_update():
+    name, summary = shape(
+        point("1 acquire lock of fd", "flock(self.fd)"),
+        point("2 write fd", "self.fd = open(name)", value="7"),
+        point("1 write fd", "fd, self.fd = self.fd, None", value="None"),
+        point(
+            "2 wait lock of fd",
+            "flock(self.fd)",
+            awaits="for lock of fd",
+            why="held by reader 0.1 since m.py:3, which never releases it",
+        ),
+        orders=((1, 2), (2, 3)),
+    )
+    assert name == "lost update"
+    assert "writer wrote fd" in summary
+
+
+def test_what_is_swapped_and_put_back_is_a_lost_update():
+    source = "old = os.umask(0)\nopen(name)\nos.umask(old)\n"
+    assert shape(
+        at(1, "1 call os", source),
+        at(1, "2 call os", source),
+        at(3, "1 call os", source),
+        text=source,
+    )[0] == "lost update"  # fmt: skip
+
+
+def test_two_threads_that_are_each_in_the_middle_of_something():
+    source = "def put():\n    if self.active:\n        self.queue.put(1)\n"
+    points = (
+        at(2, "1 read active", source, function="put", value="True"),
+        point("2 call queue", "self.queue.join()", function="flush"),
+        at(3, "1 call queue", source, function="put"),
+        point("2 write active", "self.active = False", function="flush"),
+    )
+    found, summary = shape(*points, text=source)
+    assert found == "check-then-act"
+    assert "in between, writer used queue" in summary

@@ -102,7 +102,9 @@ def test_the_noted_variable_comes_first(tmp_path):
         ("a, b = pair", "a, b", "shape_read", ""),
         ("x = ( broken", "( broken", "shape_read", ""),
         ("x = ( broken", "( broken", "attr_read", "fallback"),
-        ("x = " + "a" * 50, "a" * 50, "global_read", "fallback"),
+        ("x = " + "a" * 50, "a" * 50, "global_read", "a" * 50),
+        ("x = " + "f(a)." * 12 + "b", "f(a)." * 12 + "b", "attr_read", "fallback"),
+        ("x = getattr(self, 'size', 1)", "getattr(self, 'size', 1)", "call", "Queue.size"),
     ],
 )
 def test_names_from_the_source(tmp_path, text, part, kind, name):

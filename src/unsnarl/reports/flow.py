@@ -74,7 +74,7 @@ def mentions(node: ast.AST, name: str) -> bool:
 
 def _is_named(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.Attribute):
-        return node.attr == name or node.attr.endswith(f"__{name.lstrip('_')}")
+        return node.attr == name
     return isinstance(node, ast.Name) and node.id == name
 
 
@@ -150,7 +150,13 @@ def _is_handled(node: ast.Try, line: int) -> bool:
 
 
 def _leaves(block: list[ast.stmt]) -> bool:
-    return bool(block) and isinstance(block[-1], LEAVES)
+    """Whether whoever comes to the end of a block does not go on behind it."""
+    last = block[-1] if block else None
+    if isinstance(last, ast.With | ast.AsyncWith):
+        return _leaves(last.body)
+    if isinstance(last, ast.If):
+        return _leaves(last.body) and _leaves(last.orelse)
+    return isinstance(last, LEAVES)
 
 
 def controls(block: Block, statement: ast.stmt, line: int) -> bool:

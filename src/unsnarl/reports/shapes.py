@@ -53,6 +53,8 @@ UNFINISHED: Shape = "unfinished change seen"
 SIGNAL: Shape = "missed signal"
 # What the waits alone show; else what led there may be a conflict on data.
 BY_WAITS: tuple[Shape, ...] = ("lock-order deadlock", "lock held while waiting", "starvation")
+# What is told by who waits for what.
+OF_WAITS: tuple[Shape, ...] = (*BY_WAITS, SIGNAL, "lock never released")
 
 
 def shape_and_summary(
