@@ -38,6 +38,7 @@ MISSING = re.compile(
     r"|StopIteration|'NoneType'"
 )
 TAKES_OUT = ("pop", "popitem", "popleft", "remove", "discard", "clear", "get_nowait", "get")
+WAITING = (".join()", ".wait()", ".wait_for()", ".get()", ".put()", ".acquire()", ".result()")
 SETS_NOTHING = re.compile(r"=\s*(None|NULL|nullptr);?$")
 
 
@@ -240,9 +241,10 @@ def conflicts_in(
     fails = tuple(point for point in points if point.op == FAIL)
     data = [replace(point, variable=whole(point.variable)) for point in shown]
     elements = [element(point) for point in shown]
-    picks = sorted(conflicts(data), reverse=True, key=lambda pick: pick[::-1])
+    found = [pick for pick in conflicts(data) if not _is_one_wait(data[pick[0]], data[pick[-1]])]
+    picks = sorted(found, reverse=True, key=lambda pick: pick[::-1])
     # Where each of two threads was in the middle of something, the one that began it.
-    for pick in picks or [found[:3] for found in overlaps(data)]:
+    for pick in picks or [pick[:3] for pick in overlaps(data)]:
         yield ShownConflict(
             tuple(data[i] for i in pick),
             failure,
@@ -251,6 +253,12 @@ def conflicts_in(
             tuple(elements[i] for i in pick),
             fails,
         )
+
+
+def _is_one_wait(first: FindingPoint, last: FindingPoint) -> bool:
+    """Whether both are one call, which waits for others to do something in between."""
+    same = (first.op, first.file, first.line, first.part) == (CALL, last.file, last.line, last.part)
+    return same and first.part in WAITING
 
 
 def element(point: FindingPoint) -> str:

@@ -17,7 +17,7 @@ from unsnarl.model.report import FailureReport, Finding, FindingPoint
 from unsnarl.reports.conflicts import NOTHING, ShownConflict, conflicts_in
 from unsnarl.reports.paths import short_files
 from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, whole
-from unsnarl.reports.program_text import ProgramText
+from unsnarl.reports.program_text import ProgramText, joint
 from unsnarl.reports.shape_sentences import SENTENCES
 from unsnarl.reports.steps import UNSET
 from unsnarl.reports.waits import NEVER_RELEASED, OWNER
@@ -51,6 +51,7 @@ PRIORITY: tuple[Shape, ...] = (
 )
 UNFINISHED: Shape = "unfinished change seen"
 SIGNAL: Shape = "missed signal"
+CHECKED: Shape = "check-then-act"
 # What the waits alone show; else what led there may be a conflict on data.
 BY_WAITS: tuple[Shape, ...] = ("lock-order deadlock", "lock held while waiting", "starvation")
 # What is told by who waits for what.
@@ -66,9 +67,25 @@ def shape_and_summary(
         return "", ""
     shape, points = found
     names = [_who(failure, point) for point in points]
-    files = short_files([point.file for point in finding.explanation or finding.points])
+    if shape == CHECKED:
+        points = _where_decided(points)
+    files = short_files([one.file for one in (*(finding.explanation or finding.points), *points)])
     shown = [replace(point, file=files.get(point.file, point.file)) for point in points]
     return shape, SENTENCES[shape](shown, names)
+
+
+def _where_decided(points: tuple[FindingPoint, ...]) -> tuple[FindingPoint, ...]:
+    """With the lines of the function that checks and acts, where it calls others for both."""
+    first, *others, last = points
+    found = joint(first, last)
+    if found is None or found[0].line == found[1].line:
+        return points
+    here, there = found
+    return (
+        replace(first, file=here.file, line=here.line),
+        *others,
+        replace(last, file=there.file, line=there.line),
+    )
 
 
 def shape_of(
@@ -174,7 +191,7 @@ def _shape(found: ShownConflict) -> Shape:
     if found.computes:
         return "lost update"
     if found.decides or found.had_decided:
-        return "check-then-act"
+        return CHECKED
     return _several(found) if len(found.variables) > 1 else _single(found)
 
 
