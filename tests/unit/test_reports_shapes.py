@@ -498,3 +498,39 @@ def test_two_threads_that_are_each_in_the_middle_of_something():
     found, summary = shape(*points, text=source)
     assert found == "check-then-act"
     assert "in between, writer used queue" in summary
+
+
+def test_who_says_that_a_job_is_done_before_it_is_publishes_too_early():
+    name, summary = shape(
+        point("1 call queue", "self.queue.task_done()", part=".task_done()"),
+        point("2 call queue", "self.queue.join()", part=".join()"),
+        point("2 read results", "return self.results", value="{'a': 1}"),
+        point("1 write results", "self.results[name] = value"),
+    )
+    assert name == "published before initialised"
+    assert "writer used it in between" in summary
+
+
+def test_calls_of_what_threads_share_by_design_are_no_shape():
+    name, _ = shape(
+        point("1 call queue", "self.queue.task_done()", part=".task_done()"),
+        point("2 call queue", "self.queue.join()", part=".join()"),
+        point("1 call queue", "while (job := self.queue.get()) is not None:", part=".get()"),
+    )
+    assert name == ""
+
+
+def test_one_wait_is_no_conflict():
+    wait = point("1 call queue", "self.queue.join()", part=".join()")
+    assert shape(wait, point("2 call queue", "self.queue.task_done()"), wait)[0] == ""
+
+
+def test_the_check_and_the_act_are_where_one_function_makes_both():
+    source = "def run(q):\n    if q.size() > 0:\n        q.take()\n"
+    _, summary = shape(
+        point("1 read n", "return self.n", function="size", stack=("m.py:2 in run",)),
+        point("2 write n", "self.n -= 1", function="other"),
+        point("1 write n", "self.n -= 1", function="take", stack=("m.py:3 in run",)),
+        text=source,
+    )
+    assert "checked n at m.py:2 and acted on it at m.py:3" in summary

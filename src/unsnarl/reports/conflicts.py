@@ -38,6 +38,7 @@ MISSING = re.compile(
     r"|StopIteration|'NoneType'"
 )
 TAKES_OUT = ("pop", "popitem", "popleft", "remove", "discard", "clear", "get_nowait", "get")
+ANNOUNCING = (".task_done()", ".set()", ".notify()", ".notify_all()", ".set_result()")
 WAITING = (".join()", ".wait()", ".wait_for()", ".get()", ".put()", ".acquire()", ".result()")
 SETS_NOTHING = re.compile(r"=\s*(None|NULL|nullptr);?$")
 
@@ -190,6 +191,11 @@ class ShownConflict:
             for one in self.fails
             if one.thread in threads and (one.thread, one.file, one.line) in lines
         )
+
+    @property
+    def announces(self) -> bool:
+        """Whether the thread says that something is done before it does it."""
+        return self.first.part in ANNOUNCING and mode(self.last) == "W"
 
     @property
     def is_empty(self) -> bool:

@@ -108,7 +108,8 @@ def _of_data(
 ) -> tuple[Shape, tuple[FindingPoint, ...]] | None:
     """The shape of what the threads did to data, and the accesses that it is about."""
     about = {whole(name) for name in finding.variables}
-    found = [(_shape(one), one) for one in conflicts_in(failure, points, code)]
+    every = ((_shape(one), one) for one in conflicts_in(failure, points, code))
+    found = [(shape, one) for shape, one in every if shape is not None]
     if found:
         shape, chosen = min(found, key=lambda one: _preference(one[0], one[1], about))
         return shape, chosen.points
@@ -184,7 +185,7 @@ def _pairs(
             yield ShownConflict((one, other), failure, code)
 
 
-def _shape(found: ShownConflict) -> Shape:
+def _shape(found: ShownConflict) -> Shape | None:
     """What a conflict is, by what defines the shapes (docs/shapes.md), in that order."""
     if found.iterates:
         return "changed while iterated"
@@ -195,7 +196,7 @@ def _shape(found: ShownConflict) -> Shape:
     return _several(found) if len(found.variables) > 1 else _single(found)
 
 
-def _single(found: ShownConflict) -> Shape:
+def _single(found: ShownConflict) -> Shape | None:
     """What a thread did with one variable neither decided by nor computed from what it had read."""
     if found.looks(found.last) and found.is_ended:
         return "used after close"
@@ -203,7 +204,11 @@ def _single(found: ShownConflict) -> Shape:
         return "published before initialised" if _is_new(found) else UNFINISHED
     if found.modes == "RWW" or (found.is_overwritten and found.modes != "RWR"):
         return "lost update"
-    return UNFINISHED if found.modes == "WWW" and not found.is_set_anew else "stale read"
+    if found.modes == "WWW" and not found.is_set_anew:
+        return UNFINISHED
+    # Calls of an object that threads share by design are no use of an old value.
+    is_stale = found.modes == "RWR" or found.is_set_anew or found.first.op != CALL
+    return "stale read" if is_stale else None
 
 
 def _is_new(found: ShownConflict) -> bool:
@@ -214,6 +219,8 @@ def _is_new(found: ShownConflict) -> bool:
 def _several(found: ShownConflict) -> Shape:
     """One thread is between its accesses of two variables when another comes."""
     if not found.looks(found.first):
+        if found.announces:
+            return "published before initialised"
         if found.sees_nothing and not found.is_empty and not found.takes_out(found.first):
             return "published before initialised"
         if found.first.op == CALL and all(map(found.looks, found.others)):
