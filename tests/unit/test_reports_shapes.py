@@ -430,6 +430,17 @@ def test_what_is_taken_back_is_not_published():
     assert name == "two variables out of step"
 
 
+def test_what_is_counted_is_not_published():
+    """None of it is new: nought is a number."""
+    name, _ = shape(
+        point("1 write offset", "self.offset += size", value="20"),
+        point("2 read offset", "offset = self.offset", value="20"),
+        point("2 read written", "written = self.written", value="0"),
+        point("1 write written", "self.written += size", value="8"),
+    )
+    assert name == "two variables out of step"
+
+
 def test_another_element_that_was_removed_is_not_what_is_used():
     def used(element):
         return shape(

@@ -175,6 +175,10 @@ class ShownConflict:
         )
         return any(getattr(call.func, "attr", "") in TAKES_OUT for call in calls)
 
+    def counts(self, point: FindingPoint) -> bool:
+        """Whether a write changes what has been there before: `self.length += 1`."""
+        return isinstance(flow.alone(point.text, point.line), ast.AugAssign)
+
     @property
     def sees_nothing(self) -> bool:
         """Whether another thread looked at what the last access writes, and found nothing."""

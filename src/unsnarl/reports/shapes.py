@@ -216,12 +216,19 @@ def _is_new(found: ShownConflict) -> bool:
     return found.is_empty and not found.takes_out(found.first)
 
 
+def _is_made(found: ShownConflict) -> bool:
+    """Whether both writes make something, as opposed to changing what is there, or taking it."""
+    if found.is_empty or found.takes_out(found.first):
+        return False
+    return not any(map(found.counts, (found.first, found.last)))
+
+
 def _several(found: ShownConflict) -> Shape:
     """One thread is between its accesses of two variables when another comes."""
     if not found.looks(found.first):
         if found.announces:
             return "published before initialised"
-        if found.sees_nothing and not found.is_empty and not found.takes_out(found.first):
+        if found.sees_nothing and _is_made(found):
             return "published before initialised"
         if found.first.op == CALL and all(map(found.looks, found.others)):
             return UNFINISHED
