@@ -60,6 +60,16 @@ DECIDES = [
         self.x[1] = make()  #B
     """,
     """
+    while not self.x:  #A
+        self.changed.wait()
+    self.x.pop()  #B
+    """,
+    """
+    if not self.x:  #A
+        self.changed.wait()
+    self.x.pop()  #B
+    """,
+    """
     return self.x and self.x.value  #AB
     """,
     """

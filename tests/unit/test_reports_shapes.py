@@ -545,3 +545,45 @@ def test_the_check_and_the_act_are_where_one_function_makes_both():
         text=source,
     )
     assert "checked n at m.py:2 and acted on it at m.py:3" in summary
+
+
+def test_who_removes_by_an_old_list_read_stale():
+    """Nothing is computed, and nobody's write is overwritten."""
+    source = "for f in list(self.handlers):\n    self.handlers.pop(f)\n"
+    points = (
+        at(1, "1 read handlers", source),
+        at(2, "2 write handlers", source),
+        at(2, "1 write handlers", source),
+    )
+    assert shape(*points, text=source)[0] == "stale read"
+
+
+def test_a_look_with_a_default_takes_nothing_out():
+    source = "self.n[a] = self.n.get(a, 0) + 1\n"
+    points = (
+        at(1, "1 read n", source),
+        at(1, "2 write n", source),
+        at(1, "1 write n", source),
+    )
+    assert shape(*points, text=source)[0] == "lost update"
+
+
+def test_what_is_torn_down_in_two_steps_is_not_published():
+    fails = point("2 fail ", "self.poller.unregister(7)", value="KeyError")
+    name, _ = shape(
+        point("1 call poller", "self.poller.unregister(7)", function="Poller.close"),
+        point("2 read socket", "sock = self.socket", value="<socket>"),
+        point("2 call poller", "self.poller.unregister(7)"),
+        fails,
+        point("1 write socket", "self.socket = None", value="None"),
+    )
+    assert name == "used after close"
+
+
+def test_a_file_that_is_emptied_and_written_anew_was_there_before():
+    name, _ = shape(
+        point("1 write file page", "with open(page, 'w') as f:", value="<file of 0 bytes>"),
+        point("2 read file page", "return loads(f.read())", value="<file of 0 bytes>"),
+        point("1 write file page", "f.write(text)", value="<file of 9 bytes>"),
+    )
+    assert name == "unfinished change seen"

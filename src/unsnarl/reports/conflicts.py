@@ -29,7 +29,7 @@ from unsnarl.reports.steps import UNSET
 
 # What a look-up gives where there is nothing yet.
 ABSENT = ("None", UNSET, "<no file>", "NULL", "nullptr")
-NOTHING = (*ABSENT, "False", "0", "[]", "{}", "()", "''", '""', "set()", "<file of 0 bytes>")
+NOTHING = (*ABSENT, "False", "0", "[]", "{}", "()", "''", '""', "set()")
 # The interpreter itself noticed it; the program may have caught what it said.
 ITERATED = re.compile(r"changed size during iteration|mutated during iteration")
 # What is not there: a key, an attribute, an index, a file, or a method of None.
@@ -37,7 +37,8 @@ MISSING = re.compile(
     r"KeyError|AttributeError|IndexError|FileNotFoundError|NameError|UnboundLocalError|ValueError"
     r"|StopIteration|'NoneType'"
 )
-TAKES_OUT = ("pop", "popitem", "popleft", "remove", "discard", "clear", "get_nowait", "get")
+TAKES_OUT = ("pop", "popitem", "popleft", "remove", "discard", "clear")
+QUEUE_TAKES_OUT = (*TAKES_OUT, "get", "get_nowait")  # of a dictionary it only looks
 ANNOUNCING = (".task_done()", ".set()", ".notify()", ".notify_all()", ".set_result()")
 WAITING = (".join()", ".wait()", ".wait_for()", ".get()", ".put()", ".acquire()", ".result()")
 SETS_NOTHING = re.compile(r"=\s*(None|NULL|nullptr);?$")
@@ -124,7 +125,7 @@ class ShownConflict:
         """
         if not self.modes.endswith("WW") or len(self.variables) > 1:
             return False
-        if self.modes == "WWW" and self.takes_out(self.first):
+        if self.takes_out(self.last) or (self.modes == "WWW" and self.takes_out(self.first)):
             return False
         return self.code.computes(self.first, self.last)
 
@@ -173,7 +174,14 @@ class ShownConflict:
             if statement
             else ()
         )
-        return any(getattr(call.func, "attr", "") in TAKES_OUT for call in calls)
+        names = QUEUE_TAKES_OUT if point.op == CALL else TAKES_OUT
+        return any(getattr(call.func, "attr", "") in names for call in calls)
+
+    @property
+    def removes_one(self) -> bool:
+        """Whether the last access takes something out, and leaves what else there is."""
+        text = self.last.text
+        return self.takes_out(self.last) and ".clear(" not in text and "[:]" not in text
 
     def counts(self, point: FindingPoint) -> bool:
         """Whether a write changes what has been there before: `self.length += 1`."""

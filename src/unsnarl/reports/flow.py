@@ -33,6 +33,7 @@ GOES_THROUGH = (
     "filter",
     "join",
 )
+WAITS = ("wait", "wait_for", "sleep")
 COPIES = ("list", "tuple", "sorted", "set", "dict", "copy", "frozenset")
 BINDS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)
 
@@ -159,17 +160,24 @@ def _leaves(block: list[ast.stmt]) -> bool:
     return isinstance(last, LEAVES)
 
 
+def _waits(block: list[ast.stmt]) -> bool:
+    """Whether a block waits until others have done something."""
+    calls = (node for one in block for node in ast.walk(one) if isinstance(node, ast.Call))
+    return any(_called(call) in WAITS for call in calls)
+
+
 def controls(block: Block, statement: ast.stmt, line: int) -> bool:
     """Whether a test leads to a line: in a branch of it, past one that leaves, by what it sets."""
     test = test_of(statement)
     if test is None or line <= (test.end_lineno or test.lineno):
         return False
-    if line <= end(statement) or isinstance(statement, ast.Assert):
+    # Behind a loop, its test was false in the end.
+    if line <= end(statement) or isinstance(statement, ast.Assert | ast.While):
         return True
     if not isinstance(statement, ast.If):
         return False
     branches = (statement.body, statement.orelse)
-    if any(map(_leaves, branches)):
+    if any(_leaves(branch) or _waits(branch) for branch in branches):
         return True
     made = {name for branch in branches for one in branch for name in bound(one)}
     last = statement_at(block, line)

@@ -202,7 +202,9 @@ def _single(found: ShownConflict) -> Shape | None:
         return "used after close"
     if found.modes == "WRW":
         return "published before initialised" if _is_new(found) else UNFINISHED
-    if found.modes == "RWW" or (found.is_overwritten and found.modes != "RWR"):
+    if found.modes == "RWW":
+        return "stale read" if found.removes_one else "lost update"
+    if found.is_overwritten and found.modes != "RWR":
         return "lost update"
     if found.modes == "WWW" and not found.is_set_anew:
         return UNFINISHED
@@ -218,9 +220,14 @@ def _is_new(found: ShownConflict) -> bool:
 
 def _is_made(found: ShownConflict) -> bool:
     """Whether both writes make something, as opposed to changing what is there, or taking it."""
-    if found.is_empty or found.takes_out(found.first):
+    if found.is_empty or found.takes_out(found.first) or _is_torn_down(found):
         return False
     return not any(map(found.counts, (found.first, found.last)))
+
+
+def _is_torn_down(found: ShownConflict) -> bool:
+    """Whether one of the thread's own writes ends the use of something."""
+    return found.ends_use(found.first) or found.ends_use(found.last)
 
 
 def _several(found: ShownConflict) -> Shape:
@@ -228,6 +235,8 @@ def _several(found: ShownConflict) -> Shape:
     if not found.looks(found.first):
         if found.announces:
             return "published before initialised"
+        if found.ends_use(found.first) and found.misses:
+            return "used after close"
         if found.sees_nothing and _is_made(found):
             return "published before initialised"
         if found.first.op == CALL and all(map(found.looks, found.others)):
@@ -242,7 +251,7 @@ def _order(found: ShownConflict) -> Shape | None:
     first, last = found.first, found.last
     if found.iterates:
         return "changed while iterated"
-    if found.ends_use(first):
+    if found.ends_use(first) and not found.code.asks(last):
         return "used after close"
     early = last.due or (first.value or UNSET) in NOTHING
     if found.modes == "RW" and early:
