@@ -571,7 +571,12 @@ def test_a_look_with_a_default_takes_nothing_out():
 def test_what_is_torn_down_in_two_steps_is_not_published():
     fails = point("2 fail ", "self.poller.unregister(7)", value="KeyError")
     name, _ = shape(
-        point("1 call poller", "self.poller.unregister(7)", function="Poller.close"),
+        point(
+            "1 call poller",
+            "self.poller.unregister(7)",
+            function="Poller.close",
+            stack=("m.py:9 in work",),
+        ),
         point("2 read socket", "sock = self.socket", value="<socket>"),
         point("2 call poller", "self.poller.unregister(7)"),
         fails,
