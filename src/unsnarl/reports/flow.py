@@ -48,7 +48,7 @@ def parsed(text: str) -> ast.Module | None:
 
 
 def alone(text: str, line: int) -> ast.stmt | None:
-    """What a single line of source is, as far as that can be told without the others."""
+    """What a single line of source is, as far as that is known without the others."""
     text = text.removeprefix("el") if text.startswith("elif ") else text
     tree = parsed(text) or (parsed(f"{text} pass") if text.endswith(":") else None)
     if tree is None or not tree.body:

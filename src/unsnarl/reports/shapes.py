@@ -54,7 +54,7 @@ SIGNAL: Shape = "missed signal"
 CHECKED: Shape = "check-then-act"
 # What the waits alone show; else what led there may be a conflict on data.
 BY_WAITS: tuple[Shape, ...] = ("lock-order deadlock", "lock held while waiting", "starvation")
-# What is told by who waits for what.
+# What who waits for what says.
 OF_WAITS: tuple[Shape, ...] = (*BY_WAITS, SIGNAL, "lock never released")
 
 
@@ -135,12 +135,12 @@ def _is_signalled(
 def _preference(shape: Shape, found: ShownConflict, about: set[str]) -> tuple[int, ...]:
     """Less is better: about all that the finding is about, by what it is called, tight."""
     apart = found.first.function != found.last.function
-    beside = len(found.variables - about)
+    unasked = len(found.variables - about)
     covered = -len(about & found.variables)
     named = PRIORITY.index(shape)
     first = named if found.is_shown else len(PRIORITY)
     before = not found.decides and found.had_decided
-    return found.is_turned, first, covered, beside, named, before, apart, found.span
+    return found.is_turned, first, covered, unasked, named, before, apart, found.span
 
 
 def _stuck(waits: Sequence[FindingPoint]) -> Shape:
