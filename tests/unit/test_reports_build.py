@@ -12,11 +12,12 @@ from unsnarl.analyses.stuck import Stuck, stuck_answer
 from unsnarl.model.event import Op
 from unsnarl.model.evidence import Comparison, Evidence, PointTable
 from unsnarl.model.graph import EDGE, Graph
-from unsnarl.model.report import Instrumented, Notice, RunCounts
+from unsnarl.model.report import FindingPoint, Instrumented, Notice, RunCounts
 from unsnarl.model.run import Failure, Frame, Thread, Wait, in_cycle
 from unsnarl.model.site import UNKNOWN_SITE, Point, Site
 from unsnarl.model.sources import Sources
 from unsnarl.reports.build import _message, build_report
+from unsnarl.reports.explain import with_failing_lines
 from unsnarl.reports.facts import (
     CampaignFacts,
     CapturedAccess,
@@ -224,6 +225,24 @@ def test_the_failing_line_follows_the_access_on_it(tmp_path):
     at_line = [i for i, p in enumerate(points) if p.line == 3]
     assert [points[i].op for i in at_line] == ["read", "fail"]
     assert at_line[1] == at_line[0] + 1
+
+
+def fails_at(*points):
+    """Where the line that fails is put among points of a thread; its own line is 3."""
+    frame = Frame("m.py", 3, "f")
+    run = failing_run(failure=Failure("exception", "ValueError", "", "0.1", (frame,)))
+    shown = with_failing_lines(points, run, Sources(Path()))
+    return [point.op for point in shown].index("fail")
+
+
+def access(line, *stack, **more):
+    return FindingPoint("m.py", line, "f", "0.1", 1, "read", "x", "body", 1.0, stack=stack, **more)
+
+
+def test_what_nobody_caught_is_the_last_that_its_thread_did():
+    assert fails_at(access(3), access(5)) == 2
+    assert fails_at(access(3), access(5, unseen=True)) == 1
+    assert fails_at(access(3, unseen=True), access(9, "m.py:3 in f", unseen=True)) == 2
 
 
 def test_a_signature_without_findings_or_runs(tmp_path):

@@ -51,6 +51,25 @@ DECIDES = [
         self.x[1] = 2  #B
     """,
     """
+    try:
+        with self.lock:
+            return self.x[1]  #A
+    except KeyError:
+        pass
+    with self.lock:
+        self.x[1] = make()  #B
+    """,
+    """
+    while not self.x:  #A
+        self.changed.wait()
+    self.x.pop()  #B
+    """,
+    """
+    if not self.x:  #A
+        self.changed.wait()
+    self.x.pop()  #B
+    """,
+    """
     return self.x and self.x.value  #AB
     """,
     """

@@ -430,6 +430,17 @@ def test_what_is_taken_back_is_not_published():
     assert name == "two variables out of step"
 
 
+def test_what_is_counted_is_not_published():
+    """None of it is new: nought is a number."""
+    name, _ = shape(
+        point("1 write offset", "self.offset += size", value="20"),
+        point("2 read offset", "offset = self.offset", value="20"),
+        point("2 read written", "written = self.written", value="0"),
+        point("1 write written", "self.written += size", value="8"),
+    )
+    assert name == "two variables out of step"
+
+
 def test_another_element_that_was_removed_is_not_what_is_used():
     def used(element):
         return shape(
@@ -452,3 +463,144 @@ def test_what_is_used_after_its_end_was_ended_by_the_other_thread():
     assert name == "used after close"
     assert summary.startswith("writer 0.2 ended the use") or summary.startswith("writer ended")
     assert summary.count("reader") >= 1
+
+
+def test_a_cycle_of_locks_needs_no_names():
+    """What a condition makes for itself has no name; who holds it is known all the same."""
+    name, _ = shape(
+        point("1 wait own", "with lock:", why="held by writer 0.2 since m.py:3, which waits"),
+        point("2 wait ", "with cond:", locks=("own",), why="held by reader 0.1, which waits"),
+        point("3 wait ", "t.join()", why="it waits for own"),
+    )
+    assert name == "lock-order deadlock"
+
+
+def test_who_holds_a_lock_and_waits_for_no_lock_waits_wrongly():
+    name, _ = shape(
+        point("1 wait own", "with lock:", why="held by writer 0.2 since m.py:3, which waits"),
+        point("2 wait ", "t.join()", locks=("own",), why="it waits for own"),
+    )
+    assert name == "lock held while waiting"
+
+
+def test_a_lock_that_is_lost_with_its_handle_is_a_lost_update():
+    name, summary = shape(
+        point("1 acquire lock of fd", "flock(self.fd)"),
+        point("2 write fd", "self.fd = open(name)", value="7"),
+        point("1 write fd", "fd, self.fd = self.fd, None", value="None"),
+        point(
+            "2 wait lock of fd",
+            "flock(self.fd)",
+            awaits="for lock of fd",
+            why="held by reader 0.1 since m.py:3, which never releases it",
+        ),
+        orders=((1, 2), (2, 3)),
+    )
+    assert name == "lost update"
+    assert "writer wrote fd" in summary
+
+
+def test_what_is_swapped_and_put_back_is_a_lost_update():
+    source = "old = os.umask(0)\nopen(name)\nos.umask(old)\n"
+    assert shape(
+        at(1, "1 call os", source),
+        at(1, "2 call os", source),
+        at(3, "1 call os", source),
+        text=source,
+    )[0] == "lost update"  # fmt: skip
+
+
+def test_two_threads_that_are_each_in_the_middle_of_something():
+    source = "def put():\n    if self.active:\n        self.queue.put(1)\n"
+    points = (
+        at(2, "1 read active", source, function="put", value="True"),
+        point("2 call queue", "self.queue.join()", function="flush"),
+        at(3, "1 call queue", source, function="put"),
+        point("2 write active", "self.active = False", function="flush"),
+    )
+    found, summary = shape(*points, text=source)
+    assert found == "check-then-act"
+    assert "in between, writer used queue" in summary
+
+
+def test_who_says_that_a_job_is_done_before_it_is_publishes_too_early():
+    name, summary = shape(
+        point("1 call queue", "self.queue.task_done()", part=".task_done()"),
+        point("2 call queue", "self.queue.join()", part=".join()"),
+        point("2 read results", "return self.results", value="{'a': 1}"),
+        point("1 write results", "self.results[name] = value"),
+    )
+    assert name == "published before initialised"
+    assert "writer used it in between" in summary
+
+
+def test_calls_of_what_threads_share_by_design_are_no_shape():
+    name, _ = shape(
+        point("1 call queue", "self.queue.task_done()", part=".task_done()"),
+        point("2 call queue", "self.queue.join()", part=".join()"),
+        point("1 call queue", "while (job := self.queue.get()) is not None:", part=".get()"),
+    )
+    assert name == ""
+
+
+def test_one_wait_is_no_conflict():
+    wait = point("1 call queue", "self.queue.join()", part=".join()")
+    assert shape(wait, point("2 call queue", "self.queue.task_done()"), wait)[0] == ""
+
+
+def test_the_check_and_the_act_are_where_one_function_makes_both():
+    source = "def run(q):\n    if q.size() > 0:\n        q.take()\n"
+    _, summary = shape(
+        point("1 read n", "return self.n", function="size", stack=("m.py:2 in run",)),
+        point("2 write n", "self.n -= 1", function="other"),
+        point("1 write n", "self.n -= 1", function="take", stack=("m.py:3 in run",)),
+        text=source,
+    )
+    assert "checked n at m.py:2 and acted on it at m.py:3" in summary
+
+
+def test_who_removes_by_an_old_list_read_stale():
+    """Nothing is computed, and nobody's write is overwritten."""
+    source = "for f in list(self.handlers):\n    self.handlers.pop(f)\n"
+    points = (
+        at(1, "1 read handlers", source),
+        at(2, "2 write handlers", source),
+        at(2, "1 write handlers", source),
+    )
+    assert shape(*points, text=source)[0] == "stale read"
+
+
+def test_a_look_with_a_default_takes_nothing_out():
+    source = "self.n[a] = self.n.get(a, 0) + 1\n"
+    points = (
+        at(1, "1 read n", source),
+        at(1, "2 write n", source),
+        at(1, "1 write n", source),
+    )
+    assert shape(*points, text=source)[0] == "lost update"
+
+
+def test_what_is_torn_down_in_two_steps_is_not_published():
+    fails = point("2 fail ", "self.poller.unregister(7)", value="KeyError")
+    name, _ = shape(
+        point(
+            "1 call poller",
+            "self.poller.unregister(7)",
+            function="Poller.close",
+            stack=("m.py:9 in work",),
+        ),
+        point("2 read socket", "sock = self.socket", value="<socket>"),
+        point("2 call poller", "self.poller.unregister(7)"),
+        fails,
+        point("1 write socket", "self.socket = None", value="None"),
+    )
+    assert name == "used after close"
+
+
+def test_a_file_that_is_emptied_and_written_anew_was_there_before():
+    name, _ = shape(
+        point("1 write file page", "with open(page, 'w') as f:", value="<file of 0 bytes>"),
+        point("2 read file page", "return loads(f.read())", value="<file of 0 bytes>"),
+        point("1 write file page", "f.write(text)", value="<file of 9 bytes>"),
+    )
+    assert name == "unfinished change seen"

@@ -5,6 +5,7 @@ import pytest
 
 from unsnarl.analyses.answer import Line
 from unsnarl.model.event import Op
+from unsnarl.model.python_names import unmangled
 from unsnarl.model.site import Point, Site
 from unsnarl.model.sources import Sources
 from unsnarl.reports.facts import CapturedAccess
@@ -102,7 +103,9 @@ def test_the_noted_variable_comes_first(tmp_path):
         ("a, b = pair", "a, b", "shape_read", ""),
         ("x = ( broken", "( broken", "shape_read", ""),
         ("x = ( broken", "( broken", "attr_read", "fallback"),
-        ("x = " + "a" * 50, "a" * 50, "global_read", "fallback"),
+        ("x = " + "a" * 50, "a" * 50, "global_read", "a" * 50),
+        ("x = " + "f(a)." * 12 + "b", "f(a)." * 12 + "b", "attr_read", "fallback"),
+        ("x = getattr(self, 'size', 1)", "getattr(self, 'size', 1)", "call", "Queue.size"),
     ],
 )
 def test_names_from_the_source(tmp_path, text, part, kind, name):
@@ -211,3 +214,16 @@ def test_a_method_under_another_name_is_called_by_that(tmp_path):
     line = Line(0, "body", 1, 1.0, 1.0, 1.0, 1.0, 0)
     found = label_lines([line], [where], [one], Sources(tmp_path))
     assert found == [Label("Records.file", ".read()")]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Pool._Pool__lock", "Pool.__lock"),
+        ("Wrapper._FeatureStore__poller['a']", "Wrapper.__poller['a']"),
+        ("Pool._lock", "Pool._lock"),
+        ("Pool.__init__", "Pool.__init__"),
+    ],
+)
+def test_private_names_are_shown_as_they_are_written(name, shown):
+    assert unmangled(name) == shown

@@ -6,10 +6,14 @@ Used inside targets as well: standard library only.
 
 from __future__ import annotations
 
+import re
+
 # Since 3.12 these are part of the function around them (PEP 709).
 _INLINED = ("<listcomp>", "<dictcomp>", "<setcomp>")
 # Since 3.12 slices have instructions of their own.
 _SLICE, _ITEM = "[:]", "[]"
+# What the compiler makes of an attribute with two leading underscores.
+_MANGLED = re.compile(r"\._[A-Za-z]\w*?__(\w+)(?<!__)\b")
 
 
 def plain_function(qualified: str) -> str:
@@ -30,6 +34,11 @@ def plain_function(qualified: str) -> str:
 def shown_function(qualified: str) -> str:
     """The same as a reader would write it: `Worker.run.stop` for `Worker.run.<locals>.stop`."""
     return plain_function(qualified).replace(".<locals>", "")
+
+
+def unmangled(name: str) -> str:
+    """An attribute as the program writes it: `Pool.__lock` for `Pool._Pool__lock`."""
+    return _MANGLED.sub(r".__\1", name)
 
 
 def plain_name(name: str) -> str:

@@ -37,7 +37,11 @@ def with_calls(points: Sequence[FindingPoint], text: Text) -> list[FindingPoint]
     shown = _with_waits(points, text)
     failing = {_line(point) for point in points if point.op == FAIL}
     calls: dict[int, FindingPoint] = {}
-    for wanted in (_entries(shown, text), *(_calls(shown, mine, text) for mine in _split(shown))):
+    every = [_calls(shown, mine, text) for mine in _split(shown)]
+    # Two calls of one function that others came between say more than where a class was entered.
+    every.sort(key=lambda calls: len({_line(one) for one in calls.values()}) < 2)
+    between = [calls for calls in every[:1] if len({_line(one) for one in calls.values()}) > 1]
+    for wanted in (*between, _entries(shown, text), *every):
         for at, call in wanted.items():
             if at in calls:
                 continue

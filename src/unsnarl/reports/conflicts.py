@@ -29,7 +29,7 @@ from unsnarl.reports.steps import UNSET
 
 # What a look-up gives where there is nothing yet.
 ABSENT = ("None", UNSET, "<no file>", "NULL", "nullptr")
-NOTHING = (*ABSENT, "False", "0", "[]", "{}", "()", "''", '""', "set()", "<file of 0 bytes>")
+NOTHING = (*ABSENT, "False", "0", "[]", "{}", "()", "''", '""', "set()")
 # The interpreter itself noticed it; the program may have caught what it said.
 ITERATED = re.compile(r"changed size during iteration|mutated during iteration")
 # What is not there: a key, an attribute, an index, a file, or a method of None.
@@ -37,7 +37,10 @@ MISSING = re.compile(
     r"KeyError|AttributeError|IndexError|FileNotFoundError|NameError|UnboundLocalError|ValueError"
     r"|StopIteration|'NoneType'"
 )
-TAKES_OUT = ("pop", "popitem", "popleft", "remove", "discard", "clear", "get_nowait", "get")
+TAKES_OUT = ("pop", "popitem", "popleft", "remove", "discard", "clear")
+QUEUE_TAKES_OUT = (*TAKES_OUT, "get", "get_nowait")  # of a dictionary it only looks
+ANNOUNCING = (".task_done()", ".set()", ".notify()", ".notify_all()", ".set_result()")
+WAITING = (".join()", ".wait()", ".wait_for()", ".get()", ".put()", ".acquire()", ".result()")
 SETS_NOTHING = re.compile(r"=\s*(None|NULL|nullptr);?$")
 
 
@@ -122,7 +125,7 @@ class ShownConflict:
         """
         if not self.modes.endswith("WW") or len(self.variables) > 1:
             return False
-        if self.modes == "WWW" and self.takes_out(self.first):
+        if self.takes_out(self.last) or (self.modes == "WWW" and self.takes_out(self.first)):
             return False
         return self.code.computes(self.first, self.last)
 
@@ -171,7 +174,18 @@ class ShownConflict:
             if statement
             else ()
         )
-        return any(getattr(call.func, "attr", "") in TAKES_OUT for call in calls)
+        names = QUEUE_TAKES_OUT if point.op == CALL else TAKES_OUT
+        return any(getattr(call.func, "attr", "") in names for call in calls)
+
+    @property
+    def removes_one(self) -> bool:
+        """Whether the last access takes something out, and leaves what else there is."""
+        text = self.last.text
+        return self.takes_out(self.last) and ".clear(" not in text and "[:]" not in text
+
+    def counts(self, point: FindingPoint) -> bool:
+        """Whether a write changes what has been there before: `self.length += 1`."""
+        return isinstance(flow.alone(point.text, point.line), ast.AugAssign)
 
     @property
     def sees_nothing(self) -> bool:
@@ -189,6 +203,11 @@ class ShownConflict:
             for one in self.fails
             if one.thread in threads and (one.thread, one.file, one.line) in lines
         )
+
+    @property
+    def announces(self) -> bool:
+        """Whether the thread says that something is done before it does it."""
+        return self.first.part in ANNOUNCING and mode(self.last) == "W"
 
     @property
     def is_empty(self) -> bool:
@@ -240,9 +259,10 @@ def conflicts_in(
     fails = tuple(point for point in points if point.op == FAIL)
     data = [replace(point, variable=whole(point.variable)) for point in shown]
     elements = [element(point) for point in shown]
-    picks = sorted(conflicts(data), reverse=True, key=lambda pick: pick[::-1])
+    found = [pick for pick in conflicts(data) if not _is_one_wait(data[pick[0]], data[pick[-1]])]
+    picks = sorted(found, reverse=True, key=lambda pick: pick[::-1])
     # Where each of two threads was in the middle of something, the one that began it.
-    for pick in picks or [found[:3] for found in overlaps(data)]:
+    for pick in picks or [pick[:3] for pick in overlaps(data)]:
         yield ShownConflict(
             tuple(data[i] for i in pick),
             failure,
@@ -251,6 +271,12 @@ def conflicts_in(
             tuple(elements[i] for i in pick),
             fails,
         )
+
+
+def _is_one_wait(first: FindingPoint, last: FindingPoint) -> bool:
+    """Whether both are one call, which waits for others to do something in between."""
+    same = (first.op, first.file, first.line, first.part) == (CALL, last.file, last.line, last.part)
+    return same and first.part in WAITING
 
 
 def element(point: FindingPoint) -> str:

@@ -122,7 +122,12 @@ def _with_line(
     frame = raised.frame
     file = sources.relative(frame.file)
     thread = _raising(points, raised.thread, file, frame.line)
-    same = [i for i, point in enumerate(points) if _is_at(point, thread, file, frame.line)]
+    same = [
+        i
+        for i, point in enumerate(points)
+        # What nobody caught is the last that its thread did.
+        if _is_on(point, thread, file, frame.line) or (_is_end(point, thread) and not raised.caught)
+    ]
     # What was still to come would have come later.
     happened = next((i for i, point in enumerate(points) if point.due), len(points))
     at = same[-1] + 1 if same else happened
@@ -154,6 +159,19 @@ def _raising(points: Sequence[FindingPoint], thread: str, file: str, line: int) 
 
 def _is_at(point: FindingPoint, thread: str, file: str, line: int) -> bool:
     return (point.thread, point.file, point.line) == (thread, file, line)
+
+
+def _is_end(point: FindingPoint, thread: str) -> bool:
+    """Whether it may be the last that a thread did: a replay saw it."""
+    return point.thread == thread and point.op != FAIL and not (point.due or point.unseen)
+
+
+def _is_on(point: FindingPoint, thread: str, file: str, line: int) -> bool:
+    """Whether a thread did it on a line, or in what it called there: what is raised comes later."""
+    called = point.thread == thread and any(
+        frame.startswith(f"{file}:{line} in ") for frame in point.stack
+    )
+    return called or _is_at(point, thread, file, line)
 
 
 def role_of(points: Sequence[FindingPoint], thread: str) -> int:

@@ -33,6 +33,7 @@ GOES_THROUGH = (
     "filter",
     "join",
 )
+WAITS = ("wait", "wait_for", "sleep")
 COPIES = ("list", "tuple", "sorted", "set", "dict", "copy", "frozenset")
 BINDS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)
 
@@ -47,7 +48,7 @@ def parsed(text: str) -> ast.Module | None:
 
 
 def alone(text: str, line: int) -> ast.stmt | None:
-    """What a single line of source is, as far as that can be told without the others."""
+    """What a single line of source is, as far as that is known without the others."""
     text = text.removeprefix("el") if text.startswith("elif ") else text
     tree = parsed(text) or (parsed(f"{text} pass") if text.endswith(":") else None)
     if tree is None or not tree.body:
@@ -74,7 +75,7 @@ def mentions(node: ast.AST, name: str) -> bool:
 
 def _is_named(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.Attribute):
-        return node.attr == name or node.attr.endswith(f"__{name.lstrip('_')}")
+        return node.attr == name
     return isinstance(node, ast.Name) and node.id == name
 
 
@@ -150,7 +151,19 @@ def _is_handled(node: ast.Try, line: int) -> bool:
 
 
 def _leaves(block: list[ast.stmt]) -> bool:
-    return bool(block) and isinstance(block[-1], LEAVES)
+    """Whether whoever comes to the end of a block does not go on behind it."""
+    last = block[-1] if block else None
+    if isinstance(last, ast.With | ast.AsyncWith):
+        return _leaves(last.body)
+    if isinstance(last, ast.If):
+        return _leaves(last.body) and _leaves(last.orelse)
+    return isinstance(last, LEAVES)
+
+
+def _waits(block: list[ast.stmt]) -> bool:
+    """Whether a block waits until others have done something."""
+    calls = (node for one in block for node in ast.walk(one) if isinstance(node, ast.Call))
+    return any(_called(call) in WAITS for call in calls)
 
 
 def controls(block: Block, statement: ast.stmt, line: int) -> bool:
@@ -158,12 +171,13 @@ def controls(block: Block, statement: ast.stmt, line: int) -> bool:
     test = test_of(statement)
     if test is None or line <= (test.end_lineno or test.lineno):
         return False
-    if line <= end(statement) or isinstance(statement, ast.Assert):
+    # Behind a loop, its test was false in the end.
+    if line <= end(statement) or isinstance(statement, ast.Assert | ast.While):
         return True
     if not isinstance(statement, ast.If):
         return False
     branches = (statement.body, statement.orelse)
-    if any(map(_leaves, branches)):
+    if any(_leaves(branch) or _waits(branch) for branch in branches):
         return True
     made = {name for branch in branches for one in branch for name in bound(one)}
     last = statement_at(block, line)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from unsnarl.analyses.answer import Line
 from unsnarl.model.event import Op
+from unsnarl.model.python_names import unmangled
 from unsnarl.model.site import Point, Site
 from unsnarl.model.sources import Sources
 from unsnarl.reports.facts import CapturedAccess
@@ -79,9 +80,9 @@ def _label(point: Point, seen: CapturedAccess | None, sources: Sources) -> Label
     """The name of a container and its element apart; so are an object and what is called."""
     called = call_part(point, sources)
     if seen and seen.variable:
-        return Label(seen.variable, called or seen.element)
+        return Label(unmangled(seen.variable), called or seen.element)
     if point.site.variable:
-        return Label(point.site.variable, called)
+        return Label(unmangled(point.site.variable), called)
     written = _written(point, sources)
     if not written.variable or (
         len(written.variable) > LONGEST_NAME and not _is_dotted(written.variable)

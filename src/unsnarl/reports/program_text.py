@@ -26,7 +26,7 @@ LAST_NAME = re.compile(r"(\w+)\W*$")
 
 
 @dataclass(frozen=True)
-class Place:
+class CalledLine:
     """A line in which a thread was, itself or in what it called there."""
 
     file: str
@@ -35,18 +35,18 @@ class Place:
     called: bool = False
 
 
-def places(point: FindingPoint) -> list[Place]:
+def called_lines(point: FindingPoint) -> list[CalledLine]:
     """The calls that led to an access, outermost first, and where it was made."""
     *calls, own = own_frames(point)
-    return [*(Place(*frame, called=True) for frame in calls), Place(*own)]
+    return [*(CalledLine(*frame, called=True) for frame in calls), CalledLine(*own)]
 
 
-def joint(one: FindingPoint, other: FindingPoint) -> tuple[Place, Place] | None:
+def joint(one: FindingPoint, other: FindingPoint) -> tuple[CalledLine, CalledLine] | None:
     """The innermost call that made both accesses of a thread, at its line for each.
 
     Where the calls of one of them are not known, a function that has both.
     """
-    mine, its = places(one), places(other)
+    mine, its = called_lines(one), called_lines(other)
     if not (one.stack and other.stack):
         same = [(a, b) for a in reversed(mine) for b in reversed(its) if _function(a, b)]
         return same[0] if same else None
@@ -57,7 +57,7 @@ def joint(one: FindingPoint, other: FindingPoint) -> tuple[Place, Place] | None:
     return pairs[parted] if parted >= 0 else None
 
 
-def _function(one: Place, other: Place) -> bool:
+def _function(one: CalledLine, other: CalledLine) -> bool:
     """Whether both are in the same function."""
     return (one.file, one.function) == (other.file, other.function)
 
@@ -98,12 +98,12 @@ class ProgramText:
 
     def asks(self, point: FindingPoint) -> bool:
         """Whether a line decides by the access at once; of a getter, the line that called it."""
-        for place in reversed(places(point)):
-            statement = self._statement(place, "" if place.called else point.text)
+        for frame in reversed(called_lines(point)):
+            statement = self._statement(frame, "" if frame.called else point.text)
             if statement is None:
-                return not place.called and self._asks_alone(point)
+                return not frame.called and self._asks_alone(point)
             if not isinstance(statement, ast.Return):
-                return flow.is_tested(statement, place.line, last_name(point.variable))
+                return flow.is_tested(statement, frame.line, last_name(point.variable))
             if flow.is_answer(statement):
                 return True
         return False
@@ -139,10 +139,10 @@ class ProgramText:
         parts = flow.gone_through(statement)
         return here.line == there.line and any(flow.mentions(part, name) for part in parts)
 
-    def _statement(self, place: Place, text: str) -> ast.stmt | None:
+    def _statement(self, frame: CalledLine, text: str) -> ast.stmt | None:
         """The innermost statement that has a line; else what the text alone says."""
-        block = self._block(place)
-        return flow.statement_at(block, place.line) if block else flow.alone(text, place.line)
+        block = self._block(frame)
+        return flow.statement_at(block, frame.line) if block else flow.alone(text, frame.line)
 
     def _asks_alone(self, point: FindingPoint) -> bool:
         statement = flow.alone(point.text, point.line)
@@ -151,14 +151,14 @@ class ProgramText:
         tested = flow.is_tested(statement, point.line, last_name(point.variable))
         return tested or flow.is_answer(statement)
 
-    def _block(self, place: Place) -> flow.Block | None:
-        tree = self._tree(place.file)
+    def _block(self, frame: CalledLine) -> flow.Block | None:
+        tree = self._tree(frame.file)
         if tree is None:
             return None
         around = [
             node
             for node in ast.walk(tree)
-            if isinstance(node, Function) and node.lineno <= place.line <= end(node)
+            if isinstance(node, Function) and node.lineno <= frame.line <= end(node)
         ]
         return max(around, key=lambda node: node.lineno, default=tree)
 

@@ -12,6 +12,7 @@ from unsnarl.model.run import bound_text
 from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import ACQUIRE, TIMEOUT, WAIT, is_data, whole
 from unsnarl.reports.steps import Step, brief_steps, clean, core_steps
+from unsnarl.reports.waits import OWNER
 
 KINDS = {
     "atomicity": "atomicity violation",
@@ -172,7 +173,7 @@ def cycle_note(finding: Finding) -> str:
     if not waits:
         return ""
     held = {lock for point in waits for lock in point.locks}
-    if all(point.variable in held for point in waits):
+    if all(point.variable in held or OWNER.match(point.why) for point in waits):
         return "Each of these threads waits for a lock that another of them holds."
     holder = next((point for point in waits if point.locks and point.variable not in held), None)
     if holder is None:

@@ -17,7 +17,7 @@ from unsnarl.model.report import FailureReport, Finding, FindingPoint
 from unsnarl.reports.conflicts import NOTHING, ShownConflict, conflicts_in
 from unsnarl.reports.paths import short_files
 from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, whole
-from unsnarl.reports.program_text import ProgramText
+from unsnarl.reports.program_text import ProgramText, joint
 from unsnarl.reports.shape_sentences import SENTENCES
 from unsnarl.reports.steps import UNSET
 from unsnarl.reports.waits import NEVER_RELEASED, OWNER
@@ -51,8 +51,11 @@ PRIORITY: tuple[Shape, ...] = (
 )
 UNFINISHED: Shape = "unfinished change seen"
 SIGNAL: Shape = "missed signal"
+CHECKED: Shape = "check-then-act"
 # What the waits alone show; else what led there may be a conflict on data.
 BY_WAITS: tuple[Shape, ...] = ("lock-order deadlock", "lock held while waiting", "starvation")
+# What who waits for what says.
+OF_WAITS: tuple[Shape, ...] = (*BY_WAITS, SIGNAL, "lock never released")
 
 
 def shape_and_summary(
@@ -64,9 +67,25 @@ def shape_and_summary(
         return "", ""
     shape, points = found
     names = [_who(failure, point) for point in points]
-    files = short_files([point.file for point in finding.explanation or finding.points])
+    if shape == CHECKED:
+        points = _where_decided(points)
+    files = short_files([one.file for one in (*(finding.explanation or finding.points), *points)])
     shown = [replace(point, file=files.get(point.file, point.file)) for point in points]
     return shape, SENTENCES[shape](shown, names)
+
+
+def _where_decided(points: tuple[FindingPoint, ...]) -> tuple[FindingPoint, ...]:
+    """With the lines of the function that checks and acts, where it calls others for both."""
+    first, *others, last = points
+    found = joint(first, last)
+    if found is None or found[0].line == found[1].line:
+        return points
+    here, there = found
+    return (
+        replace(first, file=here.file, line=here.line),
+        *others,
+        replace(last, file=there.file, line=there.line),
+    )
 
 
 def shape_of(
@@ -89,7 +108,8 @@ def _of_data(
 ) -> tuple[Shape, tuple[FindingPoint, ...]] | None:
     """The shape of what the threads did to data, and the accesses that it is about."""
     about = {whole(name) for name in finding.variables}
-    found = [(_shape(one), one) for one in conflicts_in(failure, points, code)]
+    every = ((_shape(one), one) for one in conflicts_in(failure, points, code))
+    found = [(shape, one) for shape, one in every if shape is not None]
     if found:
         shape, chosen = min(found, key=lambda one: _preference(one[0], one[1], about))
         return shape, chosen.points
@@ -115,12 +135,12 @@ def _is_signalled(
 def _preference(shape: Shape, found: ShownConflict, about: set[str]) -> tuple[int, ...]:
     """Less is better: about all that the finding is about, by what it is called, tight."""
     apart = found.first.function != found.last.function
-    beside = len(found.variables - about)
+    unasked = len(found.variables - about)
     covered = -len(about & found.variables)
     named = PRIORITY.index(shape)
     first = named if found.is_shown else len(PRIORITY)
     before = not found.decides and found.had_decided
-    return found.is_turned, first, covered, beside, named, before, apart, found.span
+    return found.is_turned, first, covered, unasked, named, before, apart, found.span
 
 
 def _stuck(waits: Sequence[FindingPoint]) -> Shape:
@@ -165,26 +185,32 @@ def _pairs(
             yield ShownConflict((one, other), failure, code)
 
 
-def _shape(found: ShownConflict) -> Shape:
+def _shape(found: ShownConflict) -> Shape | None:
     """What a conflict is, by what defines the shapes (docs/shapes.md), in that order."""
     if found.iterates:
         return "changed while iterated"
     if found.computes:
         return "lost update"
     if found.decides or found.had_decided:
-        return "check-then-act"
+        return CHECKED
     return _several(found) if len(found.variables) > 1 else _single(found)
 
 
-def _single(found: ShownConflict) -> Shape:
+def _single(found: ShownConflict) -> Shape | None:
     """What a thread did with one variable neither decided by nor computed from what it had read."""
     if found.looks(found.last) and found.is_ended:
         return "used after close"
     if found.modes == "WRW":
         return "published before initialised" if _is_new(found) else UNFINISHED
-    if found.modes == "RWW" or (found.is_overwritten and found.modes != "RWR"):
+    if found.modes == "RWW":
+        return "stale read" if found.removes_one else "lost update"
+    if found.is_overwritten and found.modes != "RWR":
         return "lost update"
-    return UNFINISHED if found.modes == "WWW" and not found.is_set_anew else "stale read"
+    if found.modes == "WWW" and not found.is_set_anew:
+        return UNFINISHED
+    # Calls of an object that threads share by design are no use of an old value.
+    is_stale = found.modes == "RWR" or found.is_set_anew or found.first.op != CALL
+    return "stale read" if is_stale else None
 
 
 def _is_new(found: ShownConflict) -> bool:
@@ -192,10 +218,26 @@ def _is_new(found: ShownConflict) -> bool:
     return found.is_empty and not found.takes_out(found.first)
 
 
+def _is_made(found: ShownConflict) -> bool:
+    """Whether both writes make something, as opposed to changing what is there, or taking it."""
+    if found.is_empty or found.takes_out(found.first) or _is_torn_down(found):
+        return False
+    return not any(map(found.counts, (found.first, found.last)))
+
+
+def _is_torn_down(found: ShownConflict) -> bool:
+    """Whether one of the thread's own writes ends the use of something."""
+    return found.ends_use(found.first) or found.ends_use(found.last)
+
+
 def _several(found: ShownConflict) -> Shape:
     """One thread is between its accesses of two variables when another comes."""
     if not found.looks(found.first):
-        if found.sees_nothing and not found.is_empty and not found.takes_out(found.first):
+        if found.announces:
+            return "published before initialised"
+        if found.ends_use(found.first) and found.misses:
+            return "used after close"
+        if found.sees_nothing and _is_made(found):
             return "published before initialised"
         if found.first.op == CALL and all(map(found.looks, found.others)):
             return UNFINISHED
@@ -209,7 +251,7 @@ def _order(found: ShownConflict) -> Shape | None:
     first, last = found.first, found.last
     if found.iterates:
         return "changed while iterated"
-    if found.ends_use(first):
+    if found.ends_use(first) and not found.code.asks(last):
         return "used after close"
     early = last.due or (first.value or UNSET) in NOTHING
     if found.modes == "RW" and early:

@@ -48,6 +48,7 @@ from unsnarl.reports.remarks import (
     title,
 )
 from unsnarl.reports.render import compare_view, lanes
+from unsnarl.reports.shapes import OF_WAITS
 from unsnarl.reports.steps import (
     Step,
     all_steps,
@@ -273,7 +274,7 @@ def _print_finding(
     width = console.width
     _print(console, *_title_lines(report, failure, finding, width))
     cycle = cycle_lines(failure, finding)
-    if finding.summary and not cycle:
+    if finding.summary and not (cycle and finding.shape in OF_WAITS):
         _print(console, *_wrapped(finding.summary, width, ""))
     for sentence, position in cycle:
         if len(sentence) + 2 <= width:
