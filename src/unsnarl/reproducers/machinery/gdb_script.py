@@ -36,11 +36,8 @@ def line_of(event):
             rows = [row.strip() for row in stream]
     except (AttributeError, IndexError, TypeError, OSError, gdb.error):
         return 0
-    heads = [
-        n
-        for n in range(1, min(found.line, len(rows)) + 1)
-        if name.split("::")[-1] + "(" in rows[n - 1]
-    ]
+    head = name.split("::")[-1] + "("
+    heads = [n for n, row in enumerate(rows[: found.line], 1) if head in row]
     first = heads[-1] if heads else found.line
     lines = [n for n, row in enumerate(rows, 1) if row == event["text"] and n >= first]
     return lines[min(event.get("nth", 0), len(lines) - 1)] if lines else 0
