@@ -217,9 +217,10 @@ class Prover:
             # What repairs one of several causes is no fix yet: that is for a patch of all of them.
             runs = CERTAIN_OF_ONE if first.is_one_of_several else CERTAIN
             screen = self._patches and first.is_confirmed and not first.is_one_of_several
+            windows = first.verdict.windows if first.verdict else ()
             repair, screened = self._part(
                 "fix", "looking for a fix",
-                lambda: _repair(fixer, answer, runs, screen=screen), nothing, FIX,
+                lambda: _repair(fixer.search(answer, windows), runs, screen=screen), nothing, FIX,
             )  # fmt: skip
         return replace(first, proof=proof, repair=repair), screened
 
@@ -495,10 +496,9 @@ def _captured(trials: Trials, plan: Plan, events: Sequence[Event]) -> RunFile | 
 
 
 def _repair(
-    fixer: Fixer, answer: Answer, runs: int, *, screen: bool
+    search: FixSearch | None, runs: int, *, screen: bool
 ) -> tuple[Fix | None, FixSearch | None]:
     """The fix, and if it is only to be screened, what certifies it."""
-    search = fixer.search(answer)
     if search is None:
         return None, None
     fix = search.screened() if screen else search.certified(runs)
