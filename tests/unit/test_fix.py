@@ -175,6 +175,15 @@ def test_candidates_are_not_repeated_and_end_with_orders(placement):
     assert set(kinds) == {"region", "order"}
 
 
+def test_what_does_the_same_harm_in_other_runs_is_kept_out_of_every_region(placement):
+    window = point(18, Op.READ)
+    regions = [one for one in candidates(placement, (window,)) if one.kind == "region"]
+    assert regions
+    for one in regions:
+        kept = [rule.hold for rule in one.rules if rule.hold is not None]
+        assert any(window in hold.points for hold in kept) or "all" in one.name, one.name
+
+
 def test_two_accesses_are_tried_as_an_order_first(interner):
     answer = [(10, Op.READ, 1), (14, Op.WRITE, 2)]
     first = next(candidates(placed(interner, make_run(EVENTS[:-4]), answer)))
@@ -236,9 +245,8 @@ class ScriptedFixer:
 
 
 @pytest.fixture
-def search(monkeypatch):
-    monkeypatch.setattr(fix, "candidates", lambda placement: iter(range(1, 4)))
-    return lambda fixer: fix.FixSearch(fixer, Budget(), None)
+def search():
+    return lambda fixer: fix.FixSearch(fixer, Budget(), None, range(1, 4))
 
 
 def test_what_is_only_screened_takes_no_trials_to_certify(search):

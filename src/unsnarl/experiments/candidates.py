@@ -78,17 +78,21 @@ class Region(NamedTuple):
         )
 
 
-def candidates(placement: Placement) -> Iterator[Candidate]:
-    """All that is worth a try, without repetitions."""
+def candidates(placement: Placement, windows: Points = ()) -> Iterator[Candidate]:
+    """All that is worth a try, without repetitions.
+
+    `windows` are other accesses that do the same harm in other runs (windows.py): whatever region
+    is tried keeps them out, too.
+    """
     tried = []
-    for candidate in _all(placement):
+    for candidate in _all(placement, windows):
         # Several shapes may come to the same rules, and each would cost all its trials again.
         if candidate.rules not in tried:
             tried.append(candidate.rules)
             yield replace(candidate, forcing=placement.forcing)
 
 
-def _all(placement: Placement) -> Iterator[Candidate]:
+def _all(placement: Placement, windows: Points) -> Iterator[Candidate]:
     if placement.is_blocked:
         # Who waits with a lock in its hands has to wait without it: no region and no order is that.
         return
@@ -99,7 +103,7 @@ def _all(placement: Placement) -> Iterator[Candidate]:
     # Where no thread comes back, nothing has to be kept together: orders first (docs/adr/0015).
     if placement.returning is None:
         yield from _orders(placement)
-    yield from _regions(placement)
+    yield from _regions(placement, windows)
     if placement.returning is not None:
         yield from _orders(placement)
 
@@ -142,22 +146,29 @@ REACHES: tuple[tuple[Reach, Reach], ...] = (
 )
 
 
-def _regions(placement: Placement) -> Iterator[Candidate]:
+def _regions(placement: Placement, windows: Points) -> Iterator[Candidate]:
     for accesses in (False, True):
+        points = _other_accesses(placement) if accesses else windows
         for mine, others in REACHES:
             for lifted in (False, True):
-                yield from _region(placement, mine, others, lifted, accesses)
+                name = f"{mine}/{others}{' lifted' if lifted else ''}{' all' if accesses else ''}"
+                kept_out = list(_accesses(placement, points, lifted))
+                yield from _region(placement, name, (mine, others), lifted, kept_out)
 
 
 def _region(
-    placement: Placement, mine: Reach, others: Reach, lifted: bool, accesses: bool
+    placement: Placement,
+    name: str,
+    reaches: tuple[Reach, Reach],
+    lifted: bool,
+    kept_out: Sequence[Region],
 ) -> Iterator[Candidate]:
     """One shape: with the program's own lock if there is one, and with a new one."""
     back, *rest = placement.roles
+    mine, others = reaches
     first = _of_role(placement, placement.of(back), mine, lifted)
     if first is None:
         return
-    name = f"{mine}/{others}{' lifted' if lifted else ''}{' all' if accesses else ''}"
     # A lock that the others hold already comes before a new one (docs/adr/0015).
     for lock in dict.fromkeys((placement.lock, None)):
         acquires = placement.context.acquires(lock) if lock is not None else ()
@@ -166,8 +177,7 @@ def _region(
             _of_role(placement, lines, others, lifted) for lines in _groups(placement, free, others)
         ]
         whole, kept = _merged(placement, first, [region for region in more if region is not None])
-        if accesses:
-            kept += _accesses(placement, lifted)
+        kept += kept_out
         yield Candidate(
             "region",
             name + (" lock" if lock is not None else ""),
@@ -264,10 +274,15 @@ def _until(placement: Placement, span: Span | None, begin: LinePoints, ends: Poi
     return tuple(sorted({*outside, *ends}))
 
 
-def _accesses(placement: Placement, lifted: bool) -> Iterator[Region]:
-    """All other accesses of the cells that the answer is about, one by one."""
+def _other_accesses(placement: Placement) -> Points:
+    """All other accesses of the cells that the answer is about."""
     cells = {line.event.cell for line in placement.lines if line.event.is_access}
-    for point in sorted(placement.context.touching(cells))[:MOST_ACCESSES]:
+    return tuple(sorted(placement.context.touching(cells)))
+
+
+def _accesses(placement: Placement, points: Points, lifted: bool) -> Iterator[Region]:
+    """Single accesses, each a region of its own."""
+    for point in points[:MOST_ACCESSES]:
         code = placement.context.code(point)
         begin = LinePoints((point,), placement.context.entries((point,), lifted), 0, code)
         yield Region(begin, LinePoints((point,), (point,), 0, code), (point,), code, None)

@@ -9,7 +9,7 @@ many more fresh runs. A hold that had to be given up is a deadlock: the real loc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import cycle, pairwise
 from typing import Any
@@ -114,18 +114,27 @@ class Fixer:
         self._others = others
         self._trace = trace or self._traced
 
-    def fix(self, answer: Answer | None, certain: int = CERTAIN) -> TriedFix | None:
+    def fix(
+        self, answer: Answer | None, certain: int = CERTAIN, windows: Sequence[int] = ()
+    ) -> TriedFix | None:
         """The smallest fix that works, or else the best one tried; None if nothing can be tried.
 
         Without an answer only a wait cycle can be repaired: it is found without one.
         """
-        search = self.search(answer)
+        search = self.search(answer, windows)
         return None if search is None else search.certified(certain)
 
-    def search(self, answer: Answer | None) -> FixSearch | None:
-        """The search for a fix, which can be left and gone on with; None if there is none."""
+    def search(self, answer: Answer | None, windows: Sequence[int] = ()) -> FixSearch | None:
+        """The search for a fix, which can be left and gone on with; None if there is none.
+
+        `windows` are points of the campaign: accesses that do the same harm in other runs.
+        """
         placement = self._placement(answer)
-        return None if placement is None else FixSearch(self, self._trials.budget, placement)
+        if placement is None:
+            return None
+        raw = {one for window in windows for one in self._interner.raw_points(window)}
+        tried = candidates(placement, tuple(sorted(raw)))
+        return FixSearch(self, self._trials.budget, placement, tried)
 
     def screen(self, candidate: Candidate) -> FixResult:
         """A few trials of each kind; stops at the first bad one.
@@ -246,11 +255,13 @@ class FixSearch:
     later, if at all: that takes most of the trials.
     """
 
-    def __init__(self, fixer: Fixer, budget: Budget, placement: Placement) -> None:
+    def __init__(
+        self, fixer: Fixer, budget: Budget, placement: Placement, tried: Iterable[Candidate]
+    ) -> None:
         self._fixer = fixer
         self._budget = budget
         self._placement = placement
-        self._candidates = iter(candidates(placement))
+        self._candidates = iter(tried)
         self._tried = 0
         self._survivor: TriedFix | None = None
         self._best: TriedFix | None = None

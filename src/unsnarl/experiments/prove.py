@@ -219,11 +219,12 @@ class Prover:
             return first, None
         trials, trace = experimenter.trials, experimenter.trace
         fixer = Fixer(trials, experimenter.compared, interner, others, trace)
+        windows = first.verdict.windows if first.verdict else ()
         if self._patches and first.is_confirmed and not first.is_one_of_several:
-            return first, lambda: fixer.search(answer)
+            return first, lambda: fixer.search(answer, windows)
         # What repairs one of several causes is no fix yet: that is for a patch of all of them.
         runs = CERTAIN_OF_ONE if first.is_one_of_several else CERTAIN
-        fix = self._part("fix", FIXING, lambda: fixer.fix(answer, runs), None, FIX)
+        fix = self._part("fix", FIXING, lambda: fixer.fix(answer, runs, windows), None, FIX)
         return replace(first, repair=named(fix) if fix else None), None
 
     # Several causes.
