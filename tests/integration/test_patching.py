@@ -176,6 +176,42 @@ def test_no_lock_is_held_while_its_thread_waits_not_even_in_a_function_that_it_c
     assert "hold Cache._lock" in shown.stdout and WAITS in " ".join(shown.stdout.split())
 
 
+REPEATS = """
+import queue
+import threading
+
+
+class Box:
+    def __init__(self):
+        self.queue = queue.Queue()
+        self.last = None
+
+    def put(self, item):
+        if item != self.last:
+            self.queue.put(item)
+            self.last = item
+
+
+box = Box()
+writers = [threading.Thread(target=box.put, args=("x",)) for _ in range(2)]
+for writer in writers:
+    writer.start()
+for writer in writers:
+    writer.join()
+assert box.queue.qsize() == 1
+"""
+
+
+def test_a_lock_may_be_held_around_a_signal_to_others(tmp_path: Path) -> None:
+    """A condition asks whether its own lock is held before it notifies: that is no wait."""
+    (tmp_path / "repeats.py").write_text(REPEATS)
+    runs = ("--seed", "1", "--no-confirm", "--max-runs", "60")
+    assert called(tmp_path, "hunt", *runs, "--", sys.executable, "repeats.py").returncode == 1
+    shown = called(tmp_path, "fix", "-v")
+    assert shown.returncode == 0, shown.stdout
+    assert "+            if item != self.last:\n" in shown.stdout
+
+
 HOUSE = "import sys\n\nVALUE = 1\n\n\ndef enter():\n    return VALUE\n"
 CALLER = "import threading\nimport house\n\nassert house.enter() == 2, house.enter()\n"
 

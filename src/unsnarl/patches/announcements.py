@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Patches that tell other threads later: an announcement behind the work that it is about."""
+"""Patches that announce later: an announcement behind the work that it is about."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from unsnarl.patches.pieces import block_of, check_block, made, whole
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
-# What can be told in one statement: to one thread, to all that wait, or only to some.
-TELLING = (*SIMPLE, ast.For, ast.If)
+# What announces something: to one thread, to all that wait, or only to some.
+ANNOUNCING = (*SIMPLE, ast.For, ast.If)
 # An order makes nothing atomic: these need more.
 ATOMIC = ("lost update", "check-then-act", "changed while iterated")
 QUIET = ("read", "acquire", "wait")
@@ -79,28 +79,30 @@ def _announced(source: SourceFile, line: int, until: int) -> Draft:
     Where something between them leaves, it is made before that.
     """
     run = covering(source, line, until)
-    told, *passed = run.statements
-    if not passed or not isinstance(told, TELLING):
+    moved_one, *passed = run.statements
+    if not passed or not isinstance(moved_one, ANNOUNCING):
         raise UnpatchableError(f"{source.name}:{line} cannot move behind :{until}")
-    if any(isinstance(one, LEAVING) for one in executed([told])):
+    if any(isinstance(one, LEAVING) for one in executed([moved_one])):
         raise UnpatchableError(f"{source.name}:{line} may leave the function")
     if isinstance(passed[-1], LEAVING):
         raise UnpatchableError(f"{source.name}:{line} would be left out")
-    check_unrelated(source, told, passed)
+    check_unrelated(source, moved_one, passed)
     edits = LineEdits(source)
     block = block_of(run)
-    first = _with_comment(source, told)
+    first = _with_comment(source, moved_one)
     leaving = list(_leaving(passed))
     for one in leaving:
-        _tell_before(edits, told, one)
-    edits.move(first, last_line(told), last_line(passed[-1]))
-    at = block.index(told)
-    with_copies = _Before(told, leaving)
+        _announce_before(edits, moved_one, one)
+    edits.move(first, last_line(moved_one), last_line(passed[-1]))
+    at = block.index(moved_one)
+    with_copies = _Before(moved_one, leaving)
     moved = [with_copies.changed(one) for one in passed]
-    check_block(source, edits, block, [*block[:at], *moved, told, *block[at + len(passed) + 1 :]])
-    says = f"move {source.name}:{told.lineno} behind :{last_line(passed[-1])}"
+    check_block(
+        source, edits, block, [*block[:at], *moved, moved_one, *block[at + len(passed) + 1 :]]
+    )
+    says = f"move {source.name}:{moved_one.lineno} behind :{last_line(passed[-1])}"
     says += f", and before :{', :'.join(str(one.lineno) for one in leaving)}" if leaving else ""
-    return whole("move", says, edits, 2 * (last_line(told) - first + 1) + len(leaving))
+    return whole("move", says, edits, 2 * (last_line(moved_one) - first + 1) + len(leaving))
 
 
 def _leaving(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
@@ -115,14 +117,14 @@ def _leaving(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
                     yield one
 
 
-def _tell_before(edits: LineEdits, told: ast.stmt, leaving: ast.stmt) -> None:
+def _announce_before(edits: LineEdits, moved_one: ast.stmt, leaving: ast.stmt) -> None:
     """A copy of the announcement in the line before."""
     source = edits.source
-    if first_line(told) != last_line(told) or isinstance(leaving, ast.Raise | ast.Assert):
-        raise UnpatchableError("it cannot be told before what leaves")
+    if first_line(moved_one) != last_line(moved_one) or isinstance(leaving, ast.Raise | ast.Assert):
+        raise UnpatchableError("it cannot be announced before what leaves")
     if source.lines[leaving.lineno - 1].encode()[: leaving.col_offset].strip():
         raise UnpatchableError("what leaves is not in a line of its own")
-    edits.insert_before(leaving.lineno, source.lines[told.lineno - 1].strip())
+    edits.insert_before(leaving.lineno, source.lines[moved_one.lineno - 1].strip())
 
 
 class _Before(ast.NodeTransformer):

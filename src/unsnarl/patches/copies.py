@@ -111,7 +111,7 @@ def _copied(source: SourceFile, iterated: Sequence[ast.expr]) -> Draft:
 def local_copies(conflict: Conflict) -> Iterator[Draft]:
     """`sock = self.sock` before `if sock: sock.send()`: the check is about what is used then.
 
-    Another function of the finding that checks and uses the same is mended with it.
+    Another function of the finding that checks and uses the same is changed with it.
     """
     assigned = conflict.at_fault & _assigned(conflict)
     every = [

@@ -277,9 +277,9 @@ def bear(
     if constructor is None:
         return [*added, _in_class(choice, edits, owner, call)]
     text = f"{self_name(constructor)}.{choice.name} = {call}"
-    beside = _assigning(constructor, guarded)
-    if beside is not None:
-        edits.insert_after(last_line(beside), text, like=beside.lineno)
+    neighbour = _assigning(constructor, guarded)
+    if neighbour is not None:
+        edits.insert_after(last_line(neighbour), text, like=neighbour.lineno)
         return [*added, text]
     first = _first_statement(constructor.body)
     if first.lineno == constructor.lineno or is_text(first):

@@ -142,11 +142,12 @@ def named(choice: LockChoice) -> str:
     return f"{name} (a new {kind})" if choice.is_new else name
 
 
-def shown(spans: Iterable[LineSpan]) -> str:
+def shown(spans: Sequence[LineSpan]) -> str:
     """The lines, as a report calls them."""
     return ", ".join(
         f"{one.file}:{one.first}" + (f"-{one.last}" if one.last > one.first else "")
         for one in sorted(set(spans))
+        if not any(other != one and other.covers(one) for other in spans)
     )
 
 
