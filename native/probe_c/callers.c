@@ -43,7 +43,8 @@ int uns_c_is_inside(uint32_t low, uint32_t high) {
 
 __thread int uns_c_inside;
 
-/* Without optimisation, std::atomic and its like are functions of their own (sites.py lists them). */
+/* Without optimisation, std::atomic and its like are functions of their own (sites.py lists them).
+ */
 static int is_in_header(uint32_t site) {
     uint32_t length;
     const uint32_t *first_sites = uns_first_sites(&length);

@@ -7,7 +7,7 @@
 
 #define GRANULE    4u
 #define LINE       64u
-#define MOST_WORDS 64u /* of a range, under the gate: what lies behind is not looked at */
+#define MOST_CELLS 128u /* of a range, under the gate: what lies behind is not looked at */
 #define MOST_FRESH 65536u
 #define ENTRY      __attribute__((aligned(64)))
 #define WORD_OF(a) ((uintptr_t)(a) / GRANULE)
@@ -65,9 +65,11 @@ static void access_cells(struct uns_thread *t, uint32_t site, const volatile voi
     uns_c_check_freed(address, site, "use after free",
                       write ? "write to a freed block" : "read of a freed block");
     uint32_t point = UNS_POINT(site, write ? UNS_WRITE : UNS_READ);
-    uint64_t words = size / 8 < MOST_WORDS ? size / 8 : MOST_WORDS;
-    for (uint64_t i = 1; i < words; i++) {
-        uint64_t cell = cell_at(WORD_OF(address) + i * 8 / GRANULE);
+    /* Of what is copied, cleared or freed nobody knows the objects: every second int of an array,
+     * or the second of a struct, begins between two words of 8 bytes. */
+    uint64_t cells = size <= 8 ? 1 : (size + GRANULE - 1) / GRANULE;
+    for (uint64_t i = 1; i < cells && i < MOST_CELLS; i++) {
+        uint64_t cell = cell_at(WORD_OF(address) + i);
         uns_gate_touch(t, site, cell);
         uns_track_access(t, point, cell, write);
     }
