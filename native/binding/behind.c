@@ -150,8 +150,8 @@ struct deep {
     int left, depth, follows;
 };
 
-/* What an object has that may be gone into, as references of our own: whoever is at the gate, or
- * runs beside us, may change the object. */
+/* What an object has that may be gone into, as references of our own: others
+ * may change the object while we are at the gate, or in parallel. */
 struct parts {
     PyObject *found[MOST_DEEP];
     int count;

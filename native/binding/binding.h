@@ -47,7 +47,8 @@ enum uns_treatment {
 typedef struct Site {
     PyObject_HEAD uint32_t id, base; /* base: first id of its code */
     uint8_t kind, flags, treatment;
-    PyTypeObject *type; /* the type that `treatment` is for: the latest one; in parallel the first */
+    PyTypeObject
+        *type; /* the type that `treatment` is for: the latest one; in parallel the first */
     PyObject *name;
     uint64_t name_hash;
     PyTypeObject *owner; /* first type seen here: names the variable in reports */

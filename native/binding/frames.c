@@ -40,8 +40,7 @@ static struct code_entry *slot(struct code_table *in, const PyObject *code) {
 static int grow(void) {
     uint32_t size = table ? table->size * 2 : 256;
     struct code_table *old = table;
-    struct code_table *bigger =
-        PyMem_RawCalloc(1, sizeof *bigger + size * sizeof *bigger->entries);
+    struct code_table *bigger = PyMem_RawCalloc(1, sizeof *bigger + size * sizeof *bigger->entries);
     if (!bigger)
         return -1;
     bigger->size = size;

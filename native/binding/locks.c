@@ -284,10 +284,9 @@ static PyObject *rlock_acquire_restore(PyObject *self, PyObject *state) {
 
 static PyObject *rlock_repr(PyObject *self) {
     LockObject *lock = (LockObject *)self;
-    return PyUnicode_FromFormat("<%s %s object owner=%lu count=%lu at %p>",
-                                UNS_LOAD(&lock->depth) ? "locked" : "unlocked",
-                                Py_TYPE(self)->tp_name, UNS_LOAD(&lock->owner),
-                                UNS_LOAD(&lock->depth), self);
+    return PyUnicode_FromFormat(
+        "<%s %s object owner=%lu count=%lu at %p>", UNS_LOAD(&lock->depth) ? "locked" : "unlocked",
+        Py_TYPE(self)->tp_name, UNS_LOAD(&lock->owner), UNS_LOAD(&lock->depth), self);
 }
 
 static PyMethodDef rlock_methods[] = {

@@ -115,7 +115,7 @@ static inline void deliver(Site *site, const struct operation *operation) {
 
 static inline enum uns_treatment treatment(Site *site, PyObject *object) {
     return UNS_LIKELY(UNS_SEE(&site->type) == Py_TYPE(object)) ? (enum uns_treatment)site->treatment
-                                                     : uns_treatment_of(site, object);
+                                                               : uns_treatment_of(site, object);
 }
 
 static inline void plain(Site *site, PyObject *object, PyObject *key, uint64_t cell, int write) {

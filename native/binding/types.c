@@ -184,8 +184,8 @@ int uns_types_init(void) {
     own_modules = PySet_New(NULL);
     module_name = PyUnicode_InternFromString("__module__");
     if (!deque_type || !local_type || !array_type || !defaultdict_type || !cached_type ||
-        !lru_type || !shape_methods || !quiet_modules || !own_modules ||
-        !module_name || fill_readers() < 0)
+        !lru_type || !shape_methods || !quiet_modules || !own_modules || !module_name ||
+        fill_readers() < 0)
         return -1;
     if (fill(shape_methods, reads, Py_False) < 0 || fill(shape_methods, writes, Py_True) < 0 ||
         fill(quiet_modules, quiet, Py_True) < 0)
@@ -519,8 +519,8 @@ enum uns_treatment uns_method_treatment(PyObject *object, PyObject *name) {
     return how;
 }
 
-/* What a class itself defines, a new reference. Types of the interpreter keep their names elsewhere since
- * Python 3.12. */
+/* What a class itself defines, a new reference. Types of the interpreter keep their names elsewhere
+ * since Python 3.12. */
 static PyObject *own_name(PyTypeObject *type, PyObject *name) {
 #if PY_VERSION_HEX >= 0x030c0000
     PyObject *names = PyType_GetDict(type);

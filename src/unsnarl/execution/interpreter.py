@@ -113,7 +113,7 @@ class _Build:
     is_free_threaded: bool
 
     @property
-    def is_known(self) -> bool:
+    def is_supported(self) -> bool:
         versions = FREE_THREADED if self.is_free_threaded else SUPPORTED
         return self.implementation == "cpython" and self.version[:2] in versions
 
@@ -130,7 +130,7 @@ class _Build:
     def check(self, force: bool) -> None:
         """Refuse what nobody has tried; with `force` only what cannot work."""
         is_newer = self.implementation == "cpython" and self.version[:2] >= SUPPORTED[0]
-        if self.is_known or (force and is_newer):
+        if self.is_supported or (force and is_newer):
             return
         needs = "CPython 3.11 to 3.15, or a free-threaded 3.13"
         hint = "run the command with a supported interpreter that has unsnarl installed"
@@ -141,7 +141,7 @@ class _Build:
         )
 
     def interpreter(self, prefix: str, unclassified: Sequence[str]) -> Interpreter:
-        unknown = "" if self.is_known else self._unknown(unclassified)
+        unknown = "" if self.is_supported else self._unknown(unclassified)
         return Interpreter(self.executable, self.text, prefix, self.is_free_threaded, unknown)
 
     def _unknown(self, unclassified: Sequence[str]) -> str:
