@@ -122,7 +122,7 @@ class Runs:
     def __init__(self, *came):
         self.came = list(came)
 
-    def run_again(self, draft, sources, runs, known):
+    def run_on_others(self, draft, sources, runs, known):
         return self.came.pop(0)
 
 
@@ -136,11 +136,11 @@ def test_the_patch_of_another_failure_is_taken_if_no_schedule_defeats_it():
         PatchChecks(260, 0, 0, 46, 0, True),
     )
     runs = Runs(None, Tried(fails), Tried(holds))
-    found = fixes._again(runs, certified_ones(4), 200, Budget())
+    found = fixes._of_another(runs, certified_ones(4), 200, Budget())
     assert found.found.draft == 2 and found.found.patch.checks == holds
     assert (found.found.patch.works, found.found.patch.tried) == (True, 1)
     assert len(found.found.patch.tries) == 1
 
 
 def test_without_time_no_patch_is_tried_again():
-    assert fixes._again(Runs(), certified_ones(1), 200, Budget(0.0)) is None
+    assert fixes._of_another(Runs(), certified_ones(1), 200, Budget(0.0)) is None

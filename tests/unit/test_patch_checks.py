@@ -261,5 +261,5 @@ def test_fresh_runs_of_a_patch_are_not_made_again_for_another_failure(
     runner = PatchRunner.__new__(PatchRunner)
     runner._switch = switch
     monkeypatch.setattr(PatchRunner, "run", lambda *one: made.append(one[-1]))
-    runner.run_again(None, {}, runs, known)  # type: ignore[arg-type]
+    runner.run_on_others(None, {}, runs, known)  # type: ignore[arg-type]
     assert made == ([known] if again else [])

@@ -23,10 +23,10 @@ from unsnarl.reports.facts import (
 from unsnarl.reports.proofs import _shared_names
 from unsnarl.reports.render.compare_view import difference_note, order_note
 from unsnarl.reports.render.terminal import (
-    _proof_lines,
     make_console,
     print_finding,
     print_report,
+    proof_lines,
 )
 from unsnarl.reports.steps import all_steps, brief_steps, passing_steps, setup_orders
 
@@ -138,7 +138,7 @@ def test_the_failure_says_how_often_it_came_back(failure):
 def test_runs_that_another_failure_ended_are_counted(failure, odd, told):
     replay = msgspec.structs.replace(failure.replay, odd=odd)
     changed = msgspec.structs.replace(failure, replay=replay)
-    assert told in _proof_lines(changed, changed.findings[0])[0]
+    assert told in proof_lines(changed, changed.findings[0])[0]
 
 
 def test_a_fix_has_the_text_of_its_lines(failure):

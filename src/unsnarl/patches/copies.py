@@ -115,7 +115,7 @@ def local_copies(conflict: Conflict) -> Iterator[Draft]:
     """
     assigned = conflict.at_fault & _assigned(conflict)
     every = [
-        VariableReads(source, text, found)
+        VariableReads(source, function, text, found)
         for source, function in functions(conflict)
         for text, found in sorted(_reads_in(function, assigned).items())
     ]
@@ -132,12 +132,15 @@ class VariableReads(NamedTuple):
     """The reads of a variable in one function."""
 
     source: SourceFile
+    function: Function
     text: str
     found: list[ast.expr]
 
     def is_like(self, other: VariableReads) -> bool:
         """Whether another function of the file asks for the same variable, and then uses it."""
         if self is other or (self.source.name, self.text) != (other.source.name, other.text):
+            return False
+        if not self._is_stored_elsewhere():
             return False
         lines = {one.lineno for one in self.found}
         return any(
@@ -146,6 +149,18 @@ class VariableReads(NamedTuple):
             and any(is_read(one, self.text) for one in executed(node.body))
             for node in ast.walk(self.source.tree)
             if getattr(node, "lineno", 0) in lines
+        )
+
+    def _is_stored_elsewhere(self) -> bool:
+        """Whether a function other than this one, and than those that make objects, assigns it."""
+        own = {self.function.name, "__init__", "__new__"}
+        return any(
+            isinstance(node, ast.Attribute | ast.Name)
+            and isinstance(node.ctx, ast.Store)
+            and ast.unparse(node) == self.text
+            for function in ast.walk(self.source.tree)
+            if isinstance(function, Function) and function.name not in own
+            for node in nodes(function)
         )
 
 

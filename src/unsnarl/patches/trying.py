@@ -144,34 +144,34 @@ class PatchRunner:
         if self._rebuild is not None:
             self._rebuild.check([source.path for source in sources.values()])
 
-    def run_again(
-        self, draft: Draft, sources: Sources, runs: int, known: PatchChecks
+    def run_on_others(
+        self, draft: Draft, sources: Sources, runs: int, made: PatchChecks
     ) -> Tried | None:
-        """What is known of a patch of another failure, and runs along the schedules of this one.
+        """What came of a patch of another failure, and runs along the schedules of this one.
 
         Fresh runs would be the same ones: they have the same seeds, and any failure counts in them.
         None if this failure is so rare that it takes more of them.
         """
-        enough = known.good and known.runs >= self._every(runs)
-        return self.run(draft, sources, runs, known) if enough else None
+        enough = made.good and made.runs >= self._every(runs)
+        return self.run(draft, sources, runs, made) if enough else None
 
     def _every(self, runs: int) -> int:
         """With those under free switching."""
         return runs + FREE * (self._switch == "gil")
 
     def run(
-        self, draft: Draft, sources: Sources, runs: int, known: PatchChecks | None = None
+        self, draft: Draft, sources: Sources, runs: int, made: PatchChecks | None = None
     ) -> Tried:
         """Apply a patch to a copy, and run that until something fails or all is done.
 
-        Fresh runs that are `known` are not made.
+        Fresh runs that were `made` are not repeated.
         """
         if self._serial is None:
             with self._of_original() as trials:
                 self._serial = self._in_series(trials)
         try:
             with self._written(draft, sources) as target, self._started(target) as trials:
-                return self._tried(trials, target, runs, starts_threads(draft, sources), known)
+                return self._tried(trials, target, runs, starts_threads(draft, sources), made)
         except UnsnarlError as error:
             # It cannot even be loaded, or built.
             return Tried(PatchChecks(), whole=False, message=error.message)
@@ -220,7 +220,7 @@ class PatchRunner:
         return Trials(runner, folder, self._switch, self._settings.timeout, self._budget)
 
     def _tried(
-        self, trials: Trials, target: Target, runs: int, starts: bool, known: PatchChecks | None
+        self, trials: Trials, target: Target, runs: int, starts: bool, made: PatchChecks | None
     ) -> Tried:
         serial, before = self._in_series(trials), self._serial
         assert before is not None
@@ -236,10 +236,10 @@ class PatchRunner:
         checks = replace(checks, serial=True)
         whole = True
         start, every = self._budget.spent, self._every(runs)
-        if known is not None:
-            checks = replace(checks, runs=known.runs)
+        if made is not None:
+            checks = replace(checks, runs=made.runs)
         try:
-            for found in self._all_fresh(trials, runs) if bad is None and known is None else ():
+            for found in self._all_fresh(trials, runs) if bad is None and made is None else ():
                 checks = _counted(checks, found)
                 bad = next((trial for trial in found if _is_bad(trial)), None)
                 whole = bad is not None or not self._is_late(start, checks.runs, every)

@@ -182,25 +182,27 @@ def search(
     tries = _tries(store, failure, finding, lambda draft: patches.run(draft, sources, runs), budget)
     sources = tries.sources
     patches.check(sources)
-    again = _again(patches, [one for one in certified or () if one.switch == switch], runs, budget)
-    found, sources = (again.found, again.sources) if again else (tries.find(), sources)
+    other = _of_another(
+        patches, [one for one in certified or () if one.switch == switch], runs, budget
+    )
+    found, sources = (other.found, other.sources) if other else (tries.find(), sources)
     if found is None:
         return None
     for cause in causes if found.patch.works else ():
         _keep(store, cause, found, sources)
-    if certified is not None and again is None and found.patch.works:
+    if certified is not None and other is None and found.patch.works:
         certified.append(_Certified(found, sources, switch))
     return found.patch
 
 
-def _again(
+def _of_another(
     patches: PatchRunner, certified: Sequence[_Certified], runs: int, budget: Budget
 ) -> _Certified | None:
     """The first of these that no schedule of this failure defeats either."""
     for one in certified if budget.may_begin else ():
         patch = one.found.patch
         try:
-            came = patches.run_again(one.found.draft, one.sources, runs, patch.checks)
+            came = patches.run_on_others(one.found.draft, one.sources, runs, patch.checks)
         except OutOfTimeError:
             break
         if came is not None and came.works:
