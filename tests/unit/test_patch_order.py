@@ -218,8 +218,8 @@ def test_nothing_is_begun_when_the_time_for_it_is_over():
 
 
 def test_who_reads_what_no_other_thread_writes_reads_it_as_often_as_before():
-    """The thread that clears the attribute checked it before: nobody came between."""
-    text = CLIENT.replace(
+    """The thread that clears the attribute checked it before: nobody else clears it."""
+    text = CLIENT.replace("            self.sock = None\n", "").replace(
         "    def teardown(self):\n",
         "    def teardown(self):\n        if self.sock: self.sock.end()\n",
     )
