@@ -9,6 +9,7 @@
 #include "binding/binding.h"
 #include <netinet/in.h>
 #include <poll.h>
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -171,7 +172,7 @@ enum method {
 #define INDEX(name, events, flags) METHOD_##name,
     METHODS(INDEX) METHOD_COUNT
 };
-static PyObject *real[METHOD_COUNT], *fileno_of, *timeout_of;
+static PyObject *real[METHOD_COUNT], *fileno_of, *timeout_of, *socket_type;
 
 /* The file of a socket and how long its calls may wait; 0 with an exception. */
 static int describe(PyObject *socket, struct pollfd *file, int64_t *timeout_ns) {
@@ -194,7 +195,21 @@ static int has_other_file(PyObject *socket, int fd) {
     return is_other;
 }
 
-static int await_socket(PyObject *socket, short events) {
+/* Who blocks in the kernel keeps the file, whoever closes its number meanwhile: shutdown() and
+ * close() in a row still wake it. So does who waits at the gate, by a number of its own that is far
+ * from those that the target is given. */
+#define KEPT_FROM 400
+struct kept {
+    int fd, original; /* -1: it did not have to wait */
+};
+
+static void give_up(struct kept *kept) {
+    if (kept->fd >= 0)
+        close(kept->fd);
+    kept->fd = -1;
+}
+
+static int await_socket(PyObject *socket, short events, struct kept *kept) {
     struct pollfd file = {.events = events};
     struct files files = {&file, 1};
     int64_t timeout_ns;
@@ -204,15 +219,16 @@ static int await_socket(PyObject *socket, short events) {
         return -1;
     if (file.fd < 0 || !timeout_ns) /* closed, or not blocking: the call says what is wrong */
         return 0;
+    kept->original = file.fd;
+    if (!any_open(&files) && (kept->fd = fcntl(file.fd, F_DUPFD_CLOEXEC, KEPT_FROM)) >= 0)
+        file.fd = kept->fd;
     enum outcome outcome = await(&files, timeout_ns);
-    /* Its number may be another file's by now. */
-    if (outcome == OPEN && has_other_file(socket, file.fd)) {
-        files.count = 0;
-        outcome = await(&files, timeout_ns);
-    }
     if (outcome == RAN_OUT)
         PyErr_SetString(PyExc_TimeoutError, "timed out");
-    return outcome == RAN_OUT || outcome == FAILED ? -1 : 0;
+    if (outcome != RAN_OUT && outcome != FAILED)
+        return 0;
+    give_up(kept);
+    return -1;
 }
 
 /* Who says for one call that it must not wait is not made to. */
@@ -277,11 +293,38 @@ static PyObject *call(enum method which, PyObject *socket, PyObject *args, PyObj
     return result;
 }
 
+/* The call of a thread whose socket was closed while it waited, with the file that it kept. */
+static PyObject *call_kept(enum method which, PyObject *args, PyObject *kwargs,
+                           const struct kept *kept) {
+    PyObject *none = PyTuple_New(0), *given = Py_BuildValue("{s:i}", "fileno", kept->fd);
+    PyObject *own = none && given ? PyObject_Call(socket_type, none, given) : NULL;
+    PyObject *result = own ? call(which, own, args, kwargs) : NULL;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    Py_XDECREF(own ? PyObject_CallMethod(own, "detach", NULL) : NULL); /* it is closed by us */
+    PyErr_Restore(type, value, traceback);
+    Py_XDECREF(own);
+    Py_XDECREF(none);
+    Py_XDECREF(given);
+    return result;
+}
+
+static PyObject *call_when_open(enum method which, short events, PyObject *socket, PyObject *args,
+                                PyObject *kwargs) {
+    struct kept kept = {-1, -1};
+    if (events && await_socket(socket, events, &kept) < 0)
+        return NULL;
+    int is_closed = kept.fd >= 0 && has_other_file(socket, kept.original);
+    PyObject *result =
+        is_closed ? call_kept(which, args, kwargs, &kept) : call(which, socket, args, kwargs);
+    give_up(&kept);
+    return result;
+}
+
 #define FUNCTION(name, events, flags)                                                              \
     static PyObject *name##_when_open(PyObject *self, PyObject *args, PyObject *kwargs) {          \
-        if (events && !never_waits(args, kwargs, flags) && await_socket(self, events) < 0)         \
-            return NULL;                                                                           \
-        return call(METHOD_##name, self, args, kwargs);                                            \
+        short awaited = never_waits(args, kwargs, flags) ? 0 : (events);                           \
+        return call_when_open(METHOD_##name, awaited, self, args, kwargs);                         \
     }
 METHODS(FUNCTION)
 
@@ -302,6 +345,7 @@ static int control_method(PyTypeObject *type, enum method which) {
 static PyObject *control_sockets(PyObject *module, PyObject *type) {
     if (!PyType_Check(type))
         return PyErr_Format(PyExc_TypeError, "not a class: %R", type);
+    socket_type = Py_NewRef(type);
     fileno_of = PyObject_GetAttrString(type, "fileno");
     timeout_of = fileno_of ? PyObject_GetAttrString(type, "gettimeout") : NULL;
     for (int i = 0; timeout_of && i < METHOD_COUNT; i++)

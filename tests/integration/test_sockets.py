@@ -223,3 +223,29 @@ def test_who_waits_for_a_socket_is_not_woken_by_its_close(program):
     for seed in range(1, 5):
         done, run = made.run(seed=seed, strategy=("walk", "pos")[seed % 2])
         assert done["status"] == 0 and not run.failures, made.output()
+
+
+# A thread that waits has kept its file, and hears of the end although the number is another's now.
+SHUT_DOWN = """
+import os, socket
+
+one, other = socket.socketpair()
+heard = []
+reader = threading.Thread(target=lambda: heard.append(one.recv(10)))
+reader.start()
+time.sleep(1)
+number = one.fileno()
+one.shutdown(socket.SHUT_RDWR)
+one.close()
+assert os.open("/dev/null", os.O_RDONLY) == number
+reader.join()
+assert heard == [b""], heard
+assert other.recv(10) == b""
+"""
+
+
+def test_who_waits_for_a_socket_that_is_shut_down_and_closed_hears_of_it(program):
+    made = program(SHUT_DOWN)
+    for seed in range(1, 5):
+        done, run = made.run(seed=seed, strategy=("walk", "pos")[seed % 2])
+        assert done["status"] == 0 and not run.failures, made.output()

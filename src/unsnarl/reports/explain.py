@@ -122,12 +122,10 @@ def _with_line(
     frame = raised.frame
     file = sources.relative(frame.file)
     thread = _raising(points, raised.thread, file, frame.line)
-    same = [
-        i
-        for i, point in enumerate(points)
+    same = [i for i, point in enumerate(points) if _is_on(point, thread, file, frame.line)]
+    if same and not raised.caught:
         # What nobody caught is the last that its thread did.
-        if _is_on(point, thread, file, frame.line) or (_is_end(point, thread) and not raised.caught)
-    ]
+        same += [i for i, point in enumerate(points) if i > same[-1] and _is_end(point, thread)]
     # What was still to come would have come later.
     happened = next((i for i, point in enumerate(points) if point.due), len(points))
     at = same[-1] + 1 if same else happened
