@@ -24,6 +24,10 @@ def accesses(source, variable="C.x"):
 
 DECIDES = [
     """
+    for _ in range(self.wanted - len(self.x)):  #A
+        self.x.append(1)  #B
+    """,
+    """
     if self.x:  #A
         self.x.go()  #B
     """,
@@ -191,6 +195,7 @@ def test_what_is_stored_is_new(source):
         ("return sum(self.x)  #AB", True),
         ("for one in list(self.x):  #A\n    one.go()  #B", False),
         ("for one in self.y:  #A\n    self.x.go()  #B", False),
+        ("for _ in range(len(self.x)):  #A\n    self.x.go()  #B", False),
         ("self.x.go()  #A\nself.x.go()  #B", False),
     ],
 )

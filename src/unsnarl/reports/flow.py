@@ -57,10 +57,26 @@ def alone(text: str, line: int) -> ast.stmt | None:
 
 
 def test_of(statement: ast.stmt) -> ast.expr | None:
-    """What a statement decides by."""
+    """What a statement decides by; a loop over numbers, how often."""
     if isinstance(statement, ast.If | ast.While | ast.Assert):
         return statement.test
+    if isinstance(statement, ast.For) and _counts(statement.iter):
+        return statement.iter
     return statement.subject if isinstance(statement, ast.Match) else None
+
+
+def _counts(node: ast.AST) -> bool:
+    """Whether an expression is about how much there is, not about what."""
+    return isinstance(node, ast.Call) and _called(node) in ("range", "len")
+
+
+def goes_through(node: ast.AST, name: str) -> bool:
+    """Whether whoever iterates over an expression goes through what has this name."""
+    if _counts(node):
+        return False
+    return _is_named(node, name) or any(
+        goes_through(part, name) for part in ast.iter_child_nodes(node)
+    )
 
 
 def has_line(node: ast.expr, line: int) -> bool:

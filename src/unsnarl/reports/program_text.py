@@ -134,10 +134,10 @@ class ProgramText:
         here, there = found
         name = last_name(one.variable)
         if isinstance(statement, LOOPS) and flow.has_line(statement.iter, here.line):
-            is_own = here.called or flow.mentions(statement.iter, name)
+            is_own = here.called or flow.goes_through(statement.iter, name)
             return is_own and not flow.is_copy(statement.iter) and there.line <= end(statement)
         parts = flow.gone_through(statement)
-        return here.line == there.line and any(flow.mentions(part, name) for part in parts)
+        return here.line == there.line and any(flow.goes_through(part, name) for part in parts)
 
     def _statement(self, frame: CalledLine, text: str) -> ast.stmt | None:
         """The innermost statement that has a line; else what the text alone says."""
