@@ -25,7 +25,6 @@ uint32_t uns_gate_pending(struct uns_pending_record *out, uint32_t room);
 const struct uns_standstill_record *uns_gate_standstills(uint32_t *count);
 const struct uns_rule_record *uns_gate_rule_results(uint32_t *count); /* 0: no rules */
 
-
 /* To probes: an operation on a cell, before it is done. */
 UNS_API void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int write,
                              int may_switch);
