@@ -28,6 +28,7 @@ def proof_facts(proof: Proof, run: RunFile, interner: Interner) -> ProofFacts:
     due = {event.key for event in minimal.timeline.due}
     index = {event.key: at for at, event in enumerate(proof.failing.events)}
     setup = _setup(proof, run, interner)
+    setup -= _all_there_is(proof, setup)
     orders = [_indexes(one, minimal.timeline, index) for one in minimal.constraints]
     return ProofFacts(
         events=_explained(proof.failing, run, interner, pending=pending, due=due, setup=setup),
@@ -79,6 +80,21 @@ def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
         if len(left) > MOST_EVENTS:
             setup |= more(proof, left)
     return setup
+
+
+def _all_there_is(proof: Proof, setup: Collection[EventKey]) -> set[EventKey]:
+    """The accesses that are proved to matter, where nothing but waits would be left without them.
+
+    Locks explain why waits do not end; who waits for a signal, a queue or a result waits because of
+    what was done, or not done, to data.
+    """
+    minimal = proof.minimal
+    events, pending = proof.failing.events, {event.key for event in minimal.timeline.pending}
+    left = [one for one in events if one.key not in setup and one.key not in pending]
+    if not pending or any(one.is_access or one.op is Op.ACQUIRE for one in left):
+        return set()
+    ordered = _ordered(minimal)
+    return {one.key for one in events if one.is_access and one.key in ordered}
 
 
 def _ordered(minimal: Minimal) -> set[EventKey]:
