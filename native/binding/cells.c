@@ -65,6 +65,14 @@ static PyObject *class_that_has(PyTypeObject *type, PyObject *name) {
     return (PyObject *)type;
 }
 
+/* The class whose default a read finds, since the instance has nothing; else NULL (borrowed). That
+ * there was nothing is what the read saw of the instance: who sets it there changes it. */
+PyObject *uns_default_of(enum uns_treatment how, PyObject *object, PyObject *name, int write) {
+    if (how != TREAT_CLASS_DEFAULT || write || uns_instance_has(object, name))
+        return NULL;
+    return class_that_has(Py_TYPE(object), name);
+}
+
 int uns_instance_has(PyObject *object, PyObject *name) {
     PyObject *dict = PyObject_GenericGetDict(object, NULL);
     int found = dict ? PyDict_Contains(dict, name) : 0;
@@ -78,9 +86,6 @@ PyObject *uns_holder(enum uns_treatment how, PyObject *object, PyObject *name, i
     switch (how) {
     case TREAT_CLASS:
         return write ? object : class_that_has((PyTypeObject *)object, name);
-    case TREAT_CLASS_DEFAULT:
-        return write || uns_instance_has(object, name) ? object
-                                                       : class_that_has(Py_TYPE(object), name);
     case TREAT_MODULE:
         return PyModule_GetDict(object);
     default:

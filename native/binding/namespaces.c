@@ -99,6 +99,9 @@ void uns_touch_attribute(Site *site, PyObject *owner, PyObject *name, int write,
     PyObject *holder = uns_holder(how, owner, name, write);
     uns_deliver(site, owner, name, uns_attribute_cell(holder, uns_salt_of(name)),
                 write ? UNS_WRITE : UNS_READ, follows);
+    PyObject *from = uns_default_of(how, owner, name, write);
+    if (from)
+        uns_deliver(site, from, name, uns_attribute_cell(from, uns_salt_of(name)), UNS_READ, 1);
 }
 
 void uns_touch_attributes(Site *site, PyObject *owner, int write) {

@@ -168,6 +168,10 @@ static inline void probe_attribute(Site *site, PyObject *object) {
     PyObject *holder =
         UNS_LIKELY(how == TREAT_ATTRIBUTE) ? object : uns_holder(how, object, site->name, write);
     plain(site, object, site->name, uns_attribute_cell(holder, site->name_hash), write);
+    PyObject *from =
+        UNS_LIKELY(how == TREAT_ATTRIBUTE) ? NULL : uns_default_of(how, object, site->name, write);
+    if (UNS_UNLIKELY(from != NULL))
+        uns_deliver(site, from, site->name, uns_attribute_cell(from, site->name_hash), UNS_READ, 1);
 }
 
 /* d[k] of a defaultdict that has no k. */
