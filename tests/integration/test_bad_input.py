@@ -174,6 +174,7 @@ def fake_python(folder: Path, **answer) -> Path:
         "implementation": "CPython",
         "executable": "/opt/other/bin/python",
         "core": "",
+        "free_threaded": False,
     } | answer
     path = folder / "python3"
     path.write_text(f"#!/bin/sh\necho '{json.dumps(fields)}'\n")
