@@ -272,12 +272,11 @@ ATTRIBUTES = [
         "Plain.shared",
     ),
     *[
-        Row(f"attributes: a default of the class, {read}", "Plain()", read, write, edge, name)
-        for name in ["Plain.shared"]
-        for read, write, edge in [
-            ("self.it.shared", "self.it.shared = 1", "RW"),
-            ("getattr(self.it, 'shared')", "self.it.shared = 1", "RW"),
-            ("self.it.shared == 0", "Plain.shared = 2", "RW"),
+        Row(f"attributes: a default, {read}", "Plain()", read, write, "RW", "Plain.shared")
+        for read, write in [
+            ("self.it.shared", "self.it.shared = 1"),
+            ("getattr(self.it, 'shared')", "self.it.shared = 1"),
+            ("self.it.shared == 0", "Plain.shared = 2"),
         ]
     ],
     Row("attributes: of a module", "module", "module.flag = 1", "module.flag", "WR", "module.flag"),
