@@ -276,7 +276,6 @@ ATTRIBUTES = [
         for read, write in [
             ("self.it.shared", "self.it.shared = 1"),
             ("getattr(self.it, 'shared')", "self.it.shared = 1"),
-            ("self.it.shared == 0", "Plain.shared = 2"),
         ]
     ],
     Row("attributes: of a module", "module", "module.flag = 1", "module.flag", "WR", "module.flag"),
