@@ -98,7 +98,7 @@ def test_an_error_in_naming_leaves_the_findings(tmp_path, monkeypatch):
     done, report = hunted(tmp_path)
     assert done.returncode == 1
     finding = report["failures"][0]["findings"][0]
-    assert (finding["status"], finding["explanation"]) == ("confirmed", [])
+    assert (finding["status"], finding["orders"]) == ("confirmed", [])
     assert report["failures"][0]["replay"] is None
     assert report["unfinished"][0]["what"] == "naming and explaining"
 
