@@ -152,7 +152,7 @@ static void deliver_file(uint32_t site, PyObject *key, uint64_t cell, int is_fol
     if (uns_rt.held) {
         t->may_switch = 0;
         t->last_site = site;
-        uns_gate_access(t, point, cell, write, !follows);
+        uns_gate_access(t, point, cell, write, follows ? UNS_FOLLOWS : 1);
         if (uns_break_hook)
             uns_break(point);
         if (uns_capture_hook)

@@ -56,7 +56,7 @@ static void deliver_at_gate(Site *site, struct uns_thread *t, const struct opera
     uint32_t point = UNS_POINT(site->id, o->op);
     if (o->shape)
         uns_gate_touch(t, site->id, o->shape);
-    int may_switch = !o->follows && (t->may_switch || could_switch(site, t));
+    int may_switch = o->follows ? UNS_FOLLOWS : t->may_switch || could_switch(site, t);
     t->may_switch = 0;
     t->last_site = site->id;
     uns_gate_access(t, point, o->cell, o->write, may_switch);

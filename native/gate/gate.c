@@ -453,12 +453,13 @@ static void count_event(struct uns_thread *t, uint32_t point) {
 void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int write,
                      int may_switch) {
     uint32_t site = UNS_POINT_SITE(point);
+    int switches = may_switch != UNS_FOLLOWS && (may_switch || uns_rt.any_access);
     if (uns_rt.noise) {
-        if (may_switch | uns_rt.any_access)
+        if (switches)
             uns_gate_noise(t);
         return;
     }
-    if (may_switch | uns_rt.any_access)
+    if (switches)
         t->head = site;
     count_event(t, point);
     if (write)
@@ -469,7 +470,7 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
                   uns_rt.site_limit) &&
         t->head < uns_rt.site_limit)
         uns_rt.shared_sites[t->head] = 1;
-    if (!(may_switch | uns_rt.any_access) ||
+    if (!switches ||
         (uns_rt.switch_sites && site < uns_rt.site_limit && !uns_rt.switch_sites[site])) {
         uns_count_event(t);
     } else {

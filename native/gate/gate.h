@@ -25,7 +25,9 @@ uint32_t uns_gate_pending(struct uns_pending_record *out, uint32_t room);
 const struct uns_standstill_record *uns_gate_standstills(uint32_t *count);
 const struct uns_rule_record *uns_gate_rule_results(uint32_t *count); /* 0: no rules */
 
-/* To probes: an operation on a cell, before it is done. */
+/* To probes: an operation on a cell, before it is done. UNS_FOLLOWS: it belongs to the operation
+ * before, which is not done yet either; nobody may come between the two. */
+#define UNS_FOLLOWS (-1)
 UNS_API void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int write,
                              int may_switch);
 /* Marks a second cell that the same operation touches; no switch point of its own. */
