@@ -279,7 +279,7 @@ def test_what_no_simulated_region_touched_needs_no_lock():
     begin = SourceLine("a.py", line_of(file, "instances.get"), "Daemon.instance")
     end = SourceLine("a.py", line_of(file, "instances[cls]"), "Daemon.instance")
     worked, failed = Fix("region", begin, end, runs=46), Fix("region", begin, end, runs=46, fail=1)
-    assert drafts(served(worked))[0].says.startswith("hold Daemon._lock (a new lock) around a.py:")
+    assert drafts(served(worked))[0].says.startswith("hold Daemon._lock (a new RLock) around a.py:")
     assert not any("Daemon._lock" in one.says for one in drafts(served(failed)))
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from unsnarl.model.report import FindingPoint
 from unsnarl.patches.blocks import LineSpan, covering
+from unsnarl.patches.callbacks import calls_callbacks
 from unsnarl.patches.conflict import (
     MAIN,
     TESTS,
@@ -103,9 +104,10 @@ def locked(conflict: Conflict, spans: Iterable[LineSpan], *, own: bool = False) 
 def _held(
     conflict: Conflict, spans: list[LineSpan], choice: LockChoice, turns: bool
 ) -> Draft | None:
-    """The draft; with an RLock where a plain one would be taken twice, if it can be made one."""
+    """The draft; with an RLock where a plain one might be taken twice, if it can be made one."""
     tried = [choice]
-    if not choice.reentrant and _is_taken_inside(conflict, spans, choice):
+    twice = _is_taken_inside(conflict, spans, choice) or _comes_back(conflict, spans)
+    if not choice.reentrant and twice:
         tried.insert(0, replace(choice, reentrant=True))
     for one in tried:
         try:
@@ -113,6 +115,15 @@ def _held(
         except UnpatchableError:
             continue
     return None
+
+
+def _comes_back(conflict: Conflict, spans: list[LineSpan]) -> bool:
+    """Whether these lines call what others handed in, which may come to them once more."""
+    runs = (covering(conflict.sources[one.file], one.first, one.last) for one in spans)
+    try:
+        return any(calls_callbacks(conflict.sources, run) for run in runs)
+    except UnpatchableError:
+        return False
 
 
 def _is_taken_inside(conflict: Conflict, spans: list[LineSpan], choice: LockChoice) -> bool:

@@ -64,8 +64,7 @@ class ForkPoint:
             if child.node():
                 _select(session, child.node())
             if child.is_brief():
-                # to find and print the source lines of a failure takes three times the test's time
-                session.config.option.tbstyle = "no"
+                _hush(session)
         # without xdist's workers pytest's own loop goes on, or prints what is wrong
         return True if session.config.pluginmanager.hasplugin("dsession") else None
 
@@ -81,6 +80,26 @@ class ForkPoint:
         if report.failed and call.excinfo is not None:
             text = f"{item.nodeid} ({report.when})\n{report.longreprtext}"
             failures.note_exception(call.excinfo.value, _core.current_path(), text)
+
+
+# What the terminal's plugin does there, it does for a reader alone.
+_PRINTING = ("runtest_logstart", "runtest_logreport", "sessionfinish")
+
+
+def _hush(session: pytest.Session) -> None:
+    """Print nothing of the tests, nor of why they fail: that takes several times a short test."""
+    session.config.option.tbstyle = "no"
+    for item in session.items:
+        item.repr_failure = _nothing  # type: ignore[method-assign]
+    manager = session.config.pluginmanager
+    terminal = manager.getplugin("terminalreporter")
+    for name in _PRINTING:
+        with contextlib.suppress(Exception):  # where it has none, or this pytest has another way
+            getattr(manager.hook, f"pytest_{name}")._remove_plugin(terminal)
+
+
+def _nothing(*_: object, **__: object) -> str:
+    return ""
 
 
 def _select(session: pytest.Session, node: str) -> None:

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether statements call what others handed in: such code may come back for the same lock.
+
+No run of the program at hand need show that, so no number of runs shows that a patch is safe: a
+handler that emits an event would wait for itself.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+
+from unsnarl.patches.blocks import Function, StatementRun, executed
+from unsnarl.patches.locks import self_name
+from unsnarl.patches.source import SourceFile
+
+# A call of a call of a call: further away than a reader would look.
+DEEP = 3
+
+
+def calls_callbacks(sources: Mapping[str, SourceFile], run: StatementRun) -> bool:
+    """Whether the statements, or functions of these files that they call, call a callback."""
+    return _calls(_functions(sources), run.function, run.statements, DEEP)
+
+
+def _functions(sources: Mapping[str, SourceFile]) -> dict[str, list[Function]]:
+    found: dict[str, list[Function]] = {}
+    for source in sources.values():
+        for node in ast.walk(source.tree):
+            if isinstance(node, Function):
+                found.setdefault(node.name, []).append(node)
+    return found
+
+
+def _calls(
+    functions: Mapping[str, Sequence[Function]],
+    around: Function | None,
+    statements: Sequence[ast.stmt],
+    deep: int,
+) -> bool:
+    variables = set(_handed_in(around)) if around is not None else set()
+    me = self_name(around) if around is not None else ""
+    for node in executed(list(statements)):
+        if not isinstance(node, ast.Call):
+            continue
+        if _is_callback(node.func, variables, me, functions):
+            return True
+        called = functions.get(_name(node.func), ()) if deep else ()
+        if any(_calls(functions, one, one.body, deep - 1) for one in called):
+            return True
+    return False
+
+
+def _handed_in(function: Function) -> Iterator[str]:
+    """Parameters, and what loops and assignments take out of something."""
+    arguments = function.args
+    every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    yield from (one.arg for one in every if one.arg != self_name(function))
+    for node in executed(function.body):
+        if isinstance(node, ast.For | ast.AsyncFor):
+            yield from _names(node.target)
+        elif isinstance(node, ast.Assign) and _is_taken(node.value):
+            yield from (name for target in node.targets for name in _names(target))
+
+
+def _is_taken(value: ast.expr) -> bool:
+    """`d[k]`, `d.pop(k)`, `d.get(k)`, `self.hook`: not what is made here."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        return value.func.attr in ("pop", "get", "popleft", "popitem", "setdefault")
+    return isinstance(value, ast.Subscript | ast.Attribute)
+
+
+def _names(target: ast.expr) -> Iterator[str]:
+    return (node.id for node in ast.walk(target) if isinstance(node, ast.Name))
+
+
+def _is_callback(
+    called: ast.expr,
+    variables: set[str],
+    me: str,
+    functions: Mapping[str, Sequence[Function]],
+) -> bool:
+    if isinstance(called, ast.Name):
+        return called.id in variables
+    if isinstance(called, ast.Subscript):
+        return True
+    # An attribute of its own that no function here has the name of: `self.on_close()`.
+    return (
+        isinstance(called, ast.Attribute)
+        and isinstance(called.value, ast.Name)
+        and bool(me)
+        and called.value.id == me
+        and called.attr not in functions
+        and called.attr.lower().startswith(
+            ("on_", "_on_", "callback", "_callback", "hook", "_hook")
+        )
+    )
+
+
+def _name(called: ast.expr) -> str:
+    """`close` of `close(…)` and of `self.close(…)`; of others' methods too little is known."""
+    if isinstance(called, ast.Name):
+        return called.id
+    if isinstance(called, ast.Attribute) and isinstance(called.value, ast.Name):
+        return called.attr
+    return ""
