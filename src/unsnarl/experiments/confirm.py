@@ -186,7 +186,7 @@ class Experimenter:
         of its orders.
         """
         found = self.minimal(answer)
-        if found is None or answer.is_stuck or not found[0].is_certain:
+        if found is None or not found[0].is_certain:
             return None
         minimal, at = found
         if not minimal.constraints:
@@ -196,7 +196,8 @@ class Experimenter:
         for events in (explanation(minimal, minimal.timeline), *orders):
             meant = [minimal.timeline.meaning(event) for event in events]
             cause = answer_of(answer, meant, at, minimal.run, self._interner)
-            verdict = self._verdict(cause, found)
+            # Of threads that wait for good it is what brought them there.
+            verdict = self._verdict(replace(cause, is_stuck=False), found)
             if verdict is not None and verdict.status == "confirmed":
                 break
         return verdict
