@@ -7,8 +7,8 @@ import pytest
 
 from unsnarl.execution.budget import Budget
 from unsnarl.execution.symptom import Symptom
-from unsnarl.experiments import confirm
-from unsnarl.experiments.confirm import Experimenter
+from unsnarl.experiments import forbid
+from unsnarl.experiments.failing_runs import FailingRuns
 from unsnarl.model.plan import Rule
 
 FORBID = Rule(exclusive=1)
@@ -44,16 +44,16 @@ def without(monkeypatch):
         compared = SimpleNamespace(
             runs=runs, records=records, signature="boom", symptom=Symptom("boom")
         )
-        experimenter = Experimenter(FakeTrials(all_the_same), compared, None)
-        experimenter._traces = dict(enumerate(runs))
+        failing = FailingRuns(FakeTrials(all_the_same), compared, None)
+        failing.traces = dict(enumerate(runs))
         monkeypatch.setattr(
-            confirm,
+            forbid,
             "Timeline",
             SimpleNamespace(of=lambda run: [one is run for one in runs].index(True)),
         )
-        monkeypatch.setattr(confirm, "occurrences", lambda at, _: [()] if at in seen else [])
-        monkeypatch.setattr(experimenter, "_lines", lambda *_: [])
-        return experimenter._without(SimpleNamespace(runs=tuple(having)), [FORBID])
+        monkeypatch.setattr(forbid, "occurrences", lambda at, _: [()] if at in seen else [])
+        monkeypatch.setattr(failing, "lines", lambda *_: [])
+        return forbid.Forbidder(failing)._without(SimpleNamespace(runs=tuple(having)), [FORBID])
 
     return arm
 

@@ -44,7 +44,7 @@ def near(trials):
     )
     experimenter = Experimenter(trials, compared, None)
     traced = SimpleNamespace()
-    experimenter._traces[0] = traced
+    experimenter.traces[0] = traced
     forbidden = [Plan(strategy="replay", seed=5, schedule=SCHEDULE, rules=(FORBID,))] * ENOUGH
     arms = [Series(trials, compared.symptom, plans) for plans in ([], forbidden)]
     return arms, experimenter._near(traced, ORDER, *arms)

@@ -22,13 +22,9 @@ only once, whoever asks: results are kept by what an answer says (`Answer.key`).
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
-
-import numpy as np
-from msgspec.structs import replace as with_fields
 
 from unsnarl.analyses.answer import Answer, AnswerKey
 from unsnarl.campaigns.comparisons import Compared
@@ -50,34 +46,27 @@ from unsnarl.experiments.arms import (
     stays,
 )
 from unsnarl.experiments.completion import Completion
+from unsnarl.experiments.failing_runs import FailingRuns
+from unsnarl.experiments.forbid import Forbidder
 from unsnarl.experiments.minimise import Minimal, Minimiser, explanation
 from unsnarl.experiments.refine import answer_of, tightest
-from unsnarl.experiments.repeats import is_repeated, repeaters
 from unsnarl.experiments.rules import (
     MOST_RULES,
     apart,
     controlling,
-    forbidding,
-    holding,
-    is_intrusion,
-    is_order,
-    with_others,
 )
-from unsnarl.experiments.stops import taken_last, with_step_before
 from unsnarl.experiments.verdict import Verdict, concluded, forcing_result
-from unsnarl.experiments.windows import MOST_WINDOWS, other_window
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.event import Event, Op
+from unsnarl.model.event import Event
 from unsnarl.model.plan import Plan, Rule
 from unsnarl.model.report import Arm
-from unsnarl.placement.line_points import GateLines, LinePoints, unrelated
+from unsnarl.placement.line_points import LinePoints, unrelated
 from unsnarl.placement.occurrence import (
-    early_thread,
     latest_occurrence,
     occurrences,
     order_constraints,
 )
-from unsnarl.placement.roles import by_roles, equal_threads
+from unsnarl.placement.roles import by_roles
 from unsnarl.placement.timeline import Timeline
 from unsnarl.runfile import Interner, RunFile
 
@@ -101,7 +90,7 @@ EXPLAINS = 0.9
 COMMON = 0.8
 
 
-class Experimenter:
+class Experimenter(FailingRuns):
     """Makes experiments about the answers of one signature.
 
     `others` are the signatures of the campaign's other failures. So many answers are minimised when
@@ -117,26 +106,16 @@ class Experimenter:
         *,
         most_minimised: int = MOST_MINIMISED,
     ) -> None:
-        self.trials = trials
-        self.compared = compared
-        self._interner = interner
+        super().__init__(trials, compared, interner)
+        self._forbidder = Forbidder(self)
         self._others = others
         self._most_minimised = most_minimised
-        # A trace costs a run, and every experiment about these answers asks for the same few.
-        self._traces: dict[int, RunFile | None] = {}
-        self._gate_lines: dict[RunFile, GateLines] = {}
         self._confirmed: set[AnswerKey] = set()
         self._easiest: dict[AnswerKey, list[int]] = {}
         self._probed: dict[AnswerKey, Sequence[Trial]] = {}
         self._minimal: dict[AnswerKey, tuple[Minimal, int] | None] = {}
         # Orders that bring the failure only if they are not about single threads.
         self._by_roles: dict[AnswerKey, Sequence[Constraint]] = {}
-        # Other accesses that come into their regions: points of the campaign.
-        self._windows: dict[AnswerKey, tuple[int, ...]] = {}
-        # Waits, with the step before them.
-        self._widened: dict[AnswerKey, Answer] = {}
-        # What kept their orders from happening, of those that were tested.
-        self._forbade: dict[AnswerKey, Sequence[Rule]] = {}
 
     def test(self, answer: Answer) -> Verdict | None:
         """The verdict on one answer; None if no failing run of it can be replayed."""
@@ -147,11 +126,11 @@ class Experimenter:
 
         None if that is not clear: then one of them may be the cause.
         """
-        rules = [self.forbidding_rules(answer) for answer in answers]
+        rules = [self._forbidder.rules(answer) for answer in answers]
         if not all(rules) or sum(map(len, rules)) > MOST_RULES:
             return None
         self.trials.budget.doing("forbidding")
-        series = self._series(self._replays(apart(rules))[:FEW])
+        series = self.series(self.replays(apart(rules))[:FEW])
         series.until(has_failed)
         # A hold that was given up may have let the order happen.
         if not any(map(self.shows, series.made)):
@@ -168,11 +147,11 @@ class Experimenter:
             if run is None:
                 continue
             timeline = Timeline.of(run)
-            occurrence = next(iter(occurrences(timeline, self._lines(run, answer))), ())
-            events = tightest(timeline, occurrence, partial(self._source_line, run))
+            occurrence = next(iter(occurrences(timeline, self.lines(run, answer))), ())
+            events = tightest(timeline, occurrence, partial(self.source_line, run))
             if {event.key for event in events} <= {event.key for event in occurrence}:
                 return answer
-            refined = answer_of(answer, events, at, run, self._interner)
+            refined = answer_of(answer, events, at, run, self.interner)
             # It is of the run whose order failed most often: no other needs to be looked for.
             self._easiest.setdefault(refined.key, self._easiest_runs(answer))
             verdict = self._verdict(refined, None)
@@ -195,7 +174,7 @@ class Experimenter:
         verdict = None
         for events in (explanation(minimal, minimal.timeline), *orders):
             meant = [minimal.timeline.meaning(event) for event in events]
-            cause = answer_of(answer, meant, at, minimal.run, self._interner)
+            cause = answer_of(answer, meant, at, minimal.run, self.interner)
             # Of threads that wait for good it is what brought them there.
             verdict = self._verdict(replace(cause, is_stuck=False), found)
             if verdict is not None and verdict.status == "confirmed":
@@ -216,43 +195,25 @@ class Experimenter:
 
     def completed(self, answer: Answer) -> Answer:
         """The answer with the lines that close its conflict in the run that a report shows."""
-        at = self._simplest(answer)[0]
+        at = self.simplest(answer)[0]
         run = self.trace(at)
         if run is None:
             return answer
-        return replace(answer, closing=Completion(run, self._interner).lines(answer, at))
+        return replace(answer, closing=Completion(run, self.interner).lines(answer, at))
 
     def is_traced(self, answer: Answer) -> bool:
         """Whether completing it needs no further run."""
-        return self._simplest(answer)[0] in self._traces
+        return self.simplest(answer)[0] in self.traces
 
     def closing(self, minimal: Minimal, shown: Sequence[Event]) -> tuple[Event, ...]:
         """What closes the conflict of an explanation, in its own run."""
-        completion = Completion(minimal.run, self._interner, minimal.timeline)
+        completion = Completion(minimal.run, self.interner, minimal.timeline)
         return tuple(completion.events(shown))
-
-    def trace(self, at: int) -> RunFile | None:
-        """A failing run again, with every event; None if it does not fail any more."""
-        if at not in self._traces:
-            (trial,) = self.trials.run([self.schedule(at, trace=True)])
-            fails = self.compared.symptom.is_in(trial)
-            self._traces[at] = trial.run if fails else None
-            if trial.run is not None:
-                self.compared.mark(trial.run, at)
-        return self._traces[at]
-
-    def explains(self, answer: Answer) -> bool:
-        """Whether nearly all failing runs have it."""
-        return len(answer.runs) >= EXPLAINS * len(self.compared.runs)
-
-    def shows(self, trial: Trial) -> bool:
-        """Whether a trial fails although none of its rules was given up."""
-        return self.compared.symptom.is_in(trial) and kept_all(trial)
 
     def spared(self, rules: Sequence[Rule], runs: int) -> int:
         """How many of the first failing runs pass under rules that all had their way."""
         self.trials.budget.doing("forbidding")
-        series = self._series(self._replays(rules)[:runs])
+        series = self.series(self.replays(rules)[:runs])
         series.until(never)
         return sum(kept_all(one) and not self.compared.symptom.is_in(one) for one in series.made)
 
@@ -261,39 +222,37 @@ class Experimenter:
         threads: dict[int, dict[int, int]] = {}
         for at in range(min(RUNS, len(self.compared.runs))):
             run = self.trace(at)
-            events = latest_occurrence(Timeline.of(run), self._lines(run, answer)) if run else []
+            events = latest_occurrence(Timeline.of(run), self.lines(run, answer)) if run else []
             if run is not None and len(events) == len(answer.lines):
                 index = {thread.path: thread.index for thread in run.threads}
                 pairs = zip(answer.lines, events, strict=True)
                 threads[at] = {line.anchor: index[event.path] for line, event in pairs}
         return replace(answer, runs=tuple(threads), threads=threads) if threads else None
 
-    def schedule(self, at: int, **fields: Any) -> Plan:
-        """The plan that repeats a failing run, with more fields."""
-        run = self.compared.runs[at]
-        fields = {"schedule": run.schedule, **fields}
-        return Plan(strategy="replay", seed=self.compared.records[at].seed, **fields)
+    def forbidding_rules(self, answer: Answer) -> Sequence[Rule]:
+        """Those that keep the order of an answer from happening."""
+        return self._forbidder.rules(answer)
 
     # The three arms.
 
     def _verdict(self, answer: Answer, found: tuple[Minimal, int] | None) -> Verdict | None:
         """With minimised constraints that imply the answer, it is these that are forced."""
         # Constraints say which run they are of.
-        minimal, which = (found[0], [found[1]]) if found else (None, self._simplest(answer))
-        run = next(self._traced(which), None)
+        minimal, which = (found[0], [found[1]]) if found else (None, self.simplest(answer))
+        run = next(self.traced(which), None)
         if run is None:
             return None
         # First, because all else is worth its time only if forbidding removes the failure: to find
         # the run whose order is the easiest to force takes up to 35 trials.
-        forbidding = self._forbidding(answer, run)
+        forbidding = self._forbidder.forbid(answer, run)
         self.trials.budget.doing("forcing")
         order, forcing = self._forcing(answer, run, minimal)
         if minimal is None and not (forbidding.arm.fail and forcing.until(has_failed).fail):
-            easiest = next(self._traced(self._easiest_runs(answer)), run)
+            easiest = next(self.traced(self._easiest_runs(answer)), run)
             if easiest is not run or not forcing.made:
                 run = easiest
                 order, forcing = self._forcing(answer, run, None, self._probed.get(answer.key, ()))
-        lines = self._lines(run, answer)
+        lines = self.lines(run, answer)
         is_alone = not forbidding.arm.fail and minimal is None
         if is_alone and not brings(forcing_result(forcing, forbidding)):
             order, forcing = self._forced_by_roles(answer, order, run, forcing, forbidding)
@@ -306,7 +265,7 @@ class Experimenter:
             if whole is not None:
                 order = whole.constraints
                 self.trials.budget.doing("forcing all that makes the failure certain")
-                forcing = self._series(self._fresh("force", order), whole.certifying)
+                forcing = self.series(self._fresh("force", order), whole.certifying)
         brought: Sequence[Trial] = ()
         if not forbidding.arm.fail and forbidding.size < ENOUGH and forbidding.rules is not None:
             brought = self._brought(forcing, forbidding)
@@ -316,7 +275,7 @@ class Experimenter:
             return replace(verdict, status="inconclusive", why=self._too_common(answer))
         if verdict.status == "confirmed":
             self._confirmed.add(answer.key)
-            windows = self._windows.get(answer.key, ())
+            windows = self._forbidder.windows.get(answer.key, ())
             return replace(verdict, windows=windows, left_out=forbidding.left_out)
         return verdict
 
@@ -326,15 +285,15 @@ class Experimenter:
         """What is forced, the order of an answer in a run or minimised constraints; its arm."""
         if minimal is not None:
             order: Sequence[Constraint] = minimal.constraints
-            return order, self._series(self._fresh("force", order), minimal.certifying)
+            return order, self.series(self._fresh("force", order), minimal.certifying)
         order = self._order(answer, run)
-        return order, self._series(self._fresh("force", order), begun)
+        return order, self.series(self._fresh("force", order), begun)
 
     def _order(self, answer: Answer, run: RunFile) -> Sequence[Constraint]:
         """The order of an answer in a run; that of what was forbidden for it, if the run has it."""
         timeline = Timeline.of(run)
-        asked = (self._widened.get(answer.key), answer)
-        orders = (order_constraints(timeline, self._lines(run, one)) for one in asked if one)
+        asked = (self._forbidder.widened.get(answer.key), answer)
+        orders = (order_constraints(timeline, self.lines(run, one)) for one in asked if one)
         return next(filter(None, orders), ())
 
     def _brought(self, forcing: Series, forbidding: Series) -> Sequence[Trial]:
@@ -358,7 +317,7 @@ class Experimenter:
     ) -> tuple[Sequence[Constraint], Series]:
         """The order and its arm, by roles if that brings the failure, else as they were."""
         cast = by_roles(order, run)
-        series = self._series(self._fresh("force", cast))
+        series = self.series(self._fresh("force", cast))
         if not cast or not brings(forcing_result(series, forbidding)):
             return order, forcing
         self._by_roles[answer.key] = cast
@@ -372,12 +331,12 @@ class Experimenter:
         More may have to happen than the order says. Near a failing run most of it does, and the
         same runs must pass with the order forbidden (docs/adr/0053).
         """
-        at = next(at for at, traced in self._traces.items() if traced is run)
+        at = next(at for at, traced in self.traces.items() if traced is run)
         rules = forbidding.rules
         if rules is None:
             return forcing, forbidding
         self.trials.budget.doing("forcing near a failing run")
-        forced = self._series(self._nearby(at, [one.rule for one in order]))
+        forced = self.series(self._nearby(at, [one.rule for one in order]))
         if not brings(forcing_result(forced, forbidding)):
             return forcing, forbidding
         kept = forbidding.longer(self._nearby(at, rules)[:ENOUGH])
@@ -393,165 +352,6 @@ class Experimenter:
             for _ in range(RUNS)
         ]
 
-    def _forbidden_stop(self, answer: Answer) -> Series | None:
-        """What becomes of the failing runs if their threads cannot come to wait like that.
-
-        None for other answers, and where it is data that made the threads wait. A lock held while
-        waiting is tried without the step before first: who comes back for the lock until it is
-        asked to leave is waited for in vain, and for long.
-        """
-        if any(self._interner.point(line.point).op in (Op.READ, Op.WRITE) for line in answer.lines):
-            return None
-        if not answer.is_stuck:
-            return None
-        kept = self._without_step_before(answer)
-        return kept if kept is not None and not kept.arm.fail else self._taken_last(answer)
-
-    def _taken_last(self, answer: Answer) -> Series | None:
-        """... if who took the lock first is the last to take it; None if no run is like that.
-
-        Each run costs a trace first, so no more of them are looked at than are enough.
-        """
-        plans = []
-        for at in range(min(ENOUGH, len(self.compared.runs))):
-            run = self.trace(at)
-            rules = taken_last(Timeline.of(run), self._lines(run, answer)) if run else []
-            plans += [self.schedule(at, rules=tuple(rules))] if rules else []
-        if not plans:
-            return None
-        series = self._series(plans)
-        series.until(has_failed, least=ENOUGH)
-        return series
-
-    def _without_step_before(self, answer: Answer) -> Series | None:
-        """... if nobody takes the lock between the step before the wait and the wait itself."""
-        at = self._simplest(answer)[0]
-        run = self.trace(at)
-        if run is None:
-            return None
-        lines = self._lines(run, answer)
-        events = with_step_before(Timeline.of(run), lines, partial(self._source_line, run))
-        if not events:
-            return None
-        whole = answer_of(answer, events, at, run, self._interner)
-        series = self._series(self._replays(forbidding(self._lines(run, whole))))
-        if not series.until(has_failed, least=ENOUGH).fail:
-            self._widened[answer.key] = whole
-        return series
-
-    def _forbidding(self, answer: Answer, run: RunFile) -> Series:
-        self.trials.budget.doing("forbidding")
-        with self.trials.budget.share(FORBIDDING):
-            series = self._forbidden_stop(answer) or self._forbidden(answer, run)
-        if series.rules is not None and not answer.is_stuck:
-            self._forbade[answer.key] = series.rules
-        return series
-
-    def _forbidden(self, answer: Answer, run: RunFile) -> Series:
-        """What becomes of the failing runs if the order cannot happen, up to the first failure.
-
-        Where the last access is done repeatedly (to one element after the other), the first time
-        need not be the one that came too late: then its threads must have ended (docs/adr/0045).
-        Where holding whoever comes by had to be given up, the one that came too early is held.
-        """
-        timeline, lines = Timeline.of(run), self._lines(run, answer)
-        early = repeaters(timeline, lines)
-        equals = equal_threads(run, timeline, lines)
-        forbidden = self._without(answer, forbidding(lines, early, equals))
-        arm = forbidden.arm
-        if arm.fail and arm.released and is_order(lines):
-            one_held = self._series(self._replays_holding(lines))
-            kept = one_held.until(has_failed, least=ENOUGH)
-            if kept.runs and not kept.fail:
-                return one_held
-        if arm.fail and is_intrusion(lines):
-            lasting = self._lasting(answer, lines, forbidden)
-            return self._without_others(answer, lines, forbidden) if lasting.arm.fail else lasting
-        often = [] if early or not arm.fail else repeaters(timeline, lines, often=True)
-        if not often:
-            return forbidden
-        ended = self._without(answer, forbidding(lines, often))
-        return forbidden if ended.arm.fail else ended
-
-    def _without(self, answer: Answer, rules: Sequence[Rule]) -> Series:
-        """The failing runs under rules that forbid an answer, up to the first failure.
-
-        Where nearly all failing runs have the answer, one that has not fails for another reason,
-        and says nothing about it: it is left out (docs/adr/0061).
-        """
-        series = self._series(self._replays(rules))
-        which = list(range(series.size))
-        while series.until(has_failed, least=ENOUGH).fail:
-            failed = which.pop(len(series.made) - 1)
-            if not self._has_other_cause(answer, failed):
-                break
-            series = series.without_latest()
-        return series
-
-    def _has_other_cause(self, answer: Answer, at: int) -> bool:
-        """Whether a failing run does not have the answer that nearly all others have."""
-        run = self.trace(at) if self.explains(answer) and at not in answer.runs else None
-        return run is not None and not occurrences(Timeline.of(run), self._lines(run, answer))
-
-    def _lasting(self, answer: Answer, lines: Sequence[LinePoints], short: Series) -> Series:
-        """With regions until the end of threads, if the short ones ended too early; else these."""
-        if not is_repeated(lines[-1], short.made[-1]):
-            return short
-        lasting = self._without(answer, forbidding(lines, lasts=True))
-        return short if lasting.arm.fail else lasting
-
-    def _without_others(self, answer: Answer, lines: Sequence[LinePoints], short: Series) -> Series:
-        """With other accesses kept out of the region, too, if it is these that made runs fail.
-
-        If runs fail even so, the arm is as it was.
-        """
-        series, others, found = short, list[list[LinePoints]](), list[int]()
-        for _ in range(MOST_WINDOWS):
-            run = self._failed_without(series)
-            kept_out = [line for window in others for line in window]
-            window = other_window(Timeline.of(run), lines, kept_out) if run is not None else ()
-            if run is None or not window:
-                break
-            other = answer_of(answer, window, 0, run, self._interner)
-            others.append(self._lines(run, other))
-            found.append(other.lines[1].point)
-            series = self._without(answer, with_others(forbidding(lines), others))
-            if not series.arm.fail:
-                own = {line.point for line in answer.lines}
-                self._windows[answer.key] = tuple(
-                    dict.fromkeys(at for at in found if at not in own)
-                )
-                return series
-        return short
-
-    def _failed_without(self, series: Series) -> RunFile | None:
-        """The latest trial of an arm once more, with every event, if it failed under all rules."""
-        if not series.made or not self.shows(series.made[-1]):
-            return None
-        plan = series.made[-1].plan
-        rules = plan.rules[: len(plan.rules) - len(self.trials.given)]
-        (trial,) = self.trials.run([with_fields(plan, trace=True, rules=rules)])
-        if trial.run is None or not self.shows(trial):
-            return None
-        same = (at for at, run in enumerate(self.compared.runs) if run.schedule is plan.schedule)
-        for at in same:
-            self.compared.mark(trial.run, at)
-        return trial.run
-
-    def forbidding_rules(self, answer: Answer) -> Sequence[Rule]:
-        """Those of its test; else by the simplest failing run that has it.
-
-        None if no such run fails any more, and for a wait that does not end.
-        """
-        if answer.key in self._forbade:
-            return self._forbade[answer.key]
-        run = next(self._traced(self._simplest(answer)[:1]), None)
-        if run is None or answer.is_stuck:
-            return []
-        timeline, lines = Timeline.of(run), self._lines(run, answer)
-        equals = equal_threads(run, timeline, lines)
-        return forbidding(lines, repeaters(timeline, lines), equals)
-
     def _control(
         self,
         run: RunFile,
@@ -561,11 +361,11 @@ class Experimenter:
     ) -> Arm:
         self.trials.budget.doing("holding threads elsewhere")
         elsewhere = controlling(lines, unrelated(run, lines, len(lines)))
-        series = self._series([*self._replays(elsewhere), *replayed(brought, elsewhere)])
+        series = self.series([*self.replays(elsewhere), *replayed(brought, elsewhere)])
         control = series.until(half_decides(series.size), least=FEW)
         if not stays(control) and order:
             # A hold may make a replay leave its schedule; constraints are more robust.
-            series = self._series(self._fresh("control", order, elsewhere))
+            series = self.series(self._fresh("control", order, elsewhere))
             control = series.until(half_decides(series.size), least=FEW)
         return control
 
@@ -576,16 +376,6 @@ class Experimenter:
     def _too_common(self, answer: Answer) -> str:
         passing = len(self.compared.comparison.passing)
         return f"{answer.passing} of {passing} passing runs have this order, too"
-
-    def _lines(self, run: RunFile, answer: Answer) -> list[LinePoints]:
-        if run not in self._gate_lines:
-            self._gate_lines[run] = GateLines(run, self._interner, self.compared.runs)
-        return self._gate_lines[run].of(answer)
-
-    def _source_line(self, run: RunFile, event: Event) -> tuple[str, int]:
-        (index,) = self._interner.indexes(np.array([event.point], dtype=np.uint32), run)
-        site = self._interner.point(int(index)).site
-        return site.file, site.line
 
     # What makes the failure certain.
 
@@ -602,17 +392,17 @@ class Experimenter:
 
     def _minimise(self, answer: Answer, *, few: bool = False) -> tuple[Minimal, int] | None:
         runs = self._easiest_runs(answer)
-        first = next(self._traced(runs), None)
+        first = next(self.traced(runs), None)
         if first is None:
             return None
-        lines = self._lines(first, answer)
+        lines = self.lines(first, answer)
         self.trials.budget.doing("minimising")
         minimiser = Minimiser(self.trials, self.compared.symptom, self._others)
         used: list[int] = []
         is_confirmed = answer.key in self._confirmed
         orders = [self._by_roles[answer.key]] if answer.key in self._by_roles else []
         found = minimiser.minimise(
-            self._traced(runs, used), lines, is_confirmed=is_confirmed, orders=orders, few=few
+            self.traced(runs, used), lines, is_confirmed=is_confirmed, orders=orders, few=few
         )
         return None if found is None else (found, used[-1])
 
@@ -626,12 +416,8 @@ class Experimenter:
             self._easiest[answer.key] = self._by_ease(answer)
         return self._easiest[answer.key]
 
-    def _simplest(self, answer: Answer) -> list[int]:
-        runs = self.compared.runs
-        return sorted(answer.runs, key=lambda at: (len(runs[at].segments), at))
-
     def _by_ease(self, answer: Answer) -> list[int]:
-        simplest = self._simplest(answer)
+        simplest = self.simplest(answer)
         fails: dict[int, int] = {}
         most = MOST_STOPS if answer.is_stuck else MOST_TRACES
         for at in simplest[:most] if len(simplest) > 1 else ():
@@ -651,41 +437,17 @@ class Experimenter:
         run = self.trace(at)
         if run is None:
             return ()
-        series = self._series(self._fresh("probe", self._order(answer, run))[:PROBES])
+        series = self.series(self._fresh("probe", self._order(answer, run))[:PROBES])
         series.until(lambda arm: arm.runs - arm.fail > (1 - BRINGS) * PROBES)
         return series.made
 
     # Trials.
-
-    def _traced(self, which: Iterable[int], used: list[int] | None = None) -> Iterator[RunFile]:
-        """Failing runs again, with every event; without those that do not fail any more.
-
-        The indexes of those that were asked for are added to `used`.
-        """
-        for at in which:
-            run = self.trace(at)
-            if run is not None:
-                if used is not None:
-                    used.append(at)
-                yield run
 
     def _fresh(
         self, arm: str, order: Sequence[Constraint], first: Sequence[Rule] = ()
     ) -> list[Plan]:
         rules = (*first, *(one.rule for one in order))
         return fresh_plans(f"{self.compared.signature}/{arm}", RUNS, rules=rules) if order else []
-
-    def _replays(self, rules: Sequence[Rule]) -> list[Plan]:
-        which = range(min(RUNS, len(self.compared.runs)))
-        return [self.schedule(at, rules=tuple(rules)) for at in which]
-
-    def _replays_holding(self, lines: Sequence[LinePoints]) -> list[Plan]:
-        """With a hold of the thread that came too early in that very run."""
-        found = ((at, early_thread(run, lines)) for at, run in enumerate(self.compared.runs[:RUNS]))
-        return [self.schedule(at, rules=tuple(holding(lines, path))) for at, path in found if path]
-
-    def _series(self, plans: Sequence[Plan], begun: Sequence[Trial] = ()) -> Series:
-        return Series(self.trials, self.compared.symptom, plans, begun)
 
 
 def _implies(minimal: Minimal, lines: Sequence[LinePoints]) -> bool:
