@@ -229,6 +229,10 @@ class Experimenter(FailingRuns):
                 threads[at] = {line.anchor: index[event.path] for line, event in pairs}
         return replace(answer, runs=tuple(threads), threads=threads) if threads else None
 
+    def forbidden(self, answer: Answer) -> Sequence[Trial]:
+        """The trials in which the order of an answer could not happen, if it was tested."""
+        return self._forbidder.made.get(answer.key, ())
+
     def forbidding_rules(self, answer: Answer) -> Sequence[Rule]:
         """Those that keep the order of an answer from happening."""
         return self._forbidder.rules(answer)

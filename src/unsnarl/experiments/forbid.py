@@ -9,6 +9,7 @@ from functools import partial
 from msgspec.structs import replace as with_fields
 
 from unsnarl.analyses.answer import Answer, AnswerKey
+from unsnarl.execution.trials import Trial
 from unsnarl.experiments.arms import ENOUGH, RUNS, Series, has_failed
 from unsnarl.experiments.failing_runs import FailingRuns
 from unsnarl.experiments.refine import answer_of
@@ -34,12 +35,14 @@ class Forbidder:
     Attributes:
         windows: Of answers: other accesses that come into their regions, as points of the campaign.
         widened: Waits, with the step before them.
+        made: The trials of their arms.
     """
 
     def __init__(self, runs: FailingRuns) -> None:
         self._runs = runs
         self.windows: dict[AnswerKey, tuple[int, ...]] = {}
         self.widened: dict[AnswerKey, Answer] = {}
+        self.made: dict[AnswerKey, Sequence[Trial]] = {}
         # What kept their orders from happening, of those that were tested.
         self._forbade: dict[AnswerKey, Sequence[Rule]] = {}
 
@@ -50,6 +53,7 @@ class Forbidder:
             series = self._forbidden_stop(answer) or self._forbidden(answer, run)
         if series.rules is not None and not answer.is_stuck:
             self._forbade[answer.key] = series.rules
+        self.made[answer.key] = series.made
         return series
 
     def rules(self, answer: Answer) -> Sequence[Rule]:

@@ -26,6 +26,7 @@ from unsnarl.experiments.causes import Cause, CauseSearch, Remainder, are_apart
 from unsnarl.experiments.completion import same_course
 from unsnarl.experiments.confirm import Experimenter
 from unsnarl.experiments.fix import CERTAIN, Fixer, FixSearch
+from unsnarl.experiments.guards import guard_of
 from unsnarl.experiments.halving import suspects
 from unsnarl.experiments.minimise import Minimal, explanation
 from unsnarl.experiments.named_fix import named
@@ -187,6 +188,7 @@ class Prover:
             if not alone:
                 proven = self._explained(experimenter, proven, interner)
             proven.sort(key=lambda one: ORDER[one.status])
+            proven = self._with_guard(experimenter, proven, interner)
         first = proven[0]
         if not is_placeable(first.answer, interner):
             proven[0] = self._completed(experimenter, first)
@@ -334,6 +336,26 @@ class Prover:
                 "confirm", doing, lambda: _explained(experimenter, first), first, TEST
             )
         return proven
+
+    def _with_guard(
+        self, experimenter: Experimenter, proven: list[Proven], interner: Interner
+    ) -> list[Proven]:
+        """First the check that let threads into the first one's conflict, if one is confirmed."""
+        first = proven[0]
+        if self._findings < 2 or not first.is_confirmed or first.by_explanation:
+            return proven
+        doing = "looking for the check before the conflict"
+        answers = [one.answer for one in proven if is_placeable(one.answer, interner)]
+
+        def find() -> tuple[Answer, Verdict] | None:
+            return guard_of(experimenter, first.answer, answers, experimenter.test)
+
+        found = self._part("confirm", doing, find, None, REFINE)
+        if found is None:
+            return proven
+        guard, verdict = found
+        rest = [one for one in proven if one.answer.key != guard.key]
+        return [Proven(guard, verdict), *rest]
 
     def _of_others(
         self,
