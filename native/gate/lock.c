@@ -83,8 +83,9 @@ static void becomes_signal(struct uns_lock *lock) {
     lock->flags |= UNS_LOCK_IS_SIGNAL;
 }
 
-void uns_count_wait(const struct uns_thread *t) {
-    uns_rt.counters[UNS_COUNT_WAITS_HOLDING] += t->guards != 0;
+void uns_count_wait(struct uns_thread *t) {
+    uns_rt.counters[UNS_COUNT_WAITS_HOLDING] += t->guards && !t->starting;
+    t->starting = 0;
 }
 
 /* The end of a thread is reported by the gate, once. */

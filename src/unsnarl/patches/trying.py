@@ -35,7 +35,7 @@ from unsnarl.model.report import PatchChecks
 from unsnarl.model.run import Switch
 from unsnarl.patches.native.rebuild import Rebuild
 from unsnarl.patches.regions import Draft
-from unsnarl.patches.source import LINES, TextFile
+from unsnarl.patches.source import TextFile
 from unsnarl.replay.anchors import Codes
 from unsnarl.replay.replayer import Replayer, stored_schedules
 from unsnarl.runfile import CODES_FILE, SiteTable
@@ -171,7 +171,7 @@ class PatchRunner:
                 self._serial = self._in_series(trials)
         try:
             with self._written(draft, sources) as target, self._started(target) as trials:
-                return self._tried(trials, target, runs, starts_threads(draft, sources), made)
+                return self._tried(trials, target, runs, made)
         except UnsnarlError as error:
             # It cannot even be loaded, or built.
             return Tried(PatchChecks(), whole=False, message=error.message)
@@ -219,9 +219,7 @@ class PatchRunner:
     def _trials(self, runner: Runner, folder: Path) -> Trials:
         return Trials(runner, folder, self._switch, self._settings.timeout, self._budget)
 
-    def _tried(
-        self, trials: Trials, target: Target, runs: int, starts: bool, made: PatchChecks | None
-    ) -> Tried:
+    def _tried(self, trials: Trials, target: Target, runs: int, made: PatchChecks | None) -> Tried:
         serial, before = self._in_series(trials), self._serial
         assert before is not None
         if not ends_well(serial.printed, before.printed):
@@ -230,7 +228,7 @@ class PatchRunner:
             checks = PatchChecks(runs=1, fail=1 - stuck, deadlocks=stuck)
             message = "a run without interruptions ends otherwise"
             return Tried(checks, message=message, stuck=bool(stuck))
-        if serial.waits > before.waits and not starts:
+        if serial.waits > before.waits:
             return Tried(PatchChecks(runs=1, fail=1), message=WAITS)
         checks, bad = self._replayed(trials, target)
         checks = replace(checks, serial=True)
@@ -372,13 +370,6 @@ def _quoted(draft: Draft, sources: Sources) -> Iterator[None]:
     finally:
         for path in paths:
             linecache.cache.pop(path, None)
-
-
-def starts_threads(draft: Draft, sources: Sources) -> bool:
-    """Whether lines that it changes start threads: who starts one waits a moment for it."""
-    before = {line for source in sources.values() for line in source.lines}
-    after = (line for text in draft.texts.values() for line in LINES.findall(text))
-    return any(".start(" in line for line in after if line not in before)
 
 
 def ends_well(printed: str, before: str) -> bool:
