@@ -137,7 +137,13 @@ class Workplace:
         """Put the fixed release, or the corrected files, in place of what is here."""
         put(environment, self.environment)
         if self.case.twin:
-            shutil.copytree(self.case.folder / self.case.twin, self.folder, dirs_exist_ok=True)
+            # Without their times: a file of the same size and time would be taken from its cache.
+            shutil.copytree(
+                self.case.folder / self.case.twin,
+                self.folder,
+                copy_function=shutil.copyfile,
+                dirs_exist_ok=True,
+            )
 
     @property
     def source(self) -> SourceOf:
