@@ -57,6 +57,20 @@ def test_a_count_is_for_all() -> None:
     assert not local(text, OVERWRITTEN)
 
 
+def test_a_cache_is_for_all() -> None:
+    """Each thread would have its own, though none would see the other's any more."""
+    text = FILE_LOCK.replace("self.fd = None", "self.fd = None\n        self.known = {}", 1)
+    assert not local(text, OVERWRITTEN)
+    counts = FILE_LOCK.replace("unlock(fd)", "unlock(fd)\n        self.released += 1")
+    assert not local(counts, OVERWRITTEN)
+
+
+def test_what_is_never_replaced_is_for_all() -> None:
+    text = FILE_LOCK.replace("self.fd = os.open(self.name, 0)", "self.fd.add(os.open)")
+    text = text.replace("fd, self.fd = self.fd, None", "fd = self.fd.pop()  # fd, self")
+    assert not local(text, OVERWRITTEN)
+
+
 def test_a_class_with_a_base_is_left_alone() -> None:
     assert not local(FILE_LOCK.replace("object", "dict"), OVERWRITTEN)
 

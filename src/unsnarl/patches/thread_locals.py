@@ -17,6 +17,10 @@ from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 # More than a new lock of one line, less than a lock around all of a call.
 SIZE = 6
+CONTAINERS = frozenset(
+    {"list", "dict", "set", "deque", "defaultdict", "OrderedDict", "Counter", "ChainMap", "Queue"}
+    | {"WeakValueDictionary", "WeakKeyDictionary", "WeakSet", "LifoQueue", "PriorityQueue"}
+)
 
 
 def own_states(conflict: Conflict) -> Iterator[Draft]:
@@ -67,6 +71,8 @@ def _local(owner: ClassSource, attribute: str) -> Draft:
         raise UnpatchableError(f"{node.name} is more than an object")
     if _builds_on(node, attribute):
         raise UnpatchableError(f"{attribute} is built on what it was before")
+    if not _is_replaced(node, attribute) or _is_for_all(node):
+        raise UnpatchableError(f"{node.name} keeps what all threads are to find")
     line = source.lines[node.lineno - 1]
     header = line.rstrip()
     kept = [one for one in bases if one != "object"]
@@ -102,6 +108,36 @@ def _builds_on(node: ast.ClassDef, attribute: str) -> bool:
             if _is(target, attribute) and any(_is(part, attribute) for part in ast.walk(value)):
                 return True
     return False
+
+
+def _is_replaced(node: ast.ClassDef, attribute: str) -> bool:
+    """Whether a method, not only the constructor, assigns the attribute anew."""
+    methods = [one for one in node.body if isinstance(one, Function) and one.name != "__init__"]
+    return any(
+        _is(target, attribute)
+        for method in methods
+        for inner in ast.walk(method)
+        for target, _ in _assigned(inner)
+    )
+
+
+def _is_for_all(node: ast.ClassDef) -> bool:
+    """Whether any attribute counts, or is a container that is made once: a cache is for all."""
+    methods = [one for one in node.body if isinstance(one, Function)]
+    for method in methods:
+        for one in ast.walk(method):
+            if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Attribute):
+                return True
+            values = (value for _, value in _assigned(one)) if method.name == "__init__" else ()
+            if any(_is_container(value) for value in values):
+                return True
+    return False
+
+
+def _is_container(value: ast.expr) -> bool:
+    if isinstance(value, ast.Call):
+        return ast.unparse(value.func).rpartition(".")[2] in CONTAINERS
+    return isinstance(value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp)
 
 
 def _assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
