@@ -5,6 +5,7 @@ import asyncio
 import os
 import sys
 import threading
+import time
 
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
@@ -16,6 +17,7 @@ def job(finished):
     copied = []
     with ProgressBar(title="copy", input=create_pipe_input(), output=DummyOutput()) as bar:
         for name in bar(["a.txt", "b.txt"]):
+            time.sleep(0.1)
             copied.append(name)
     finished.set()
 
