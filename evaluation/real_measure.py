@@ -178,12 +178,14 @@ def measure(case: RealCase, seed: int, budget: Budget = WHOLE) -> Measured:
         if budget.only_hunt:
             applied = _apply(here, seed, budget.applied) if row.patch and budget.applied else None
             return msgspec.structs.replace(row, applied=applied)
-        later: dict[str, Any] = {"costs": _costs(here, budget)}
+        later: dict[str, Any] = {}
         failed = report if report and report.failures else None
         if failed:
             later["replays"] = budget.processes * budget.times
             later["replayed"] = _replay(here, failed.failures[0].run, budget)
             later["same"] = _verify(here, failed.campaign, budget)
+        # Hunts of their own: before, `replay` would have meant a run of the latest of them.
+        later["costs"] = _costs(here, budget)
         here.upgrade(fixed)
         if failed:
             later["fixed"] = _verify(here, failed.campaign, budget)
