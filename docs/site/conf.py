@@ -12,13 +12,11 @@ from pathlib import Path
 
 from sphinx.application import Sphinx
 
-REPOSITORY = Path(__file__).parents[2]
-sys.path.insert(0, str(REPOSITORY))
+sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from docs.site.pages import rewritten  # noqa: E402  needs the path
+from docs.site.pages import rewritten
 
 project = "unsnarl"
-author = "the authors of unsnarl"
 html_title = "unsnarl"
 extensions = ["myst_parser"]
 root_doc = "README"
@@ -29,14 +27,16 @@ html_static_path = ["style"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_use_index = False
+html_show_copyright = False
 myst_heading_anchors = 4
 myst_enable_extensions = ["attrs_inline"]
+smartquotes = False
 highlight_language = "none"
 suppress_warnings = ["misc.highlighting_failure"]
 
 
-def _read(_: Sphinx, name: str, texts: list[str]) -> None:
-    texts[0] = rewritten(name, texts[0], REPOSITORY)
+def _read(app: Sphinx, name: str, texts: list[str]) -> None:
+    texts[0] = rewritten(name, texts[0], Path(app.srcdir))
 
 
 def _front_page(app: Sphinx, exception: Exception | None) -> None:

@@ -20,20 +20,29 @@ ENTRY = re.compile(r"^(?:- |\| \[)", re.MULTILINE)
 ASKED = re.compile(r"<!-- generated: ([\w-]+) -->")
 ORPHAN = "---\norphan: true\n---\n"
 CONTENTS = "docs/README"
-# Indexes of their own folders.
-INDEXES = ("docs/internals/README", "docs/adr/README")
+# The index of a folder; the others are found by links alone: in every page's margin the decisions
+# would take half of the time of the build.
+INDEXES = ("docs/internals/README",)
+DECISION = re.compile(r"docs/adr/\d")
+ANY_LINK = re.compile(r"\[([^]]+)\]\(([^)#\s:]+)\)")
 
 
 def rewritten(name: str, text: str, repository: Path) -> str:
     """The text of a page as the site has it; `name` is its path without the suffix."""
     text = ASKED.sub(lambda found: GENERATED[found[1]](), text)
+    text = _without_folders(text, (repository / name).parent)
     if name == "README":
         contents = (repository / f"{CONTENTS}.md").read_text(encoding="utf-8")
         return text + "".join(_trees(contents, posixpath.dirname(CONTENTS)))
     if name in INDEXES:
         return text + "".join(_trees(text, ""))
-    is_listed = name.startswith("docs/") or "/" not in name
+    is_listed = (name.startswith("docs/") or "/" not in name) and not DECISION.match(name)
     return text if is_listed and name != CONTENTS else ORPHAN + text
+
+
+def _without_folders(text: str, here: Path) -> str:
+    """A link to a folder, which code hosts can show, becomes its text."""
+    return ANY_LINK.sub(lambda link: link[1] if (here / link[2]).is_dir() else link[0], text)
 
 
 def sections(text: str) -> Iterator[tuple[str, list[str]]]:

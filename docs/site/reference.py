@@ -147,6 +147,17 @@ def _cell(text: str) -> str:
     return re.sub(marks, r"\\\1", _plain(text))
 
 
+def copied_table(page: str, heads: str) -> Callable[[], str]:
+    """A table of a page with figures, by how it begins; so nothing is written down twice."""
+
+    def table() -> str:
+        text = (REPOSITORY / "docs" / page).read_text(encoding="utf-8")
+        start = text.index(f"\n| {heads}") + 1
+        return text[start:].partition("\n\n")[0].rstrip()
+
+    return table
+
+
 GENERATED: dict[str, Callable[[], str]] = {
     "options": options,
     "settings": settings,
@@ -155,4 +166,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "campaign-tables": campaign_tables,
     "run-file": run_file,
     "kept-fields": kept_fields,
+    "ranking-methods": copied_table("evaluation.md", "method | cause in the top 3"),
+    "slowdown": copied_table("programs.md", "program | work | threads"),
+    "solvers": copied_table("orders.md", "accesses | NOST"),
 }

@@ -3,9 +3,10 @@
 
 A page begins with a comment that says where its commands are run, `<!-- commands: here -->` in an
 empty folder, `<!-- commands: NAME -->` in one with the environment of that real bug, or in that
-which the page of this name has left. A block of code after `<!-- file: NAME -->` is a file of the folder. In blocks of the language `console` lines
-after `$ ` are commands, those below what they print; `[...]` stands for lines that are left out.
-What is in no such block is not run, and may not look as if it were.
+which the page of this name has left. A block of code after `<!-- file: NAME -->` is a file of the
+folder. In blocks of the language `console` lines after `$ ` are commands, those below what they
+print; `[...]` stands for lines that are left out. What is in no such block is not run, and may not
+look as if it were.
 """
 
 from __future__ import annotations
