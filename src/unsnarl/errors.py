@@ -129,6 +129,10 @@ ERRORS: dict[str, str] = {
         "`unsnarl mcp` needs the official SDK of the Model Context Protocol, which is an extra: "
         "`pip install 'unsnarl[mcp]'`. All other commands work without it."
     ),
+    "serve-missing": (
+        "`unsnarl serve` needs starlette and uvicorn, which are an extra: `pip install "
+        "'unsnarl[serve]'`. All other commands work without them."
+    ),
     "no-campaign": (
         "There is no stored campaign of that name (or for that command) under `.unsnarl/`. Run "
         "`unsnarl hunt` first, or start from the directory where it was run."
