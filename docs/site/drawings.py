@@ -158,7 +158,8 @@ def falcon() -> str:
     for number, (failed, passed) in enumerate(((25, 0), (25, 25), (5, 0))):
         (score,) = suspiciousness(np.array([failed]), np.array([passed]), 25, 25)
         y = 236 + 30 * number
-        drawing.text(400, y + 14, f"{failed} of 25 failing, {passed} of 25 passing")
+        counts = f"{failed} of 25 failing, {passed} of 25 passing"
+        drawing.text(400, y + 14, f"if in {counts}:")
         drawing.box((620, y), (100, 18), PALE)
         drawing.box((620, y), (max(2.0, 100 * score), 18), WRONG, "#ffcecb")
         drawing.text(670, y + 14, f"{score:.2f}", at="middle")
@@ -217,24 +218,28 @@ def local_clocks() -> str:
     return drawing.svg()
 
 
+# What the rule allows, as shares of an arm's runs: these are no results.
 ARMS = (
-    ("forced", "fresh runs, the order enforced", 1.0, "at least half must fail"),
-    ("forbidden", "recorded failures, the order made impossible", 0.0, "none may fail"),
-    ("control", "recorded failures, a hold elsewhere", 0.9, "at least half must still fail"),
+    ("forced", "fresh runs, the order enforced", (0.5, 1.0), "at least half must fail"),
+    ("forbidden", "recorded failures, the order made impossible", (0.0, 0.0), "none may fail"),
+    ("control", "recorded failures, a hold elsewhere", (0.5, 1.0), "at least half must still fail"),
 )
 
 
 def experiments() -> str:
-    """The three arms of an experiment."""
-    drawing = Drawing(760, 210, "The three arms of an experiment")
-    for number, (name, what, share, rule) in enumerate(ARMS):
-        y = 22 + 62 * number
+    """The three arms of an experiment, and how many of their runs must fail."""
+    drawing = Drawing(760, 232, "The three arms of an experiment, and how many runs must fail")
+    drawing.text(320, 20, "0 %", SOFT, size=11)
+    drawing.text(520, 20, "100 % of the runs fail", SOFT, size=11, at="middle")
+    for number, (name, what, (least, most), rule) in enumerate(ARMS):
+        y = 32 + 62 * number
         drawing.text(16, y + 14, name)
         drawing.text(16, y + 32, what, SOFT, size=12)
         drawing.box((320, y), (200, 22), PALE)
-        if share:
-            drawing.box((320, y), (200 * share, 22), WRONG, "#ffcecb")
+        size = (max(4.0, 200 * (most - least)), 22)
+        drawing.box((320 + 200 * least, y), size, RIGHT, "#dafbe1")
         drawing.text(540, y + 15, rule, SOFT)
+    drawing.text(16, 222, "green: what a finding needs to be confirmed", RIGHT, size=12)
     return drawing.svg()
 
 

@@ -69,7 +69,9 @@ def _type(name: str, one: dict[str, Any]) -> str:
         (f"`{field}`", _kind(kind), "" if field in needed else "yes", meanings.get(field, ""))
         for field, kind in one.get("properties", {}).items()
     ]
-    return f"## {name}\n\n{summary}\n\n" + _table(("field", "type", "may be absent", ""), rows)
+    return f"## {name}\n\n{summary}\n\n" + _table(
+        ("field", "type", "may be absent", "meaning"), rows
+    )
 
 
 def _documented(text: str) -> tuple[str, dict[str, str]]:
@@ -100,7 +102,7 @@ def campaign_fields() -> str:
     notes = _comments(inspect.getsource(Description))
     kinds = Description.__annotations__
     rows = [(f"`{key}`", f"`{kinds[key]}`", notes[key]) for key in kinds]
-    return _table(("key", "type", ""), rows)
+    return _table(("key", "type", "meaning"), rows)
 
 
 def campaign_tables() -> str:
@@ -123,7 +125,7 @@ def kept_fields() -> str:
     _, meanings = _documented(KeptEvent.__doc__ or "")
     kinds = KeptEvent.__annotations__
     rows = [(f"`{key}`", f"`{kind}`", meanings.get(key, "")) for key, kind in kinds.items()]
-    return _table(("key", "type", ""), rows)
+    return _table(("key", "type", "meaning"), rows)
 
 
 def _comments(source: str) -> dict[str, str]:
