@@ -5,6 +5,7 @@
 # make bench  the benchmark table: ratios in one run
 # make test-pythons  the core on 3.14 and 3.15, in a Debian sid that is made for it (root)
 # make web    the script of the HTML report, bundled into the package (npm)
+# make docs   the documentation as a site, build/docs/index.html; what leads nowhere is an error
 # make gallery  HTML reports of ten bugs, build/gallery/index.html
 # make test-free-threaded  the core with targets in a 3.13 without the GIL, which is built for it
 # make lint   ruff, mypy --strict, vulture (dead code), clang-format, sizes
@@ -22,12 +23,12 @@ PAGE := src/unsnarl/reports/assets/report.js
 OTHERS := $(shell tools/other-pythons $(PYTHON))
 OTHER_VENVS := $(patsubst %,.venv-others/%/built,$(notdir $(OTHERS)))
 
-.PHONY: web gallery demo test test-pythons test-free-threaded bench lint build clean format build-others test-native sanitize evaluation
+.PHONY: web docs gallery demo test test-pythons test-free-threaded bench lint build clean format build-others test-native sanitize evaluation
 
 build: $(VENV)/built $(VENV)/real/built $(VENV)/plugins/built $(VENV)/sarif.json $(PAGE)
 
 $(VENV)/built: $(NATIVE) tools/make-venv
-	tools/make-venv $(PYTHON) $(VENV) build test lint
+	tools/make-venv $(PYTHON) $(VENV) build test lint docs
 	touch $@
 
 # Environments of the real bugs that the tests hunt: nothing is installed while they run.
@@ -96,18 +97,21 @@ evaluation: build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m evaluation
 
 lint: build
-	$(BIN)/ruff check src tests benchmarks evaluation tools
-	$(BIN)/ruff format --check src tests benchmarks evaluation tools
+	$(BIN)/ruff check src tests benchmarks evaluation tools docs
+	$(BIN)/ruff format --check src tests benchmarks evaluation tools docs
 	$(BIN)/mypy
 	$(BIN)/vulture --min-confidence 80 src
 	$(BIN)/clang-format --dry-run --Werror $(filter %.c %.h,$(NATIVE)) $(NATIVE_TESTS) $(KERNELS)
 	$(BIN)/python tools/check_sizes.py
 
+docs: build
+	$(BIN)/python -m sphinx -W --keep-going -q -c docs/site -d build/doctrees . build/docs
+
 gallery: build
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m evaluation.gallery
 
 format:
-	$(BIN)/ruff format src tests benchmarks evaluation tools
+	$(BIN)/ruff format src tests benchmarks evaluation tools docs
 	$(BIN)/clang-format -i $(filter %.c %.h,$(NATIVE)) $(NATIVE_TESTS) $(KERNELS)
 
 clean:

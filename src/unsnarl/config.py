@@ -169,6 +169,12 @@ KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "keep-mb": ("keep_mb", _natural),
     "force-python": ("force_python", _yes_or_no),
 }
+# What these mean; the help of `unsnarl hunt` has the others, which are options of it.
+WITHOUT_OPTIONS = {
+    "answer": "Seconds from the first failure to the answer, within `time`.",
+    "keep-days": "Days that campaigns stay in `.unsnarl`; 0 for all.",
+    "keep-mb": "Megabytes that campaigns may take there; 0 for no limit.",
+}
 
 
 def find_root(start: Path) -> Path:

@@ -17,6 +17,16 @@ EXIT_TOOL = 3
 EXIT_INCONCLUSIVE = 4
 EXIT_INTERRUPTED = 130
 EXIT_TERMINATED = 143
+# As docs/commands.md has them.
+EXIT_CODES: dict[int, str] = {
+    EXIT_OK: "nothing failed, or the command did its work",
+    EXIT_FAILURE_FOUND: "a failure was found, replayed or reproduced",
+    EXIT_USAGE: "wrong usage or input",
+    EXIT_TOOL: "unsnarl could not do its work",
+    EXIT_INCONCLUSIVE: "inconclusive",
+    EXIT_INTERRUPTED: "Ctrl-C; what is known so far is shown",
+    EXIT_TERMINATED: "SIGTERM; the same",
+}
 
 ERRORS: dict[str, str] = {
     "bad-argument": (
@@ -118,6 +128,10 @@ ERRORS: dict[str, str] = {
     "mcp-missing": (
         "`unsnarl mcp` needs the official SDK of the Model Context Protocol, which is an extra: "
         "`pip install 'unsnarl[mcp]'`. All other commands work without it."
+    ),
+    "serve-missing": (
+        "`unsnarl serve` needs starlette and uvicorn, which are an extra: `pip install "
+        "'unsnarl[serve]'`. All other commands work without them."
     ),
     "no-campaign": (
         "There is no stored campaign of that name (or for that command) under `.unsnarl/`. Run "

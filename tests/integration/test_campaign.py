@@ -3,7 +3,6 @@
 
 import json
 import os
-import re
 import resource
 import shutil
 import signal
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.integration.interpreters import PYTHON
+from tests.integration.shown_commands import without_figures
 
 PYTEST = (PYTHON, "-m", "pytest", "-q")
 README = Path(__file__).parents[2] / "README.md"
@@ -217,12 +217,6 @@ def test_the_demo_finds_its_bug_and_readme_shows_its_report(tmp_path):
     _, _, rest = README.read_text(encoding="utf-8").partition("<!-- demo output: begin -->\n```\n")
     shown, _, _ = rest.partition("\n```\n<!-- demo output: end -->")
     assert without_figures(shown) == without_figures(f"$ unsnarl demo\n{out.strip()}")
-
-
-def without_figures(text: str) -> str:
-    """Times, counts of runs and which finding is second differ from machine to machine."""
-    text = re.sub(r"\b\w+-[0-9a-f]{4}\b", "ID", text)
-    return re.sub(r"\d+(\.\d+)?", "N", text)
 
 
 def wait_for(condition, seconds: float = 240.0) -> None:

@@ -27,6 +27,7 @@ LAYERS = (
     "workflows",
     "api",
     "agents",
+    "serve",
     "cli",
     "pytest_plugin",
 )
@@ -38,7 +39,8 @@ NARROW = {
     "analyses": ("model",),
     "api": FRONT,
     "agents": FRONT,
-    "cli": (*FRONT, "agents"),
+    "serve": FRONT,
+    "cli": (*FRONT, "agents", "serve"),
     "pytest_plugin": FRONT,
 }
 # What the package offers is loaded when it is asked for; a package below has a function's name.

@@ -22,6 +22,7 @@ WITHOUT_JSON = {
     "completion": "a script of the shell",
     "mcp": "a protocol, in JSON itself",
     "report": "a page for a browser",
+    "serve": "pages for a browser",
 }
 DOCUMENTS = {
     "SKILL.md": skill(),
@@ -32,6 +33,7 @@ DOCUMENTS = {
             "docs/api.md",
             "docs/ci.md",
             "docs/pytest.md",
+            "docs/serve.md",
             "action/action.yml",
         )
     },

@@ -34,6 +34,7 @@ from unsnarl.cli.replay import replay
 from unsnarl.cli.report import report
 from unsnarl.cli.reproduce import reproduce
 from unsnarl.cli.rm import rm
+from unsnarl.cli.serve import serve
 from unsnarl.cli.show import show
 from unsnarl.cli.skill import skill
 from unsnarl.cli.verify import verify
@@ -79,7 +80,7 @@ def cli() -> None:
 
 
 cli.add_section("Find", hunt, record)
-cli.add_section("Understand", show, report, rank, export)
+cli.add_section("Understand", show, report, serve, rank, export)
 cli.add_section("Prove", confirm, minimise, fix, keep, verify)
 cli.add_section("Reproduce", replay, reproduce, clocks)
 cli.add_section("Agents", mcp, skill)
@@ -111,7 +112,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as signalled:
         print("unsnarl: interrupted", file=sys.stderr)
-        return EXIT_TERMINATED if isinstance(signalled, Terminated) else EXIT_INTERRUPTED
+        # Click makes an Abort of whatever is a KeyboardInterrupt.
+        causes = (signalled, signalled.__cause__)
+        is_terminated = any(isinstance(one, Terminated) for one in causes)
+        return EXIT_TERMINATED if is_terminated else EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader has left; the interpreter must not fail again when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

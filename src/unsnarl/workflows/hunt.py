@@ -37,7 +37,8 @@ from unsnarl.workflows import campaign_report
 from unsnarl.workflows.campaign_report import Figures, ProvenReport, Request, code_changed
 from unsnarl.workflows.fix import certified, patched, screened
 from unsnarl.workflows.housekeeping import tidied, tidy
-from unsnarl.workflows.progress import Display, OnProgress, ignore
+from unsnarl.workflows.progress import Display, OnProgress, both, ignore
+from unsnarl.workflows.progress_file import IMPORTING, ProgressFile
 from unsnarl.workflows.unfinished import FailureFiles
 
 # Where runs are long, the time for the proof is that of so many runs, one after the other.
@@ -147,7 +148,9 @@ class _Hunter:
     def hunt(self, on_progress: OnProgress, on_answer: Callable[[Report], None]) -> HuntResult:
         """Collect runs, rank, store."""
         self._on_answer = on_answer
-        display = Display(on_progress)
+        file = ProgressFile(self.store.folder)
+        file.take(IMPORTING)
+        display = Display(both(on_progress, file.take))
         campaign = Campaign(self.store, self.target, self.settings, display.count)
         self._budget = Budget(
             self.settings.time,
@@ -164,6 +167,7 @@ class _Hunter:
             self.store.sweep()
             # What trials left that were dropped when their time was over.
             shutil.rmtree(self.store.folder / TRIALS, ignore_errors=True)
+            file.end()
         return self._stored(result, campaign)
 
     def _answer(self, campaign: Campaign) -> HuntResult:
