@@ -86,8 +86,8 @@ struct uns_thread *uns_gate_hand_over(struct uns_thread *from, struct uns_thread
 struct uns_thread *uns_replay_wanted(void);
 int uns_replay_goes_on(const struct uns_thread *t);
 void uns_gate_note_standstill(const struct uns_thread *ran_out);
-void uns_gate_wake(struct uns_thread *sleeper);  /* it is not: NULL: nobody */
-void uns_count_wait(struct uns_thread *t); /* it is about to wait, perhaps with locks */
+void uns_gate_wake(struct uns_thread *sleeper); /* it is not: NULL: nobody */
+void uns_count_wait(struct uns_thread *t);      /* it is about to wait, perhaps with locks */
 
 /* Which one of its point the pending operation is, as schedules count it. */
 #define UNS_WITHIN_BITS 12u /* the so-many-th lock of one call, above: which call */

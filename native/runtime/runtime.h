@@ -105,7 +105,7 @@ struct uns_thread {
     uint64_t passes; /* bit per rule: may enter although a guard is held */
     uint64_t streak; /* choices in a row that fell on it */
     uint32_t guards; /* locks that it holds, without signals; others may release one of them */
-    int starting; /* it has started a thread, and waits for that to begin next */
+    int starting;    /* it has started a thread, and waits for that to begin next */
     struct uns_drawn drawn;
     char path[UNS_PATH_BYTES], name[UNS_NAME_BYTES];
 };
