@@ -18,6 +18,7 @@ from unsnarl.errors import UnsnarlError, warn
 
 if TYPE_CHECKING:
     from unsnarl.model.report import Report
+    from unsnarl.workflows.hunt import HuntResult
 
 
 @click.command(cls=TargetCommand, context_settings={"allow_interspersed_args": False})
@@ -157,7 +158,6 @@ def hunt_and_print(
     page: str | None = None,
 ) -> int:
     """Hunt, print the report; gives the exit code."""
-    from unsnarl.reports.render.json import encode  # noqa: PLC0415
     from unsnarl.workflows.hunt import hunt as run  # noqa: PLC0415  heavy; not for --help
 
     with PausableProgress(quiet=json_file == "-") as progress:
@@ -165,10 +165,25 @@ def hunt_and_print(
         result = run(
             command, flags, resume=resume, on_progress=progress.take, on_answer=early or _no_answer
         )
+    is_begun = early is not None and early.is_printed
+    return show_result(result, json_file, verbose=verbose, page=page, is_begun=is_begun)
+
+
+def show_result(
+    result: HuntResult,
+    json_file: str | None,
+    *,
+    verbose: bool = False,
+    page: str | None = None,
+    is_begun: bool = False,
+) -> int:
+    """Print the report, or write it where it is wanted; gives the exit code."""
+    from unsnarl.reports.render.json import encode  # noqa: PLC0415
+
     if json_file is not None:
         write_json(json_file, encode(result.report))
     if json_file != "-":
-        _print(result.report, verbose, is_begun=early is not None and early.is_printed)
+        _print(result.report, verbose, is_begun=is_begun)
     if page is not None:
         _write_page(page, result.report.campaign)
     # Last of all: the answer must be seen even if it could not be stored.

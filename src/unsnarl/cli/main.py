@@ -36,6 +36,7 @@ from unsnarl.cli.reproduce import reproduce
 from unsnarl.cli.rm import rm
 from unsnarl.cli.show import show
 from unsnarl.cli.skill import skill
+from unsnarl.cli.stress import stress
 from unsnarl.cli.verify import verify
 from unsnarl.errors import (
     EXIT_INTERRUPTED,
@@ -78,7 +79,7 @@ def cli() -> None:
     """
 
 
-cli.add_section("Find", hunt, record)
+cli.add_section("Find", hunt, stress, record)
 cli.add_section("Understand", show, report, rank, export)
 cli.add_section("Prove", confirm, minimise, fix, keep, verify)
 cli.add_section("Reproduce", replay, reproduce, clocks)
