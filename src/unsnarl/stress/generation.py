@@ -1,57 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs by Hypothesis: small ones first, since most bugs need two threads and a call of each."""
+"""Programs at random: which calls the threads make, with which of the arguments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any, NamedTuple
-
-from hypothesis import assume, find
-from hypothesis import strategies as st
-from hypothesis.strategies import DrawFn, SearchStrategy
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from unsnarl.errors import UsageError
-from unsnarl.stress.arguments import from_examples, from_hint
+from unsnarl.stress.arguments import Texts, from_examples, from_hint
 from unsnarl.stress.program import Call, Program
 from unsnarl.stress.subject import Method, Parameter, Subject
 
 MOST_IN_THREADS = 6  # three threads with two calls each have 90 serial orders
-VALUES = 2  # of a type, in one program
-
-Draw = Callable[[SearchStrategy[Any]], Any]
+ONE_VALUE = 0.4  # how often a program has only one value of a type
+CHANGES_TO_READS = 3  # how often methods are called that change something
+Rows = tuple[tuple[str, str], ...]
 
 
 class Size(NamedTuple):
-    """How large programs are at most: threads, calls of each, calls before them and after them."""
+    """How large programs are at most: threads, calls of each, calls before and after them."""
 
     threads: int
     calls: int
     around: int
 
 
-# One for each round of the search; the last one for all later rounds.
-SIZES = (Size(2, 1, 1), Size(2, 2, 1), Size(2, 2, 2), Size(3, 2, 2), Size(2, 3, 2), Size(3, 3, 2))
+# Many bugs need one call of each of two threads, and are found at once. Others need a certain state
+# and certain arguments, which are more likely to be in a program with many calls.
+FIRST, FIRST_PROGRAMS = Size(2, 1, 1), 10
+LATER = (Size(2, 2, 2), Size(2, 1, 2), Size(2, 3, 3), Size(2, 1, 2), Size(3, 2, 2))
+
+
+def size_of(number: int) -> Size:
+    """The size of a program, by its number."""
+    return FIRST if number < FIRST_PROGRAMS else LATER[number % len(LATER)]
 
 
 class Calls:
-    """Which calls there can be, with strategies for their arguments."""
+    """Which calls there can be, with the arguments that are known for them.
+
+    Attributes:
+        left_out: Methods for which none are.
+    """
 
     def __init__(self, subject: Subject) -> None:
-        self.left_out: list[str] = []
         self._methods = {one.name: one for one in subject.methods}
         self._making = subject.making
-        self._make = f"{subject.name}({{}})"
-        self._is_made = subject.has("make")
-        for method in subject.methods:
-            if method.examples is None and not all(map(_can_be_given, method.parameters)):
-                self.left_out.append(method.name)
+        self._make = "setup.make()" if subject.has("make") else f"{subject.name}({{}})"
+        self.left_out = [one.name for one in subject.methods if not _can_be_called(one)]
         usable = [one for name, one in self._methods.items() if name not in self.left_out]
         self._usable = [one for one in usable if one.takes not in self.left_out]
         self._check(subject)
+        changing = [one for one in self._usable if not one.reads_only]
+        self._before = changing or self._usable
+        self._inside = changing * (CHANGES_TO_READS - 1) + self._usable
 
     def _check(self, subject: Subject) -> None:
-        missing = [one.name for one in subject.making if not _can_be_given(one)]
+        missing = [one.name for one in subject.making if not from_hint(one.hint)]
         if missing:
             raise UsageError(
                 "stress-arguments",
@@ -65,48 +71,40 @@ class Calls:
                 "give examples in a setup file: calls = {'put': [('a', 1)]}",
             )
 
-    def make(self, draw: Draw, pool: Pool) -> str:
-        """The text that makes an object."""
-        if self._is_made:
-            return "setup.make()"
-        rows = [pool.value(draw, one) for one in self._making]
-        return self._make.format(_listed(rows))
+    def program(self, draw: random.Random, size: Size) -> Program:
+        """A program of up to a size."""
+        pool = _Pool(draw)
+        count = draw.randint(2, size.threads)
+        most = min(size.calls, MOST_IN_THREADS // count)
+        make = self._make.format(_listed([_small(draw, one) for one in self._making]))
+        before = self._some(pool, self._before, draw.randint(0, size.around))
+        threads = [self._some(pool, self._inside, draw.randint(1, most)) for _ in range(count)]
+        after = self._some(pool, self._usable, draw.randint(0, size.around))
+        # With what its calls need, a thread may have more of them than were drawn.
+        return Program(make, before, tuple(one[:most] if most > 1 else one for one in threads), after)
 
-    def some(self, draw: Draw, pool: Pool, least: int, most: int) -> tuple[Call, ...]:
-        """The calls of a thread, with those that others of them need."""
-        methods = draw(st.lists(st.sampled_from(self._usable), min_size=least, max_size=most))
+    def _some(self, pool: _Pool, possible: Sequence[Method], count: int) -> tuple[Call, ...]:
         calls: list[Call] = []
-        for method in methods:
-            self._add(draw, pool, calls, method)
+        for _ in range(count):
+            self._add(pool, calls, pool.draw.choice(possible))
         return tuple(calls)
 
-    def _add(self, draw: Draw, pool: Pool, calls: list[Call], method: Method) -> int:
+    def _add(self, pool: _Pool, calls: list[Call], method: Method) -> int:
+        """Add a call, before it the one whose result it takes if there is none."""
         taken = None
         if method.takes:
             used = {call.takes for call in calls}
-            found = [
-                at for at, call in enumerate(calls) if call.name == method.takes and at not in used
-            ]
-            # A producer that itself takes something is a rare thing, and may be missing.
-            taken = found[-1] if found else self._add(draw, pool, calls, self._methods[method.takes])
-        calls.append(
-            Call(method.name, self._arguments(draw, pool, method), method.is_property, taken)
-        )
+            free = [at for at, one in enumerate(calls) if one.name == method.takes]
+            free = [at for at in free if at not in used]
+            taken = free[-1] if free else self._add(pool, calls, self._methods[method.takes])
+        calls.append(Call(method.name, _arguments(pool, method), method.is_property, taken))
         return len(calls) - 1
-
-    def _arguments(self, draw: Draw, pool: Pool, method: Method) -> tuple[tuple[str, str], ...]:
-        if method.examples is not None and not method.is_property:
-            row = draw(from_examples(method.name, method.examples))
-            return tuple(("", text) for text in row)
-        return tuple(pool.value(draw, one) for one in method.parameters)
-
 
     def simplest_make(self) -> str:
         """The simplest text that makes an object."""
-        rows = [_simplest(one) for one in self._making]
-        return "setup.make()" if self._is_made else self._make.format(_listed(rows))
+        return self._make.format(_listed([_simplest(one) for one in self._making]))
 
-    def simplest(self, call: Call) -> tuple[tuple[str, str], ...]:
+    def simplest(self, call: Call) -> Rows:
         """The simplest arguments of a call."""
         method = self._methods[call.name]
         if method.examples is not None:
@@ -115,50 +113,45 @@ class Calls:
         return tuple(_simplest(one) for one in method.parameters)
 
 
-class Pool:
-    """The values of one program."""
+class _Pool:
+    """The values of one program: one or two of each type."""
 
-    def __init__(self) -> None:
-        self._values: dict[str, Sequence[str]] = {}
+    def __init__(self, draw: random.Random) -> None:
+        self.draw = draw
+        self._values: dict[Texts, Sequence[str]] = {}
 
-    def value(self, draw: Draw, parameter: Parameter) -> tuple[str, str]:
+    def value(self, parameter: Parameter) -> tuple[str, str]:
         """A value for a parameter, with the parameter's name if it must be given by that."""
         texts = from_hint(parameter.hint)
-        assert texts is not None
-        kind = repr(parameter.hint)
-        if kind not in self._values:
-            rows = st.lists(texts, min_size=1, max_size=VALUES, unique=True)
-            self._values[kind] = draw(rows)
-        text = draw(st.sampled_from(self._values[kind]))
-        return (parameter.name if parameter.keyword else "", text)
+        if texts not in self._values:
+            count = 1 if self.draw.random() < ONE_VALUE else 2
+            self._values[texts] = self.draw.sample(texts, min(count, len(texts)))
+        return (_keyword(parameter), self.draw.choice(self._values[texts]))
+
+
+def _arguments(pool: _Pool, method: Method) -> Rows:
+    if method.examples is not None and not method.is_property:
+        row = pool.draw.choice(from_examples(method.name, method.examples))
+        return tuple(("", text) for text in row)
+    return tuple(pool.value(one) for one in method.parameters)
+
+
+def _can_be_called(method: Method) -> bool:
+    return method.examples is not None or all(from_hint(one.hint) for one in method.parameters)
+
+
+def _small(draw: random.Random, parameter: Parameter) -> tuple[str, str]:
+    """One of the two simplest values: sizes and limits show their bugs when they are small."""
+    return (_keyword(parameter), draw.choice(from_hint(parameter.hint)[:2]))
+
+
+def _simplest(parameter: Parameter) -> tuple[str, str]:
+    return (_keyword(parameter), from_hint(parameter.hint)[0])
+
+
+def _keyword(parameter: Parameter) -> str:
+    return parameter.name if parameter.keyword else ""
 
 
 def _listed(rows: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{name}={text}" if name else text for name, text in rows)
-
-
-@cache
-def _simplest(parameter: Parameter) -> tuple[str, str]:
-    texts = from_hint(parameter.hint)
-    assert texts is not None
-    return (parameter.name if parameter.keyword else "", find(texts, lambda _: True))
-
-
-def _can_be_given(parameter: Parameter) -> bool:
-    return from_hint(parameter.hint) is not None
-
-
-def programs(calls: Calls, size: Size) -> SearchStrategy[Program]:
-    """All programs of a class up to a size."""
-
-    @st.composite
-    def build(draw: DrawFn) -> Program:
-        pool = Pool()
-        count = draw(st.integers(2, size.threads))
-        threads = tuple(calls.some(draw, pool, 1, size.calls) for _ in range(count))
-        assume(sum(map(len, threads)) <= MOST_IN_THREADS)
-        before = calls.some(draw, pool, 0, size.around)
-        after = calls.some(draw, pool, 0, size.around)
-        return Program(calls.make(draw, pool), before, threads, after)
-
-    return build()

@@ -109,6 +109,8 @@ def key_of(outcome: Outcome, program: Program, masked: frozenset[str]) -> Key:
 
 def differences(one: Outcome, other: Outcome, program: Program) -> frozenset[str]:
     """The methods and parts of the state of which two executions show different things."""
+    if one.hangs and other.hangs:
+        return frozenset()
     if one.hangs or other.hangs or one.died != other.died:
         return frozenset(call.name for _, call in program.calls())
     keys = {key for key in {*one.seen, *other.seen} if one.seen.get(key) != other.seen.get(key)}

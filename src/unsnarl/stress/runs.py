@@ -28,7 +28,7 @@ from unsnarl.stress.program import Order, Outcome, Program
 PATIENCE, LONG_PATIENCE = 0.15, 60.0
 # Plans of so many runs are made at once, whatever the number of cores: what later ones learn from
 # earlier ones must not depend on the machine.
-BATCH = 6
+BATCH = 4
 
 
 class Runs:

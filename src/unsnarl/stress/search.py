@@ -1,37 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The search for a program that fails: many programs, few schedules each, then more of both."""
+"""The search for a program that fails: many programs, few schedules each; then a smaller one."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
-
-from hypothesis import HealthCheck, Phase, find, settings
-from hypothesis.errors import NoSuchExample
 
 from unsnarl.config import Settings
 from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.result import Result
-from unsnarl.stress.generation import SIZES, Calls, programs
+from unsnarl.stress.generation import Calls, size_of
 from unsnarl.stress.oracle import Oracle
-from unsnarl.stress.program import Outcome, Program
+from unsnarl.stress.program import Key, Outcome, Program
 from unsnarl.stress.runs import BATCH, Runs, Schedules, outcome_of
 from unsnarl.stress.shrinking import smallest
 
-PROGRAMS = 40  # of a round
-BATCHES = 2  # of a program in the first round; one more in each later round
-BATCHES_OF_SMALLER = 5  # of a program that is tried because a larger one fails
+# Of a program, each time it is drawn, if its first runs do not all give the same: where the order of
+# the calls makes no difference, that of their parts seldom does.
+BATCHES = 4
+BATCHES_OF_SMALLER = 6  # of a program that is tried because a larger one fails
 # Of the time that is left: what making a failing program smaller may take.
 SHRINK_SHARE = 0.3
-_SETTINGS = settings(
-    max_examples=PROGRAMS,
-    deadline=None,
-    database=None,
-    phases=(Phase.generate,),
-    suppress_health_check=list(HealthCheck),
-)
 
 
 @dataclass(frozen=True)
@@ -47,16 +37,12 @@ class _Tried:
 
     def __init__(self, schedules: Schedules) -> None:
         self.schedules = schedules
-        self.batches = 0
         self.outcome: Outcome | None = None
+        self.keys: set[Key] = set()
 
 
 class Search:
-    """Looks for a failing program, and for the smallest one.
-
-    Attributes:
-        tried: How many programs were run.
-    """
+    """Looks for a failing program, and for the smallest one."""
 
     def __init__(
         self,
@@ -75,11 +61,8 @@ class Search:
         self._budget = budget
         self._is_free = is_free
         self._programs: dict[Program, _Tried] = {}
-        self._batches = BATCHES
-        self._smallest: Program | None = None
-        self._ends = 0.0
-        self._error: Exception | None = None
-        self._on_program: Callable[[], None] = lambda: None
+        self._limit = wanted.time
+        self._most_runs = wanted.max_runs
 
     @property
     def tried(self) -> int:
@@ -89,69 +72,60 @@ class Search:
     @property
     def is_over(self) -> bool:
         """Whether no more runs may be made."""
-        most = self._settings.max_runs
-        limit = self._ends if self._smallest else self._settings.time
-        return self._error is not None or self._budget.spent >= limit or (
-            most is not None and self._runs.count >= most and self._smallest is None
-        )
+        most = self._most_runs
+        is_late = self._budget.spent >= self._limit
+        return is_late or (most is not None and self._runs.count >= most)
 
     def run(self, on_program: Callable[[], None]) -> Wrong | None:
         """A failing program that could not be made smaller in the time; None if none was found."""
-        self._on_program = on_program
         number = 0
-        while not self.is_over and self._smallest is None:
+        while not self.is_over:
             draw = random.Random(f"{self._settings.seed}/{number}")
-            strategy = programs(self._calls, SIZES[min(number, len(SIZES) - 1)])
-            with suppress(NoSuchExample):
-                find(strategy, self._fails, settings=_SETTINGS, random=draw)
-            if self._error is not None:
-                raise self._error
+            program = self._calls.program(draw, size_of(number))
+            if self._fails(program, BATCHES, is_patient=False):
+                return self._shrunk(program, on_program)
+            on_program()
             number += 1
-            self._batches += 1
-        return self._shrunk() if self._smallest else None
+        return None
 
-    def _shrunk(self) -> Wrong:
-        found, calls = self._smallest, self._calls
-        assert found is not None
-        found = smallest(found, self._fails, calls.simplest, calls.simplest_make())
-        if self._error is not None:
-            raise self._error
+    def _shrunk(self, program: Program, on_program: Callable[[], None]) -> Wrong:
+        left = max(0.0, self._limit - self._budget.spent)
+        self._limit = self._budget.spent + left * SHRINK_SHARE
+        self._most_runs = None
+
+        def fails(candidate: Program) -> bool:
+            on_program()
+            return self._fails(candidate, BATCHES_OF_SMALLER)
+
+        calls = self._calls
+        found = smallest(program, fails, calls.simplest, calls.simplest_make())
         outcome = self._programs[found].outcome
         assert outcome is not None
         return Wrong(found, outcome)
 
-    def _fails(self, program: Program) -> bool:
-        """Asked by Hypothesis, which makes those smaller that do."""
-        tried = self._programs.get(program)
-        if tried is None:
-            if self.is_over:
-                return False
+    def _fails(self, program: Program, batches: int, *, is_patient: bool = True) -> bool:
+        if program not in self._programs:
             seed = f"{self._settings.seed}/{len(self._programs)}"
-            tried = _Tried(Schedules(seed, self._settings.switch, is_free=self._is_free))
-            self._programs[program] = tried
-        most = BATCHES_OF_SMALLER if self._smallest else self._batches
+            schedules = Schedules(seed, self._settings.switch, is_free=self._is_free)
+            self._programs[program] = _Tried(schedules)
+        tried = self._programs[program]
         try:
-            while tried.outcome is None and tried.batches < most and not self.is_over:
+            while tried.outcome is None and batches and not self.is_over:
                 self._try(program, tried)
+                batches -= 1
+                if len(tried.keys) < 2 and not is_patient:
+                    break
         except OutOfTimeError:
             return False
-        except Exception as error:
-            # Not for Hypothesis, which would look for the smallest program that raises it.
-            self._error = error
-            return False
-        self._on_program()
-        if tried.outcome is None:
-            return False
-        self._note(program)
-        return True
+        return tried.outcome is not None
 
     def _try(self, program: Program, tried: _Tried) -> None:
-        tried.batches += 1
         for result in self._runs.interleaved(program, tried.schedules.batch(BATCH)):
             outcome = outcome_of(result)
             if self._is_wrong(program, outcome, result):
                 tried.outcome = outcome
                 return
+            tried.keys.add(self._oracle.key(program, outcome))
             tried.schedules.learn(result)
 
     def _is_wrong(self, program: Program, outcome: Outcome, result: Result) -> bool:
@@ -161,9 +135,3 @@ class Search:
             if not outcome.hangs:
                 return False
         return self._oracle.is_wrong(program, outcome)
-
-    def _note(self, program: Program) -> None:
-        if self._smallest is None:
-            left = max(0.0, self._settings.time - self._budget.spent)
-            self._ends = self._budget.spent + left * SHRINK_SHARE
-        self._smallest = program

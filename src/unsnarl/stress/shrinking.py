@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
@@ -30,6 +31,11 @@ def smaller(program: Program, simplest: Simplest, make: str) -> Iterator[Program
     if len(program.threads) > 2:
         for at in range(len(program.threads)):
             yield replace(program, threads=program.threads[:at] + program.threads[at + 1 :])
+    if len(program.before) + len(program.after) > 1:
+        yield replace(program, before=(), after=())
+        yield replace(program, after=())
+    if max(map(len, program.threads)) > 1:
+        yield from _single(program)
     for before in _without_one(program.before):
         yield replace(program, before=before)
     for after in _without_one(program.after):
@@ -40,6 +46,13 @@ def smaller(program: Program, simplest: Simplest, make: str) -> Iterator[Program
     if program.make != make:
         yield replace(program, make=make)
     yield from _simpler(program, simplest)
+
+
+def _single(program: Program) -> Iterator[Program]:
+    """With one call of each thread."""
+    plain = [[call for call in calls if call.takes is None] for calls in program.threads]
+    for chosen in itertools.product(*plain):
+        yield replace(program, threads=tuple((call,) for call in chosen))
 
 
 def _simpler(program: Program, simplest: Simplest) -> Iterator[Program]:

@@ -7,6 +7,7 @@ with any of these names: `make()`, `calls`, `takes`, `state(object)`, `check(obj
 
 from __future__ import annotations
 
+import dis
 import functools
 import importlib
 import inspect
@@ -25,6 +26,11 @@ from unsnarl.errors import UsageError
 DUNDERS = ("__len__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__call__")
 SETUP_NAMES = ("make", "calls", "takes", "state", "check")
 HINT = "name it as MODULE:CLASS or FILE.py:CLASS, from the project's folder"
+CHANGES = ("STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF", "DELETE_ATTR", "DELETE_SUBSCR")
+CHANGERS = frozenset(
+    "append appendleft add clear close discard extend insert move_to_end notify notify_all pop "
+    "popitem popleft put put_nowait release remove send set setdefault update wait write".split()
+)
 PLAIN_MODULES = ("builtins", "typing", "abc", "collections", "collections.abc")
 
 
@@ -48,6 +54,7 @@ class Method:
     Attributes:
         examples: Argument lists to choose from, or a strategy of Hypothesis; None: from the hints.
         takes: The method whose result, in the same thread, is its first argument; "" for none.
+        reads_only: Its code looks as if it changed nothing.
     """
 
     name: str
@@ -55,6 +62,7 @@ class Method:
     is_property: bool = False
     examples: Any = None
     takes: str = ""
+    reads_only: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,14 +195,27 @@ def _method(
     name: str, raw: Any, examples: Any, takes: str, returned: Mapping[type, str]
 ) -> Method:
     if isinstance(raw, (property, functools.cached_property)):
-        return Method(name, is_property=True)
+        reads_only = isinstance(raw, property) and looks_read_only(raw.fget)
+        return Method(name, is_property=True, reads_only=reads_only)
     parameters = _parameters(raw)
     hint = parameters[0].hint if parameters else None
     if not takes and examples is None and isinstance(hint, type) and hint in returned:
         takes = returned[hint]
     if takes:
         parameters = parameters[1:]
-    return Method(name, parameters, False, examples, takes)
+    return Method(name, parameters, False, examples, takes, looks_read_only(raw))
+
+
+def looks_read_only(function: Any) -> bool:
+    """Whether code stores nothing but variables, and calls nothing that sounds like a change.
+
+    A guess, for what is called how often; it decides nothing.
+    """
+    code = getattr(inspect.unwrap(function), "__code__", None)
+    if code is None:
+        return False
+    stores = any(one.opname.startswith(CHANGES) for one in dis.get_instructions(code))
+    return not stores and not CHANGERS.intersection(code.co_names)
 
 
 def _public(kind: type) -> Iterator[tuple[str, Any]]:

@@ -53,7 +53,8 @@ class _Turns:
         self._condition = threading.Condition()
         self._positions: dict[tuple[int, int], int] = {}
         self._patience = patience
-        self._begun = self._ended = 0
+        self._ended: set[int] = set()
+        self._waiting: set[int] = set()
         self.stood_still = False
         counts: dict[int, int] = {}
         for position, thread in enumerate(order):
@@ -62,20 +63,22 @@ class _Turns:
             self._positions[thread, index] = position
 
     def begin(self, thread: int, index: int) -> None:
-        """Wait for the turn of a thread's call."""
+        """Wait for the turn of a thread's call: all before it have ended, or wait for something."""
         own = self._positions[thread, index]
-        still = False
         with self._condition:
-            while not (self._begun == own and (still or self._ended == own)):
+            self._waiting.add(own)
+            while not self._ended.issuperset(range(own)):
                 # Longer than the sleeps that may end early: it ends when nobody else can run.
                 still = not self._condition.wait(self._patience)
-            self.stood_still = self.stood_still or still
-            self._begun += 1
+                if still and own == min(self._waiting):
+                    self.stood_still = True
+                    break
+            self._waiting.discard(own)
 
-    def end(self) -> None:
+    def end(self, thread: int, index: int) -> None:
         """The call has ended."""
         with self._condition:
-            self._ended += 1
+            self._ended.add(self._positions[thread, index])
             self._condition.notify_all()
 
 
@@ -87,8 +90,8 @@ class _Free:
     def begin(self, thread: int, index: int) -> None:
         """At once."""
 
-    def end(self) -> None:
-        """The call has ended."""
+    def end(self, thread: int, index: int) -> None:
+        """Nobody waits for it."""
 
 
 class _Program:
@@ -137,9 +140,9 @@ class _Program:
         def begin(index: int) -> None:
             self._turns.begin(number, index)
 
-        def end(_: int) -> None:
+        def end(index: int) -> None:
             self._ended.append(number)
-            self._turns.end()
+            self._turns.end(number, index)
 
         self._calls(NAMES[number], calls, begin, end)
 
