@@ -392,6 +392,7 @@ class Stressed(msgspec.Struct, frozen=True):
         programs: How many programs of calls were run.
         runs: ... in how many runs.
         serial: Runs along serial orders of their calls.
+        seconds: What the search took.
         file: The failing program; "" if none failed.
     """
 
@@ -400,6 +401,7 @@ class Stressed(msgspec.Struct, frozen=True):
     programs: int
     runs: int
     serial: int
+    seconds: float = 0.0
     file: str = ""
 
 

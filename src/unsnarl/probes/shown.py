@@ -34,28 +34,42 @@ class _Object:
 
 def frozen(value: Any, depth: int = 0) -> Frozen:
     """The value as it is now: containers may be changed later. `Numbers.text` shows it."""
-    kind = type(value)
     if depth > DEEPEST:
         return "..."
+    text = _named(value)
+    if text is not None:
+        return text
+    parts = _parts(value, depth + 1)
+    return _Object(value) if parts is None else parts
+
+
+def _named(value: Any) -> str | None:
+    """What has a text of its own."""
+    kind = type(value)
     if kind in PLAIN:
         return _plain(value)
     if isinstance(value, enum.Enum):
         return f"{kind.__name__}.{value.name}"
+    if isinstance(value, BaseException):
+        return f"{kind.__name__}(...)"
+    return f"class {value.__name__}" if isinstance(value, type) else None
+
+
+def _parts(value: Any, depth: int) -> Frozen | None:
+    """A container, or an object that is equal to others with the same fields."""
+    kind = type(value)
     if kind in ORDERED or (isinstance(value, tuple) and hasattr(value, "_fields")):
-        return (kind.__name__, tuple(frozen(one, depth + 1) for one in value), False)
+        return (kind.__name__, tuple(frozen(one, depth) for one in value), False)
     if kind in UNORDERED:
-        return (kind.__name__, tuple(frozen(one, depth + 1) for one in value), True)
+        return (kind.__name__, tuple(frozen(one, depth) for one in value), True)
     if kind in MAPPINGS or kind is OrderedDict:
         rows = tuple(_row(key, one, depth) for key, one in value.items())
         return ("dict", rows, kind is not OrderedDict)
     if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.eq:  # type: ignore[attr-defined]
-        fields = ((field.name, getattr(value, field.name)) for field in dataclasses.fields(value))
-        return (kind.__name__, tuple(_row(name, one, depth) for name, one in fields), False)
-    if isinstance(value, BaseException):
-        return f"{kind.__name__}(...)"
-    if isinstance(value, type):
-        return f"class {value.__name__}"
-    return _Object(value)
+        names = [field.name for field in dataclasses.fields(kind)]
+        rows = tuple(_row(name, getattr(value, name, None), depth) for name in names)
+        return (kind.__name__, rows, False)
+    return None
 
 
 def _plain(value: Any) -> str:
@@ -68,7 +82,7 @@ def _plain(value: Any) -> str:
 
 
 def _row(key: object, value: object, depth: int) -> Frozen:
-    return (":", (frozen(key, depth + 1), frozen(value, depth + 1)), False)
+    return (":", (frozen(key, depth), frozen(value, depth)), False)
 
 
 class Numbers:

@@ -67,7 +67,7 @@ def _from_type(hint: Any) -> Texts:
     if isinstance(hint, type) and hint.__module__ not in PLAIN_MODULES:
         return ()  # an object that Hypothesis makes up is seldom what a method expects
     with suppress(HypothesisException, TypeError, ValueError, NameError):
-        return _drawn(st.from_type(hint), lambda value: repr(value))
+        return _drawn(st.from_type(hint), repr)
     return ()
 
 

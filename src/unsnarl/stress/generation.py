@@ -81,7 +81,9 @@ class Calls:
         threads = [self._some(pool, self._inside, draw.randint(1, most)) for _ in range(count)]
         after = self._some(pool, self._usable, draw.randint(0, size.around))
         # With what its calls need, a thread may have more of them than were drawn.
-        return Program(make, before, tuple(one[:most] if most > 1 else one for one in threads), after)
+        return Program(
+            make, before, tuple(one[:most] if most > 1 else one for one in threads), after
+        )
 
     def _some(self, pool: _Pool, possible: Sequence[Method], count: int) -> tuple[Call, ...]:
         calls: list[Call] = []

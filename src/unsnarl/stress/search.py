@@ -16,8 +16,8 @@ from unsnarl.stress.program import Key, Outcome, Program
 from unsnarl.stress.runs import BATCH, Runs, Schedules, outcome_of
 from unsnarl.stress.shrinking import smallest
 
-# Of a program, each time it is drawn, if its first runs do not all give the same: where the order of
-# the calls makes no difference, that of their parts seldom does.
+# Of a program, each time it is drawn, if its first runs do not all give the same: where the order
+# of the calls makes no difference, that of their parts seldom does.
 BATCHES = 4
 BATCHES_OF_SMALLER = 6  # of a program that is tried because a larger one fails
 # Of the time that is left: what making a failing program smaller may take.

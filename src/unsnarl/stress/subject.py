@@ -26,10 +26,16 @@ from unsnarl.errors import UsageError
 DUNDERS = ("__len__", "__getitem__", "__setitem__", "__delitem__", "__contains__", "__call__")
 SETUP_NAMES = ("make", "calls", "takes", "state", "check")
 HINT = "name it as MODULE:CLASS or FILE.py:CLASS, from the project's folder"
-CHANGES = ("STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF", "DELETE_ATTR", "DELETE_SUBSCR")
+CHANGES = (
+    *("STORE_ATTR", "STORE_SUBSCR", "STORE_GLOBAL", "STORE_DEREF"),
+    *("DELETE_ATTR", "DELETE_SUBSCR"),
+)
 CHANGERS = frozenset(
-    "append appendleft add clear close discard extend insert move_to_end notify notify_all pop "
-    "popitem popleft put put_nowait release remove send set setdefault update wait write".split()
+    (
+        *("add", "append", "appendleft", "clear", "close", "discard", "extend", "insert"),
+        *("move_to_end", "notify", "notify_all", "pop", "popitem", "popleft", "put", "put_nowait"),
+        *("release", "remove", "send", "set", "setdefault", "update", "wait", "write"),
+    )
 )
 PLAIN_MODULES = ("builtins", "typing", "abc", "collections", "collections.abc")
 
@@ -191,9 +197,7 @@ def _methods(kind: type, setup: types.ModuleType | None) -> tuple[Method, ...]:
     return tuple(one for one in methods if one.takes in ("", *names))
 
 
-def _method(
-    name: str, raw: Any, examples: Any, takes: str, returned: Mapping[type, str]
-) -> Method:
+def _method(name: str, raw: Any, examples: Any, takes: str, returned: Mapping[type, str]) -> Method:
     if isinstance(raw, (property, functools.cached_property)):
         reads_only = isinstance(raw, property) and looks_read_only(raw.fget)
         return Method(name, is_property=True, reads_only=reads_only)

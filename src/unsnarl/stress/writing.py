@@ -125,7 +125,8 @@ class ProgramFile:
             lines += ["", f"def {name}():", *made]
         lines += [
             "",
-            f"threads = [threading.Thread(target=one, name=one.__name__) for one in ({', '.join(names)})]",
+            f"works = ({', '.join(names)})",
+            "threads = [threading.Thread(target=one, name=one.__name__) for one in works]",
             "for thread in threads:",
             f"{INDENT}thread.start()",
             "for thread in threads:",

@@ -104,15 +104,14 @@ class _Stressing:
         self._runs: Runs | None = None
         self._masked: frozenset[str] = frozenset()
         self._programs = 0
+        self._seconds = 0.0
         self._instrumented = Instrumented(0, 0, 0, 0)
 
     def search(self, file: Path) -> str | None:
         """The text of the file of a failing program; None if none was found."""
         command = (sys.executable, "-m", call.__name__, DRIVEN, self._subject.described())
         parsed = target.parse(command, self._cwd, force_python=self._settings.force_python)
-        limited = dataclasses.replace(
-            self._settings, time=self._settings.time * (1 - HUNT_SHARE)
-        )
+        limited = dataclasses.replace(self._settings, time=self._settings.time * (1 - HUNT_SHARE))
         with (
             tempfile.TemporaryDirectory(prefix="unsnarl-", ignore_cleanup_errors=True) as folder,
             started(parsed, Path(folder), limited) as runner,
@@ -124,13 +123,12 @@ class _Stressing:
             search = self._made(runner, oracle, limited, is_free=parsed.python.is_free_threaded)
             wrong = search.run(lambda: self._show(search))
             self._masked, self._programs = oracle.masked, search.tried
+            self._seconds = self._budget.spent
             self._check_masked(wrong)
             if wrong is None:
                 return None
             serial = oracle.serial(wrong.program).all()
-        written = ProgramFile(
-            self._subject, wrong.program, wrong.outcome, serial, self._masked
-        )
+        written = ProgramFile(self._subject, wrong.program, wrong.outcome, serial, self._masked)
         return written.text(file.parent)
 
     def _made(self, runner: Runner, oracle: Oracle, limited: Settings, *, is_free: bool) -> Search:
@@ -153,7 +151,9 @@ class _Stressing:
     def _show(self, search: Search) -> None:
         assert self._runs is not None
         runs = self._runs.count
-        doing = f"{search.tried} programs of {self._subject.name}, {self._runs.serial} serial orders"
+        doing = (
+            f"{search.tried} programs of {self._subject.name}, {self._runs.serial} serial orders"
+        )
         self._on_progress(RunProgress(runs, 0, runs, 0, 0, 0.0, doing, runs))
 
     def hunted(self, file: Path, on_answer: Callable[[Report], None]) -> HuntResult:
@@ -206,6 +206,7 @@ class _Stressing:
             programs=self._programs,
             runs=self._runs.count,
             serial=self._runs.serial,
+            seconds=self._seconds,
             file=file,
         )
 
