@@ -16,6 +16,7 @@ from unsnarl.stress.program import Key, Order, Outcome, Program, differences, ke
 from unsnarl.stress.runs import BATCH, Runs
 
 SHIFT = 1
+OTHER_DRAWS = (2, 3)
 
 
 class Oracle:
@@ -39,20 +40,18 @@ class Oracle:
         serial = self.serial(program)
         if self._is_given(serial, outcome):
             return False
-        differing = serial.unrepeatable()
-        if differing - self.masked:
-            self.masked |= differing
-            if self._is_given(serial, outcome):
-                return False
-        # A call that waits for ever in some order does so in threads, too: nothing can be said.
+        self.masked |= serial.unrepeatable()
+        if self._is_given(serial, outcome):
+            return False
+        # A call that waits for ever in some order may do so in threads, too: nothing can be said.
         return not any(one.hangs for one in serial.outcomes())
 
     def _is_given(self, serial: SerialOutcomes, outcome: Outcome) -> bool:
         wanted = self.key(serial.program, outcome)
-        found = self._keys(serial, serial.outcomes())
-        while wanted not in found and (more := serial.more(outcome.ended)):
-            found |= self._keys(serial, more)
-        return wanted in found
+        found = self._keys(serial, serial.strict())
+        while wanted not in found and serial.more(outcome.ended):
+            found = self._keys(serial, serial.strict())
+        return wanted in found or wanted in self._keys(serial, serial.comparable(outcome))
 
     def key(self, program: Program, outcome: Outcome) -> Key:
         """What is compared of an outcome."""
@@ -77,11 +76,18 @@ class SerialOutcomes:
         """All that are known by now."""
         return [*self._found.values(), *self._late]
 
-    def all(self) -> list[Outcome]:
-        """Of all orders."""
-        while self.more(()):
-            pass
-        return self.outcomes()
+    def strict(self) -> list[Outcome]:
+        """Those in which no call waited for another one."""
+        return [one for one in self.outcomes() if not one.stood and not one.hangs]
+
+    def comparable(self, outcome: Outcome) -> list[Outcome]:
+        """What an outcome is compared with, when all orders were tried.
+
+        A call that waits takes effect after what it waited for, so an order in which it comes later
+        gives the same. Only where there is none, as at a barrier, or where threads hang, do orders
+        count in which calls wait.
+        """
+        return (not outcome.hangs and self.strict()) or self.outcomes()
 
     def more(self, likely: Order) -> Sequence[Outcome]:
         """Of the next few orders, first of all of the likely one; none if all were tried."""
@@ -92,12 +98,24 @@ class SerialOutcomes:
             orders, self._left = self._left[:BATCH], self._left[BATCH:]
         found = dict(zip(orders, self._runs.in_order(self.program, orders), strict=True))
         self._found |= found
-        # Where a call waited, it may have a time limit: once it comes to its end.
-        waited = [order for order, one in found.items() if one.stood]
-        late = self._runs.in_order(self.program, waited, long=True) if waited else []
-        late = [one for one in late if not one.hangs]
+        late = self._others([order for order, one in found.items() if one.stood])
         self._late += late
         return [*found.values(), *late]
+
+    def _others(self, orders: Sequence[Order]) -> list[Outcome]:
+        """What else comes of orders in which calls waited.
+
+        A time limit may come to its end, and of several that wait another one may go on.
+        """
+        if not orders:
+            return []
+        late = self._runs.in_order(self.program, orders, long=True)
+        late = [one for one in late if not one.hangs]
+        return late + [
+            one
+            for draw in OTHER_DRAWS
+            for one in self._runs.in_order(self.program, orders, draw=draw)
+        ]
 
     def unrepeatable(self) -> frozenset[str]:
         """What differs if the orders are repeated; asked when all were tried."""
@@ -106,8 +124,13 @@ class SerialOutcomes:
         self._is_repeated = True
         orders = list(self._found)
         repeated = self._runs.in_order(self.program, orders, shift=SHIFT)
-        rows = [
-            differences(self._found[order], one, self.program)
-            for order, one in zip(orders, repeated, strict=True)
-        ]
-        return frozenset().union(*rows)
+        rows = list(zip((self._found[order] for order in orders), repeated, strict=True))
+        # Where calls waited, who goes on is not decided by the order: one more outcome of it.
+        self._late += [other for one, other in rows if one.stood or other.stood]
+        return frozenset().union(
+            *(
+                differences(one, other, self.program)
+                for one, other in rows
+                if not one.stood and not other.stood
+            )
+        )

@@ -50,14 +50,28 @@ class Runs:
         self._numbers = itertools.count(1)
 
     def in_order(
-        self, program: Program, orders: Sequence[Order], *, long: bool = False, shift: int = 0
+        self,
+        program: Program,
+        orders: Sequence[Order],
+        *,
+        long: bool = False,
+        shift: int = 0,
+        draw: int = 1,
     ) -> list[Outcome]:
-        """What a program gives if its calls are made one after the other."""
+        """What a program gives if its calls are made one after the other.
+
+        Args:
+            program: Whose calls.
+            orders: One run each.
+            long: Whether time limits in calls run out before others are made.
+            shift: Another one makes other addresses, times and random numbers.
+            draw: Another one may let another thread go on where several wait for the same.
+        """
         patience = LONG_PATIENCE if long else PATIENCE
         plans = [
             # PCT without a change of priorities: another thread runs when one waits or has ended.
             Plan(
-                strategy="pct", depth=1, seed=1 + shift, switch="free", length=400,
+                strategy="pct", depth=1, seed=1 + shift, draw=draw, switch="free", length=400,
                 node=program.message(order=order, patience=patience, shift=shift),
             )
             for order in orders

@@ -127,7 +127,7 @@ class _Stressing:
             self._check_masked(wrong)
             if wrong is None:
                 return None
-            serial = oracle.serial(wrong.program).all()
+            serial = oracle.serial(wrong.program).comparable(wrong.outcome)
         written = ProgramFile(self._subject, wrong.program, wrong.outcome, serial, self._masked)
         return written.text(file.parent)
 

@@ -14,8 +14,8 @@ class TokenBucket:
         self._mutex = threading.Lock()
 
     def _refill(self):
-        now = time.monotonic()
         with self._mutex:
+            now = time.monotonic()
             self._tokens = min(self.burst, self._tokens + (now - self._last) * self.rate)
             self._last = now
 
