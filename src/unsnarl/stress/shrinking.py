@@ -31,8 +31,11 @@ def smaller(program: Program, simplest: Simplest, make: str) -> Iterator[Program
     if len(program.threads) > 2:
         for at in range(len(program.threads)):
             yield replace(program, threads=program.threads[:at] + program.threads[at + 1 :])
-    if len(program.before) + len(program.after) > 1:
+    if program.before and program.after:
         yield replace(program, before=(), after=())
+    if len(program.before) > 1:
+        yield replace(program, before=())
+    if len(program.after) > 1:
         yield replace(program, after=())
     if max(map(len, program.threads)) > 1:
         yield from _single(program)

@@ -8,6 +8,7 @@ would anywhere. What calls give is compared with what the serial orders gave, wh
 from __future__ import annotations
 
 import ast
+import builtins
 import keyword
 import os
 import re
@@ -31,6 +32,7 @@ def attempt(call, *expected):
         return f"raises {type(error).__name__}"
 '''
 INDENT = " " * 4
+USED = ("seen", "serial", "threads", "thread", "threading", "works", "setup", *NAMES)
 
 
 class ProgramFile:
@@ -187,7 +189,7 @@ class ProgramFile:
 def variable_of(name: str) -> str:
     """A variable for an object of a class: `lru_cache` for `LRUCache`."""
     apart = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
-    taken = keyword.iskeyword(apart) or apart in ("seen", "serial", "threads", "thread", "setup")
+    taken = keyword.iskeyword(apart) or hasattr(builtins, apart) or apart in USED
     return f"{apart}_1" if taken or apart == name else apart
 
 
