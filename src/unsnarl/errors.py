@@ -23,6 +23,10 @@ ERRORS: dict[str, str] = {
         "An option or argument has a value that the command cannot use. The message names it; "
         "`unsnarl COMMAND --help` lists what is allowed."
     ),
+    "bad-baseline": (
+        "The file given to `--baseline` is missing, is not what `--update-baseline` writes, or is "
+        "from a newer version. Nothing was run. Write it anew with `--update-baseline`."
+    ),
     "bad-kept": (
         "A file in `tests/interleavings` is not what `unsnarl keep` writes, or is from a newer "
         "version. Keep the finding once more, or remove the file."
@@ -314,6 +318,15 @@ ERRORS: dict[str, str] = {
 }
 
 WARNINGS: dict[str, str] = {
+    "baseline-gone": (
+        "The baseline has a finding of which nothing occurred in this hunt. If it is repaired, "
+        "`--update-baseline` removes it from the file; if the hunt was short, it may come back. It "
+        "does not change the exit code."
+    ),
+    "baseline-quiet": (
+        "These failures are in the file given to `--baseline`: they are counted, not shown, and do "
+        "not change the exit code. Without `--baseline` the hunt explains them."
+    ),
     "stress-left-out": (
         "`unsnarl stress` calls no method with a parameter of which it has no value: neither its "
         "type hint nor an example says what to give. Name examples in a setup file (`calls`)."

@@ -428,6 +428,8 @@ class Report(msgspec.Struct, frozen=True):
     explained: float = 0.0
     # Of `unsnarl stress`: what was called.
     stress: Stressed | None = None
+    # Failures that a baseline has: they are counted, and not shown.
+    quiet: tuple[FailureReport, ...] = ()
 
 
 class NumberedFinding(NamedTuple):

@@ -43,6 +43,11 @@ def frozen(value: Any, depth: int = 0) -> Frozen:
     return _Object(value) if parts is None else parts
 
 
+def is_shown(part: Frozen) -> bool:
+    """Whether what was frozen is more than the number of an object."""
+    return not isinstance(part, _Object)
+
+
 def _named(value: Any) -> str | None:
     """What has a text of its own."""
     kind = type(value)

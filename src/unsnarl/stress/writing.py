@@ -210,6 +210,8 @@ def _labels(
             texts = {"None"} if not _expected(key, outcomes[:-1]) else texts
         if key in hidden or texts <= {"None", NOT_MADE} or "itself" in texts:
             continue
+        if key.startswith("state ") and len(texts) == 1 and not outcomes[-1].hangs:
+            continue  # it is the same in all of them
         found[key] = f"{label} #2" if label in found.values() else label
     return found
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from unsnarl import _core
 from unsnarl.probes.python import child
-from unsnarl.probes.shown import Frozen, Numbers, frozen
+from unsnarl.probes.shown import Frozen, Numbers, frozen, is_shown
 
 NAMES = ("first", "second", "third")
 RAISES = "raises "
@@ -187,8 +187,10 @@ class _Program:
         for expression in expressions:
             names = {**self._names, "_": self._object}
             try:
-                value = eval(expression.format("_"), names)
-                self._seen[f"state {expression}"] = frozen(value)
+                value = frozen(eval(expression.format("_"), names))
+                # A lock, or another object without a text: which one it is says nothing.
+                if is_shown(value):
+                    self._seen[f"state {expression}"] = value
             except Exception as error:
                 self._seen[f"state {expression}"] = _raised(error)
         check = getattr(self._names.get(SETUP), "check", None)

@@ -84,6 +84,7 @@ RARE = (
     "Labels were ignored: over all runs, these code points communicated in the rarest contexts. "
     "Rare is not wrong; most of them are correct code."
 )
+NO_NEW_FAILURE = "no new failure"
 LATER = "what repairs it is being looked for"
 MOST_RARE = 20
 MOST_IN_ROW = 4  # accesses of a finding in one row of a ranking
@@ -141,7 +142,8 @@ def _print_failures(report: Report, console: Console) -> None:
         _print(console, Text())
         _print_failure(report, failure, console)
     if not report.failures:
-        _print(console, Text(failure_bound(report.runs), style="bold"))
+        bound = NO_NEW_FAILURE if report.quiet else failure_bound(report.runs)
+        _print(console, Text(bound, style="bold"))
     if report.unlabelled:
         _print(console, Text())
         _print_rare(report, console)
