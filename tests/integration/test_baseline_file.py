@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -63,7 +64,19 @@ FIXED = STOCK.replace("before = self.count\n        self.count = before + 1", "p
 
 def hunt(folder: Path, text: str, *words: str) -> tuple[int, dict[str, object]]:
     (folder / "stock.py").write_text(text)
-    options = ("--json", "--no-confirm", "--switch", "free", "--max-runs", "150", *words)
+    options = (
+        "--json",
+        "--no-confirm",
+        "--switch",
+        "free",
+        "--fail",
+        "8",
+        "--pass",
+        "8",
+        "--max-runs",
+        "80",
+        *words,
+    )
     done = called(folder, "hunt", *options, "--", sys.executable, "stock.py")
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)
@@ -121,7 +134,7 @@ def test_what_no_longer_occurs_is_said_and_removed(folder: Path, tmp_path: Path)
 
 def test_a_report_for_people_says_it_in_one_line(folder: Path) -> None:
     (folder / "stock.py").write_text(STOCK + CALL)
-    words = ("--no-confirm", "--switch", "free", "--max-runs", "150", "--baseline", "known.json")
+    words = ("--no-confirm", "--switch", "free", "--max-runs", "50", "--baseline", "known.json")
     done = called(folder, "hunt", *words, "--", sys.executable, "stock.py")
     assert "no new failure" in done.stdout
     assert " ".join(done.stdout.split()).count("kept quiet by known.json") == 1
@@ -137,3 +150,39 @@ def test_a_missing_or_broken_baseline_is_refused(tmp_path: Path) -> None:
     assert (done.returncode, "bad-baseline" in done.stderr) == (2, True)
     done = called(tmp_path, "hunt", "--update-baseline", *command)
     assert done.returncode == 2
+
+
+def pytest_session(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "unsnarl.pytest_plugin",
+        "-rA",
+        "--unsnarl",
+    ]
+    return subprocess.run(
+        [*command, "--unsnarl-baseline", "known.json", *words, "test_stock.py"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_the_plugin_keeps_known_findings_quiet_as_well(tmp_path: Path) -> None:
+    test = (
+        "import pytest\n\n@pytest.mark.unsnarl(runs=80, switch='free', confirm=0)\n"
+        "def test_stock():\n    main()\n"
+    )
+    (tmp_path / "test_stock.py").write_text(STOCK + test)
+    assert pytest_session(tmp_path).returncode == 4  # there is no such file
+    done = pytest_session(tmp_path, "--unsnarl-update-baseline")
+    assert done.returncode == 0, done.stdout
+    assert json.loads((tmp_path / "known.json").read_text())["hunts"][0]["command"] == (
+        "test_stock.py::test_stock"
+    )
+    done = pytest_session(tmp_path)
+    assert done.returncode == 0, done.stdout
+    assert "kept quiet by known.json" in done.stdout
+    (tmp_path / "known.json").write_text('{"version": 1, "hunts": []}')
+    assert pytest_session(tmp_path).returncode == 1

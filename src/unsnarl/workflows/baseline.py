@@ -80,10 +80,13 @@ def load(file: Path, *, may_be_missing: bool = False) -> Baseline:
     return found
 
 
-def applied(result: HuntResult, file: str, baseline: Baseline) -> HuntResult:
-    """The result without the failures that are in the baseline; they are counted."""
+def applied(result: HuntResult, file: str, baseline: Baseline, key: str = "") -> HuntResult:
+    """The result without the failures that are in the baseline; they are counted.
+
+    `key` is what the entries are stored under, by default the command.
+    """
     report = result.report
-    entries = baseline.of(shlex.join(report.command))
+    entries = baseline.of(key or shlex.join(report.command))
     quiet = tuple(one for one in report.failures if is_quiet(one, entries))
     failures = tuple(one for one in report.failures if one not in quiet)
     notices = tuple(_notices(file, quiet, _gone(report.failures, entries)))
@@ -94,12 +97,12 @@ def applied(result: HuntResult, file: str, baseline: Baseline) -> HuntResult:
     return dataclasses.replace(result, report=changed, exit_code=code)
 
 
-def updated(report: Report, file: Path, baseline: Baseline) -> Baseline:
+def updated(report: Report, file: Path, baseline: Baseline, key: str = "") -> Baseline:
     """Write what a hunt found into a baseline, in the stead of what was there for its command."""
     failures = tuple(
         BaselineFailure(one.signature, tuple(_entries(one))) for one in report.failures
     )
-    new = baseline.with_hunt(BaselineHunt(shlex.join(report.command), failures))
+    new = baseline.with_hunt(BaselineHunt(key or shlex.join(report.command), failures))
     text = msgspec.json.format(msgspec.json.encode(new), indent=2) + b"\n"
     try:
         file.write_bytes(text)
