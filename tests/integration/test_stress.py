@@ -131,6 +131,7 @@ def test_its_fixed_twin_is_silent(name: str, tmp_path: Path) -> None:
     report = json.loads(done.stdout)
     assert report["failures"] == []
     assert report["stress"]["runs"] >= 60
+    assert report["instrumented"]["threads_controlled"] >= 3
     assert not list(tmp_path.glob("stress_*"))
 
 
@@ -177,6 +178,12 @@ def test_somebody_elses_file_is_not_overwritten(tmp_path: Path) -> None:
     done = stress(tmp_path, "counter:Counter")
     assert done.returncode == 2
     assert "is not ours" in done.stderr
+
+
+def test_a_class_without_python_code_is_refused(tmp_path: Path) -> None:
+    done = stress(tmp_path, "_thread:RLock")
+    assert done.returncode == 3
+    assert "nothing-instrumented" in done.stderr
 
 
 def test_hypothesis_is_an_extra(tmp_path: Path) -> None:

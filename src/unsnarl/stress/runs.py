@@ -37,12 +37,15 @@ class Runs:
     Attributes:
         count: Those in which threads were interleaved.
         serial: Those along a serial order.
+        threads: How many threads the largest of them had, and how many of these were controlled.
+        uncontrolled: How many runs had a thread that was not.
     """
 
     def __init__(self, runner: Runner, folder: Path, settings: Settings, budget: Budget) -> None:
         self.count = 0
         self.serial = 0
-        self.hanging = 0
+        self.threads = (0, 0)
+        self.uncontrolled = 0
         self._runner = runner
         self._folder = folder
         self._settings = settings
@@ -91,9 +94,16 @@ class Runs:
         with closing(self._runner.run(whole, self._budget.check)) as results:
             for result in results:
                 found[result.plan.number] = result
+                self._count_threads(result)
                 Path(result.plan.file).unlink(missing_ok=True)
                 Path(result.plan.output).unlink(missing_ok=True)
         return [found[plan.number] for plan in whole]
+
+    def _count_threads(self, result: Result) -> None:
+        threads = result.run.threads if result.run is not None else ()
+        controlled = sum(one.controlled for one in threads)
+        self.threads = max(self.threads, (len(threads), controlled))
+        self.uncontrolled += controlled < len(threads)
 
     def _whole(self, plan: Plan) -> Plan:
         number = next(self._numbers)

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from unsnarl import config
+from unsnarl.campaigns.campaign import nothing_instrumented
 from unsnarl.config import Settings
 from unsnarl.errors import EXIT_INCONCLUSIVE, EXIT_OK, ToolError, UnsnarlError, UsageError
 from unsnarl.execution import target
 from unsnarl.execution.budget import Budget
 from unsnarl.execution.runner import Runner, started
+from unsnarl.execution.server import Ready
 from unsnarl.model.report import Instrumented, Notice, Report, RunCounts, Stressed
 from unsnarl.probes import call
 from unsnarl.probes.python import driver
@@ -105,7 +107,7 @@ class _Stressing:
         self._masked: frozenset[str] = frozenset()
         self._programs = 0
         self._seconds = 0.0
-        self._instrumented = Instrumented(0, 0, 0, 0)
+        self._ready = Ready()
 
     def search(self, file: Path) -> str | None:
         """The text of the file of a failing program; None if none was found."""
@@ -116,8 +118,9 @@ class _Stressing:
             tempfile.TemporaryDirectory(prefix="unsnarl-", ignore_cleanup_errors=True) as folder,
             started(parsed, Path(folder), limited) as runner,
         ):
-            ready = runner.ready
-            self._instrumented = Instrumented(ready.modules, ready.probes, 0, 0)
+            if not runner.ready.modules:
+                raise nothing_instrumented(parsed.root)
+            self._ready = runner.ready
             self._runs = Runs(runner, Path(folder), limited, self._budget)
             oracle = Oracle(self._runs)
             search = self._made(runner, oracle, limited, is_free=parsed.python.is_free_threaded)
@@ -180,6 +183,7 @@ class _Stressing:
         """The report where no program failed."""
         assert self._runs is not None
         count = self._runs.count
+        seen, controlled = self._runs.threads
         bound = f"none of {count} runs of {self._programs} programs gave what no serial order gives"
         report = Report(
             version=1,
@@ -187,13 +191,14 @@ class _Stressing:
             command=("unsnarl", "stress", spec),
             seconds=self._budget.spent,
             runs=RunCounts(count, count, 0, 0),
-            instrumented=self._instrumented,
+            instrumented=Instrumented(self._ready.modules, self._ready.probes, controlled, seen),
             failures=(),
             warnings=(Notice("no-failure", bound), *self._notices()),
             stress=self.about(spec, ""),
         )
         wanted = min(FEWEST_RUNS, self._settings.max_runs or FEWEST_RUNS)
-        return HuntResult(report, EXIT_OK if count >= wanted else EXIT_INCONCLUSIVE)
+        is_clear = count >= wanted and not self._runs.uncontrolled and not self._ready.threads
+        return HuntResult(report, EXIT_OK if is_clear else EXIT_INCONCLUSIVE)
 
     def about(self, spec: str, file: str) -> Stressed:
         """What was done."""
@@ -212,6 +217,12 @@ class _Stressing:
 
     def _notices(self) -> tuple[Notice, ...]:
         found = []
+        if self._runs is not None and self._runs.uncontrolled:
+            text = f"{self._runs.uncontrolled} runs had threads that were not controlled"
+            found.append(Notice("uncontrolled-threads", text))
+        if self._ready.threads:
+            text = f"the class starts {self._ready.threads} threads at import; the runs lack them"
+            found.append(Notice("threads-at-import", text))
         if self._calls.left_out:
             text = f"not called, since no arguments are known: {_listed(self._calls.left_out)}"
             found.append(Notice("stress-left-out", text))
