@@ -63,6 +63,8 @@ class Search:
         self._programs: dict[Program, _Tried] = {}
         self._limit = wanted.time
         self._most_runs = wanted.max_runs
+        # Calls of this class wait: then one outcome in all runs does not mean much.
+        self._waits = False
 
     @property
     def tried(self) -> int:
@@ -113,7 +115,7 @@ class Search:
             while tried.outcome is None and batches and not self.is_over:
                 self._try(program, tried)
                 batches -= 1
-                if len(tried.keys) < 2 and not is_patient:
+                if len(tried.keys) < 2 and not is_patient and not self._waits:
                     break
         except OutOfTimeError:
             return False
@@ -122,6 +124,7 @@ class Search:
     def _try(self, program: Program, tried: _Tried) -> None:
         for result in self._runs.interleaved(program, tried.schedules.batch(BATCH)):
             outcome = outcome_of(result)
+            self._waits = self._waits or outcome.hangs
             if self._is_wrong(program, outcome, result):
                 tried.outcome = outcome
                 return
