@@ -20,7 +20,7 @@ EXIT_TERMINATED = 143
 # As docs/commands.md has them.
 EXIT_CODES: dict[int, str] = {
     EXIT_OK: "nothing failed, or the command did its work",
-    EXIT_FAILURE_FOUND: "a failure was found, replayed or reproduced",
+    EXIT_FAILURE_FOUND: "a failure was found (with `--baseline`: one that is not in it), replayed or reproduced",
     EXIT_USAGE: "wrong usage or input",
     EXIT_TOOL: "unsnarl could not do its work",
     EXIT_INCONCLUSIVE: "inconclusive",
@@ -32,6 +32,10 @@ ERRORS: dict[str, str] = {
     "bad-argument": (
         "An option or argument has a value that the command cannot use. The message names it; "
         "`unsnarl COMMAND --help` lists what is allowed."
+    ),
+    "bad-baseline": (
+        "The file given to `--baseline` is missing, is not what `--update-baseline` writes, or is "
+        "from a newer version. Nothing was run. Write it anew with `--update-baseline`."
     ),
     "bad-kept": (
         "A file in `tests/interleavings` is not what `unsnarl keep` writes, or is from a newer "
@@ -124,6 +128,10 @@ ERRORS: dict[str, str] = {
         "environment), its basic blocks with `--blocks` (UNSNARL_CC_BLOCKS=1), and its loops with "
         "`--loops` (UNSNARL_CC_LOOPS=1), which includes both. Branches are recorded for Python "
         "code only. Nothing was run."
+    ),
+    "hypothesis-missing": (
+        "`unsnarl stress` needs Hypothesis, which makes arguments from type hints and is an extra: "
+        "`pip install 'unsnarl[stress]'`. All other commands work without it."
     ),
     "mcp-missing": (
         "`unsnarl mcp` needs the official SDK of the Model Context Protocol, which is an extra: "
@@ -282,6 +290,22 @@ ERRORS: dict[str, str] = {
         "Every run reads standard input from its beginning, so it is copied first. This one has "
         "no end, or is too long. Give a file, or nothing (`< /dev/null`). Nothing was run."
     ),
+    "stress-arguments": (
+        "Nothing is known to call a class or its methods with: they have parameters without a "
+        "default, of types of which no value can be written down. A setup file has what is "
+        "missing: `make()`, which gives an object, and `calls`, which has examples."
+    ),
+    "stress-no-class": (
+        "There is no such module, or no such class in it, or the class has nothing to call. It is "
+        "named as MODULE:CLASS, as an import would find it from the current folder, or as "
+        "FILE.py:CLASS."
+    ),
+    "stress-unrepeatable": (
+        "All that the class gives differs when the same calls are made once more in the same "
+        "serial order: random numbers, times, addresses. Then no serial order can be compared "
+        "with, and nothing can be said (exit 4). An invariant can: `check(object)` in a setup "
+        "file."
+    ),
     "target-import-failed": (
         "The target could not be loaded: importing it raised an exception before any run began. "
         "Make the command work on its own first."
@@ -308,6 +332,29 @@ ERRORS: dict[str, str] = {
 }
 
 WARNINGS: dict[str, str] = {
+    "baseline-gone": (
+        "The baseline has a finding of which nothing occurred in this hunt. If it is repaired, "
+        "`--update-baseline` removes it from the file; if the hunt was short, it may come back. It "
+        "does not change the exit code."
+    ),
+    "baseline-quiet": (
+        "These failures are in the file given to `--baseline`: they are counted, not shown, and do "
+        "not change the exit code. Without `--baseline` the hunt explains them."
+    ),
+    "stress-left-out": (
+        "`unsnarl stress` calls no method with a parameter of which it has no value: neither its "
+        "type hint nor an example says what to give. Name examples in a setup file (`calls`)."
+    ),
+    "stress-not-compared": (
+        "The same calls in the same serial order gave something else when they were repeated: a "
+        "random number, a time, an address. What these methods or attributes give says nothing "
+        "about threads, so it was not compared; everything else was."
+    ),
+    "stress-not-met": (
+        "A program of calls gave what no serial order gives, and was written into a file, but no "
+        "run of the hunt of that file failed: there is nothing to explain. Hunt the file for "
+        "longer, or with another seed."
+    ),
     "campaigns-removed": (
         "When a hunt begins, campaigns older than `keep-days` (30) are removed from `.unsnarl/`, "
         "then the oldest until the rest takes at most `keep-mb` (2000). The newest stays, and so "

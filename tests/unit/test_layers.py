@@ -23,6 +23,7 @@ LAYERS = (
     "patches",
     "reproduce",
     "reproducers",
+    "stress",
     "reports",
     "workflows",
     "api",

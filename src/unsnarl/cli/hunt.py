@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -14,10 +15,11 @@ from unsnarl.cli.progress import PausableProgress
 from unsnarl.cli.report import check_page_file, write_page
 from unsnarl.cli.shared import check_json_file, json_option, write_json
 from unsnarl.config import GRANULARITIES, SWITCHES
-from unsnarl.errors import UnsnarlError, warn
+from unsnarl.errors import UnsnarlError, UsageError, warn
 
 if TYPE_CHECKING:
     from unsnarl.model.report import Report
+    from unsnarl.workflows.hunt import HuntResult
 
 
 @click.command(cls=TargetCommand, context_settings={"allow_interspersed_args": False})
@@ -103,6 +105,12 @@ if TYPE_CHECKING:
 )
 @click.option("-v", "--verbose", is_flag=True, help="Also say where the time went, by phase.")
 @click.option("--html", "page", metavar="FILE", help="Also write the report as a page to FILE.")
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    help="Keep the findings quiet that FILE has: only others are shown, and fail.",
+)
+@click.option("--update-baseline", is_flag=True, help="Write what is found into that FILE.")
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
 def hunt(
@@ -112,6 +120,8 @@ def hunt(
     *,
     verbose: bool,
     page: str | None,
+    baseline: str | None,
+    update_baseline: bool,
     **options: Any,
 ) -> int:
     """Run a program under many schedules; show what breaks it.
@@ -134,7 +144,19 @@ def hunt(
     flags["pass"] = flags.pop("passed")
     if flags.pop("no-confirm"):
         flags["confirm"] = 0
-    return hunt_and_print(command, flags, json_file, resume, verbose=verbose, page=page)
+    if baseline is None and update_baseline:
+        raise UsageError("bad-argument", "--update-baseline needs --baseline FILE")
+    quiet = Quiet(baseline, update_baseline) if baseline is not None else None
+    return hunt_and_print(
+        command, flags, json_file, resume, verbose=verbose, page=page, quiet=quiet
+    )
+
+
+class Quiet(NamedTuple):
+    """The baseline, and whether it is written anew."""
+
+    file: str
+    update: bool = False
 
 
 def _write_page(file: str, campaign: str) -> None:
@@ -155,20 +177,43 @@ def hunt_and_print(
     *,
     verbose: bool = False,
     page: str | None = None,
+    quiet: Quiet | None = None,
 ) -> int:
     """Hunt, print the report; gives the exit code."""
-    from unsnarl.reports.render.json import encode  # noqa: PLC0415
+    from unsnarl.workflows import baseline  # noqa: PLC0415
     from unsnarl.workflows.hunt import hunt as run  # noqa: PLC0415  heavy; not for --help
 
+    # Found out now, not when a long hunt has ended.
+    stored = baseline.load(Path(quiet.file), may_be_missing=quiet.update) if quiet else None
     with PausableProgress(quiet=json_file == "-") as progress:
-        early = _EarlyAnswer(progress) if json_file != "-" and sys.stdout.isatty() else None
+        is_shown = json_file != "-" and sys.stdout.isatty() and quiet is None
+        early = _EarlyAnswer(progress) if is_shown else None
         result = run(
             command, flags, resume=resume, on_progress=progress.take, on_answer=early or _no_answer
         )
+    if quiet is not None and stored is not None:
+        if quiet.update:
+            stored = baseline.updated(result.report, Path(quiet.file), stored)
+        result = baseline.applied(result, quiet.file, stored)
+    is_begun = early is not None and early.is_printed
+    return show_result(result, json_file, verbose=verbose, page=page, is_begun=is_begun)
+
+
+def show_result(
+    result: HuntResult,
+    json_file: str | None,
+    *,
+    verbose: bool = False,
+    page: str | None = None,
+    is_begun: bool = False,
+) -> int:
+    """Print the report, or write it where it is wanted; gives the exit code."""
+    from unsnarl.reports.render.json import encode  # noqa: PLC0415
+
     if json_file is not None:
         write_json(json_file, encode(result.report))
     if json_file != "-":
-        _print(result.report, verbose, is_begun=early is not None and early.is_printed)
+        _print(result.report, verbose, is_begun=is_begun)
     if page is not None:
         _write_page(page, result.report.campaign)
     # Last of all: the answer must be seen even if it could not be stored.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import linecache
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +33,8 @@ class Judge:
     def __init__(
         self, root: Path, codes: Path, fail_if: str = "", ok_exit: Sequence[int] = ()
     ) -> None:
+        # Signatures quote lines: the program may have been edited since this process read it.
+        linecache.checkcache()
         self._root = root
         self._codes = codes
         self._labeller = Labeller(root, fail_if, ok_exit)

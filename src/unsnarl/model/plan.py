@@ -116,7 +116,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         level: What is logged, or what the sketch has; with order, fenced, values, branches.
         noise: Random delays in a recorded run.
         brief: Nobody will read what the run prints of its failure.
-        node: Of a session of pytest, the only test that is run: FILE::NAME.
+        node: Of a session of pytest, the only test that is run: FILE::NAME. Of a class that is
+            stressed, the calls to make, as JSON (probes/python/driver.py).
     """
 
     strategy: Strategy

@@ -383,6 +383,28 @@ class RunCounts(msgspec.Struct, frozen=True, rename={"passed": "pass"}):
     hang: int
 
 
+class Stressed(msgspec.Struct, frozen=True):
+    """What `unsnarl stress` did before the hunt of the program that it found.
+
+    Attributes:
+        subject: The class, as it was named.
+        methods: What was called.
+        programs: How many programs of calls were run.
+        runs: ... in how many runs.
+        serial: Runs along serial orders of their calls.
+        seconds: What the search took.
+        file: The failing program; "" if none failed.
+    """
+
+    subject: str
+    methods: tuple[str, ...]
+    programs: int
+    runs: int
+    serial: int
+    seconds: float = 0.0
+    file: str = ""
+
+
 class Report(msgspec.Struct, frozen=True):
     """The one report model: every output is made from this."""
 
@@ -404,6 +426,10 @@ class Report(msgspec.Struct, frozen=True):
     unfinished: tuple[MissingPart, ...] = ()
     # Seconds until the failures were explained, before repairs were looked for; 0 if none were.
     explained: float = 0.0
+    # Of `unsnarl stress`: what was called.
+    stress: Stressed | None = None
+    # Failures that a baseline has: they are counted, and not shown.
+    quiet: tuple[FailureReport, ...] = ()
 
 
 class NumberedFinding(NamedTuple):

@@ -36,6 +36,18 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Write a page into DIR for every hunted test that failed.",
     )
     group.addoption(
+        "--unsnarl-baseline",
+        metavar="FILE",
+        default=None,
+        help="Keep the findings quiet that FILE has: only others fail their test.",
+    )
+    group.addoption(
+        "--unsnarl-update-baseline",
+        action="store_true",
+        default=None,
+        help="Write what the hunted tests fail with into that FILE.",
+    )
+    group.addoption(
         "--unsnarl-regress",
         action="store_true",
         default=None,

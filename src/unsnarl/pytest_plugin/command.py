@@ -12,6 +12,7 @@ import pytest
 DROPPED = (
     "-x", "--exitfirst", "--lf", "--last-failed", "--ff", "--failed-first", "--nf", "--new-first",
     "--sw", "--stepwise", "--stepwise-skip", "--sw-skip", "--unsnarl", "--unsnarl-regress",
+    "--unsnarl-update-baseline",
     "--cov", "--no-cov-on-fail", "--pdb", "--trace", "-q", "--quiet", "-v", "--verbose", "-s", "-l",
     "--showlocals",
     "--collect-only", "--forked", "--cache-clear", "--setup-show",
@@ -20,8 +21,9 @@ DROPPED_WITH_VALUE = (
     "-k", "-m", "-n", "--numprocesses", "--maxfail", "--dist", "--tx", "--maxprocesses", "--cov",
     "--cov-report", "--cov-config", "--cov-context", "--junitxml", "--junit-xml", "--html", "--css",
     "--durations", "--durations-min", "--reruns", "--reruns-delay", "--timeout", "--unsnarl-budget",
-    "--unsnarl-html", "--deselect", "--ignore", "--ignore-glob", "--rootdir", "-c", "--config-file",
-    "--basetemp", "-r", "--tb", "--color", "--log-file", "--report-log", "-p",
+    "--unsnarl-html", "--unsnarl-baseline", "--deselect", "--ignore", "--ignore-glob", "--rootdir",
+    "-c", "--config-file", "--basetemp", "-r", "--tb", "--color", "--log-file", "--report-log",
+    "-p",
 )  # fmt: skip
 # What must not meddle with repeated runs, by plugin; pytest-timeout counts real seconds.
 SWITCHED_OFF = {

@@ -11,6 +11,7 @@ import re
 import time
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -22,6 +23,7 @@ from unsnarl.pytest_plugin.command import command_for
 from unsnarl.pytest_plugin.pages import write_page
 from unsnarl.pytest_plugin.threads import counting_threads
 from unsnarl.reports.failure_text import failure_text
+from unsnarl.workflows import baseline
 from unsnarl.workflows.hunt import HuntResult, hunt
 
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
@@ -40,6 +42,7 @@ class HuntingSession:
         self._budget = seconds_of(given) if given else None
         folder = config.getoption("unsnarl_html")
         self._pages = config.invocation_params.dir / folder if folder else None
+        self._quiet = _quiet_of(config)
         self._spent = 0.0
         self._left = 0  # tests that are still to come
         self._fates: Counter[str] = Counter()
@@ -85,6 +88,8 @@ class HuntingSession:
             self._spent += time.monotonic() - begin
         if result.ends_with is not None and result.ends_with.slug == "interrupted":
             item.session.shouldstop = result.ends_with.message  # after this test's report
+        if self._quiet is not None:
+            result = self._quiet.applied(result, item.nodeid)
         fates = tuple(_amended(report, result))
         if self._pages is not None and result.report.failures:
             text = write_page(self._pages, item.nodeid, result.report.campaign)
@@ -116,10 +121,42 @@ class HuntingSession:
         terminalreporter.write_sep("-", "unsnarl: " + ", ".join(parts))
 
 
+class _Quiet:
+    """The baseline of a session, with an entry for each test."""
+
+    def __init__(self, file: Path, *, update: bool) -> None:
+        self._file = file
+        self._update = update
+        self._stored = baseline.load(file, may_be_missing=update)
+
+    def applied(self, result: HuntResult, node: str) -> HuntResult:
+        """Without the failures that are in it, after they were written if that is wanted."""
+        if self._update:
+            self._stored = baseline.updated(result.report, self._file, self._stored, node)
+        return baseline.applied(result, self._file.name, self._stored, node)
+
+
+def _quiet_of(config: pytest.Config) -> _Quiet | None:
+    file, update = (config.getoption(f"unsnarl_{one}") for one in ("baseline", "update_baseline"))
+    if file is None:
+        if update:
+            raise pytest.UsageError("--unsnarl-update-baseline needs --unsnarl-baseline FILE")
+        return None
+    if update and hasattr(config, "workerinput"):
+        raise pytest.UsageError("--unsnarl-update-baseline: workers of xdist cannot share the file")
+    try:
+        return _Quiet(config.invocation_params.dir / file, update=bool(update))
+    except UnsnarlError as error:
+        raise pytest.UsageError(f"{error.message} [{error.slug}]") from None
+
+
 def _amended(report: pytest.TestReport, result: HuntResult) -> Iterator[Fate]:
     """The test's report with what the hunt says."""
     yield "hunted"
     answer: Report = result.report
+    for one in answer.warnings:
+        if one.slug.startswith("baseline"):
+            report.sections.append(("unsnarl", f"{one.message} [{one.slug}]"))
     if answer.failures:
         yield "failed"
         if any(

@@ -29,6 +29,7 @@ class Notes(msgspec.Struct, frozen=True):
     replaced: str = ""  # what the target set instead of our own (native/binding/replaced.c)
     unseen: tuple[str, ...] = ()  # accesses that no probe could see (native/binding/unseen.c)
     caught: tuple[Caught, ...] = ()  # exceptions, up to the failure, oldest first
+    outcome: dict[str, Any] | None = None  # what the calls of a program of `stress` gave
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -47,6 +48,7 @@ class _Line(msgspec.Struct, frozen=True):
     replaced: str = ""
     unseen: tuple[str, ...] = ()
     caught: Caught | None = None
+    outcome: dict[str, Any] | None = None
 
 
 _DECODER = msgspec.json.Decoder(_Line)
@@ -66,6 +68,7 @@ def parse_notes(text: bytes) -> Notes:
     caught: list[Caught] = []
     record: Recorded | None = None
     replaced = ""
+    outcome: dict[str, Any] | None = None
     for line in _lines(text):
         plan.update(line.run or {})
         failures.extend([line.failure] if line.failure else [])
@@ -80,8 +83,9 @@ def parse_notes(text: bytes) -> Notes:
         caught.extend([line.caught] if line.caught and not failures else [])
         record = line.record or record
         replaced = line.replaced or replaced
+        outcome = line.outcome or outcome
     lists = tuple(codes), tuple(values), locations, tuple(captured), tuple(unlisted)
-    rest = record, replaced, tuple(unseen), tuple(caught)
+    rest = record, replaced, tuple(unseen), tuple(caught), outcome
     return Notes(plan, tuple(failures), variables, *lists, *rest)
 
 

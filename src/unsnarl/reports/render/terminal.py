@@ -26,6 +26,7 @@ from unsnarl.model.report import (
     Patch,
     Replay,
     Report,
+    Stressed,
     numbered,
 )
 from unsnarl.reports.chain import chain_note
@@ -83,6 +84,7 @@ RARE = (
     "Labels were ignored: over all runs, these code points communicated in the rarest contexts. "
     "Rare is not wrong; most of them are correct code."
 )
+NO_NEW_FAILURE = "no new failure"
 LATER = "what repairs it is being looked for"
 MOST_RARE = 20
 MOST_IN_ROW = 4  # accesses of a finding in one row of a ranking
@@ -131,6 +133,8 @@ def without_fixes(report: Report) -> Report:
 
 def _print_failures(report: Report, console: Console) -> None:
     _print(console, Text(run_summary(report)))
+    if report.stress is not None:
+        _print(console, *_wrapped(stress_note(report.stress), console.width, "", indent=0))
     for notice in report.warnings:
         if notice.slug in SAID_FIRST:
             _print(console, *_wrapped(_warning(notice), console.width, "bold yellow", indent=0))
@@ -138,7 +142,8 @@ def _print_failures(report: Report, console: Console) -> None:
         _print(console, Text())
         _print_failure(report, failure, console)
     if not report.failures:
-        _print(console, Text(failure_bound(report.runs), style="bold"))
+        bound = NO_NEW_FAILURE if report.quiet else failure_bound(report.runs)
+        _print(console, Text(bound, style="bold"))
     if report.unlabelled:
         _print(console, Text())
         _print_rare(report, console)
@@ -215,6 +220,15 @@ def run_summary(report: Report) -> str:
     spent = ", ".join(f"{kind} {seconds:.1f}" for kind, seconds in phases.items())
     seconds = f"{report.seconds:.1f} s" + (f" ({spent})" if len(phases) > 1 else "")
     return " · ".join([*parts, seconds])
+
+
+def stress_note(stress: Stressed) -> str:
+    """What `stress` called before the hunt, and where the program is that failed."""
+    text = (
+        f"stress of {stress.subject}: {plural(stress.programs, 'program')} of calls in "
+        f"{plural(stress.runs, 'run')}, compared with {plural(stress.serial, 'serial run')}"
+    )
+    return f"{text}; the one that fails: {stress.file}" if stress.file else text
 
 
 def _print_failure(report: Report, failure: FailureReport, console: Console) -> None:
