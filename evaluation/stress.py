@@ -180,7 +180,7 @@ def page(tuned: Sequence[Row], held_out: Sequence[Row], runs: int, seed: int) ->
     first = "Written together with the search, each with another shape of bug."
     later = (
         "Written when the search was finished. [zoo/classes](../zoo/classes/README.md) has the "
-        "first look at them, which is the honest figure; one thing was repaired after it."
+        "first look at them, which is the honest figure; three things were changed after it."
     )
     body = _section("Ten classes", tuned, first)
     if held_out:
