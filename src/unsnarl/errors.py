@@ -20,7 +20,9 @@ EXIT_TERMINATED = 143
 # As docs/commands.md has them.
 EXIT_CODES: dict[int, str] = {
     EXIT_OK: "nothing failed, or the command did its work",
-    EXIT_FAILURE_FOUND: "a failure was found (with `--baseline`: one that is not in it), replayed or reproduced",
+    EXIT_FAILURE_FOUND: (
+        "a failure was found (with `--baseline`: one that is not in it), replayed or reproduced"
+    ),
     EXIT_USAGE: "wrong usage or input",
     EXIT_TOOL: "unsnarl could not do its work",
     EXIT_INCONCLUSIVE: "inconclusive",

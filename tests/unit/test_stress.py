@@ -18,8 +18,8 @@ from unsnarl.errors import UsageError
 from unsnarl.probes.shown import shown
 from unsnarl.stress import subject as subjects
 from unsnarl.stress.arguments import from_examples, from_hint
-from unsnarl.stress.generation import Calls, size_of
-from unsnarl.stress.program import Call, Outcome, Program, differences, key_of
+from unsnarl.stress.generation import DrawnCalls, size_of
+from unsnarl.stress.program import CallProgram, MethodCall, ProgramOutcome, differences, key_of
 from unsnarl.stress.shrinking import smaller, smallest
 from unsnarl.stress.writing import ProgramFile, variable_of
 
@@ -45,13 +45,13 @@ class LRUCache:
     def __len__(self) -> int: ...
     def _hidden(self) -> None: ...
 """
-ADD = Call("add", (("", "2"),))
-GET = Call("get")
-KINDS = (ADD, GET, Call("clear"))
+ADD = MethodCall("add", (("", "2"),))
+GET = MethodCall("get")
+KINDS = (ADD, GET, MethodCall("clear"))
 calls = st.lists(st.sampled_from(KINDS), max_size=2).map(tuple)
 threads = st.lists(st.lists(st.sampled_from(KINDS), min_size=1, max_size=3).map(tuple),
                    min_size=2, max_size=3).map(tuple)  # fmt: skip
-programs = st.builds(Program, st.just("Sum(2)"), calls, threads, calls)
+programs = st.builds(CallProgram, st.just("Sum(2)"), calls, threads, calls)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> subjects.Subject:
     return subjects.load("stress_shop.py:LRUCache", None, tmp_path)
 
 
-def simplest(call: Call) -> tuple[tuple[str, str], ...]:
+def simplest(call: MethodCall) -> tuple[tuple[str, str], ...]:
     return tuple((name, "1") for name, _ in call.arguments)
 
 
@@ -78,7 +78,7 @@ def test_what_a_method_returns_is_given_to_the_one_that_takes_it(shop: subjects.
 
 
 def test_a_method_without_known_arguments_is_left_out(shop: subjects.Subject) -> None:
-    assert Calls(shop).left_out == ["load"]
+    assert DrawnCalls(shop).left_out == ["load"]
 
 
 def test_reading_is_distinguished_from_changing(shop: subjects.Subject) -> None:
@@ -90,7 +90,7 @@ def test_reading_is_distinguished_from_changing(shop: subjects.Subject) -> None:
 def test_a_taken_result_is_that_of_an_earlier_call(shop: subjects.Subject) -> None:
     import random
 
-    drawn = Calls(shop)
+    drawn = DrawnCalls(shop)
     taking = 0
     for number in range(200):
         program = drawn.program(random.Random(number), size_of(number))
@@ -113,7 +113,7 @@ def test_a_wrong_name_is_refused_in_words(
 
 
 @given(programs)
-def test_serial_orders_keep_the_order_of_each_thread(program: Program) -> None:
+def test_serial_orders_keep_the_order_of_each_thread(program: CallProgram) -> None:
     orders = program.orders()
     counts = Counter({at: len(calls) for at, calls in enumerate(program.threads)})
     assert all(Counter(order) == counts for order in orders)
@@ -121,18 +121,18 @@ def test_serial_orders_keep_the_order_of_each_thread(program: Program) -> None:
 
 
 def test_there_are_as_many_orders_as_merges() -> None:
-    assert len(Program("A()", (), ((ADD, ADD), (GET, GET)), ()).orders()) == 6
-    assert len(Program("A()", (), ((ADD, ADD), (GET, GET), (ADD, GET)), ()).orders()) == 90
+    assert len(CallProgram("A()", (), ((ADD, ADD), (GET, GET)), ()).orders()) == 6
+    assert len(CallProgram("A()", (), ((ADD, ADD), (GET, GET), (ADD, GET)), ()).orders()) == 90
 
 
-def weight(program: Program) -> tuple[int, int]:
+def weight(program: CallProgram) -> tuple[int, int]:
     texts = "".join(text for _, call in program.calls() for _, text in call.arguments)
     simple = texts.count("1") + program.make.count("1")
     return (sum(1 for _ in program.calls()), -simple)
 
 
 @given(programs)
-def test_what_is_smaller_has_fewer_calls_or_simpler_arguments(program: Program) -> None:
+def test_what_is_smaller_has_fewer_calls_or_simpler_arguments(program: CallProgram) -> None:
     for one in smaller(program, simplest, "Sum(1)"):
         assert weight(one) < weight(program)
         assert len(one.threads) >= 2
@@ -140,8 +140,8 @@ def test_what_is_smaller_has_fewer_calls_or_simpler_arguments(program: Program) 
 
 
 @given(programs)
-def test_nothing_smaller_fails(program: Program) -> None:
-    def fails(one: Program) -> bool:
+def test_nothing_smaller_fails(program: CallProgram) -> None:
+    def fails(one: CallProgram) -> bool:
         return sum(call.name == "add" for _, call in one.calls()) >= 1
 
     if fails(program):
@@ -151,11 +151,11 @@ def test_nothing_smaller_fails(program: Program) -> None:
 
 
 def test_a_call_goes_with_the_one_whose_result_it_takes() -> None:
-    taking = (Call("borrow"), Call("give_back", takes=0), GET)
-    program = Program("A()", (), (taking, (GET,)), ())
+    taking = (MethodCall("borrow"), MethodCall("give_back", takes=0), GET)
+    program = CallProgram("A()", (), (taking, (GET,)), ())
     found = {one.threads[0] for one in smaller(program, simplest, "A()")}
     assert (GET,) in found
-    assert (Call("borrow"), GET) in found
+    assert (MethodCall("borrow"), GET) in found
     assert all(call.takes in (None, 0) for made in found for call in made)
 
 
@@ -196,11 +196,11 @@ def test_the_order_of_an_ordered_dict_counts() -> None:
     assert shown({"x": one}) != shown({"x": other})
 
 
-PAIR = Program("Sum()", (), ((ADD,), (ADD,)), (GET,))
+PAIR = CallProgram("Sum()", (), ((ADD,), (ADD,)), (GET,))
 
 
-def outcome(first: str, second: str, after: str) -> Outcome:
-    return Outcome({"first 0": first, "second 0": second, "after 0": after})
+def outcome(first: str, second: str, after: str) -> ProgramOutcome:
+    return ProgramOutcome({"first 0": first, "second 0": second, "after 0": after})
 
 
 def test_what_is_masked_is_not_compared() -> None:
@@ -211,11 +211,13 @@ def test_what_is_masked_is_not_compared() -> None:
 
 
 def test_two_hangs_do_not_differ() -> None:
-    assert differences(Outcome(hangs=True), Outcome(hangs=True), PAIR) == frozenset()
-    assert differences(Outcome(hangs=True), outcome("1", "2", "3"), PAIR) == {"add", "get"}
+    assert differences(ProgramOutcome(hangs=True), ProgramOutcome(hangs=True), PAIR) == frozenset()
+    assert differences(ProgramOutcome(hangs=True), outcome("1", "2", "3"), PAIR) == {"add", "get"}
 
 
-def written(serial: list[Outcome], wrong: Outcome, program: Program = PAIR) -> str:
+def written(
+    serial: list[ProgramOutcome], wrong: ProgramOutcome, program: CallProgram = PAIR
+) -> str:
     subject = subjects.Subject(dict, "shop", "Sum", (), ("/work",))
     return ProgramFile(subject, program, wrong, serial, frozenset()).text(Path("/work"))
 
@@ -237,7 +239,7 @@ def test_expected_exceptions_are_compared_and_others_fail_by_themselves() -> Non
 
 
 def test_objects_are_counted_anew_in_the_file() -> None:
-    serial = [Outcome({"first 0": "None", "second 0": "<Item 7>", "after 0": "[<Item 7>]"})]
+    serial = [ProgramOutcome({"first 0": "None", "second 0": "<Item 7>", "after 0": "[<Item 7>]"})]
     text = written(serial, outcome("None", "<Item 1>", "[<Item 2>]"))
     assert "{'second: add(2)': '<Item 1>', 'after: get()': '[<Item 1>]'}" in text
     assert "from unsnarl.probes.shown import shown" in text

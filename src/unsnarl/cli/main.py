@@ -80,8 +80,8 @@ def cli() -> None:
     """
 
 
-cli.add_section("Understand", show, report, serve, rank, export)
 cli.add_section("Find", hunt, stress, record)
+cli.add_section("Understand", show, report, serve, rank, export)
 cli.add_section("Prove", confirm, minimise, fix, keep, verify)
 cli.add_section("Reproduce", replay, reproduce, clocks)
 cli.add_section("Agents", mcp, skill)

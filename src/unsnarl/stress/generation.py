@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from unsnarl.errors import UsageError
 from unsnarl.stress.arguments import Texts, from_examples, from_hint
-from unsnarl.stress.program import Call, Program
+from unsnarl.stress.program import CallProgram, MethodCall
 from unsnarl.stress.subject import Method, Parameter, Subject
 
 MOST_IN_THREADS = 6  # three threads with two calls each have 90 serial orders
@@ -37,7 +37,7 @@ def size_of(number: int) -> Size:
     return FIRST if number < FIRST_PROGRAMS else LATER[number % len(LATER)]
 
 
-class Calls:
+class DrawnCalls:
     """Which calls there can be, with the arguments that are known for them.
 
     Attributes:
@@ -71,7 +71,7 @@ class Calls:
                 "give examples in a setup file: calls = {'put': [('a', 1)]}",
             )
 
-    def program(self, draw: random.Random, size: Size) -> Program:
+    def program(self, draw: random.Random, size: Size) -> CallProgram:
         """A program of up to a size."""
         pool = _Pool(draw)
         count = draw.randint(2, size.threads)
@@ -81,17 +81,17 @@ class Calls:
         threads = [self._some(pool, self._inside, draw.randint(1, most)) for _ in range(count)]
         after = self._some(pool, self._usable, draw.randint(0, size.around))
         # With what its calls need, a thread may have more of them than were drawn.
-        return Program(
+        return CallProgram(
             make, before, tuple(one[:most] if most > 1 else one for one in threads), after
         )
 
-    def _some(self, pool: _Pool, possible: Sequence[Method], count: int) -> tuple[Call, ...]:
-        calls: list[Call] = []
+    def _some(self, pool: _Pool, possible: Sequence[Method], count: int) -> tuple[MethodCall, ...]:
+        calls: list[MethodCall] = []
         for _ in range(count):
             self._add(pool, calls, pool.draw.choice(possible))
         return tuple(calls)
 
-    def _add(self, pool: _Pool, calls: list[Call], method: Method) -> int:
+    def _add(self, pool: _Pool, calls: list[MethodCall], method: Method) -> int:
         """Add a call, before it the one whose result it takes if there is none."""
         taken = None
         if method.takes:
@@ -99,14 +99,14 @@ class Calls:
             free = [at for at, one in enumerate(calls) if one.name == method.takes]
             free = [at for at in free if at not in used]
             taken = free[-1] if free else self._add(pool, calls, self._methods[method.takes])
-        calls.append(Call(method.name, _arguments(pool, method), method.is_property, taken))
+        calls.append(MethodCall(method.name, _arguments(pool, method), method.is_property, taken))
         return len(calls) - 1
 
     def simplest_make(self) -> str:
         """The simplest text that makes an object."""
         return self._make.format(_listed([_simplest(one) for one in self._making]))
 
-    def simplest(self, call: Call) -> Rows:
+    def simplest(self, call: MethodCall) -> Rows:
         """The simplest arguments of a call."""
         method = self._methods[call.name]
         if method.examples is not None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from unsnarl.stress.program import Key, Order, Outcome, Program, differences, key_of
+from unsnarl.stress.program import CallProgram, Key, Order, ProgramOutcome, differences, key_of
 from unsnarl.stress.runs import BATCH, Runs
 
 SHIFT = 1
@@ -29,13 +29,13 @@ class Oracle:
     def __init__(self, runs: Runs) -> None:
         self.masked: frozenset[str] = frozenset()
         self._runs = runs
-        self._serial: dict[Program, SerialOutcomes] = {}
+        self._serial: dict[CallProgram, SerialOutcomes] = {}
 
-    def serial(self, program: Program) -> SerialOutcomes:
+    def serial(self, program: CallProgram) -> SerialOutcomes:
         """What serial orders of a program give, as far as they were tried."""
         return self._serial.setdefault(program, SerialOutcomes(program, self._runs))
 
-    def is_wrong(self, program: Program, outcome: Outcome) -> bool:
+    def is_wrong(self, program: CallProgram, outcome: ProgramOutcome) -> bool:
         """Whether no serial order gives this, although all of them end and can be repeated."""
         serial = self.serial(program)
         if self._is_given(serial, outcome):
@@ -46,41 +46,41 @@ class Oracle:
         # A call that waits for ever in some order may do so in threads, too: nothing can be said.
         return not any(one.hangs for one in serial.outcomes())
 
-    def _is_given(self, serial: SerialOutcomes, outcome: Outcome) -> bool:
+    def _is_given(self, serial: SerialOutcomes, outcome: ProgramOutcome) -> bool:
         wanted = self.key(serial.program, outcome)
         found = self._keys(serial, serial.strict())
         while wanted not in found and serial.more(outcome.ended):
             found = self._keys(serial, serial.strict())
         return wanted in found or wanted in self._keys(serial, serial.comparable(outcome))
 
-    def key(self, program: Program, outcome: Outcome) -> Key:
+    def key(self, program: CallProgram, outcome: ProgramOutcome) -> Key:
         """What is compared of an outcome."""
         return key_of(outcome, program, self.masked)
 
-    def _keys(self, serial: SerialOutcomes, outcomes: Iterable[Outcome]) -> set[Key]:
+    def _keys(self, serial: SerialOutcomes, outcomes: Iterable[ProgramOutcome]) -> set[Key]:
         return {self.key(serial.program, one) for one in outcomes}
 
 
 class SerialOutcomes:
     """What the serial orders of one program give; they are tried when somebody asks."""
 
-    def __init__(self, program: Program, runs: Runs) -> None:
+    def __init__(self, program: CallProgram, runs: Runs) -> None:
         self.program = program
         self._runs = runs
         self._left = program.orders()
-        self._found: dict[Order, Outcome] = {}
-        self._late: list[Outcome] = []
+        self._found: dict[Order, ProgramOutcome] = {}
+        self._late: list[ProgramOutcome] = []
         self._is_repeated = False
 
-    def outcomes(self) -> list[Outcome]:
+    def outcomes(self) -> list[ProgramOutcome]:
         """All that are known by now."""
         return [*self._found.values(), *self._late]
 
-    def strict(self) -> list[Outcome]:
+    def strict(self) -> list[ProgramOutcome]:
         """Those in which no call waited for another one."""
         return [one for one in self.outcomes() if not one.stood and not one.hangs]
 
-    def comparable(self, outcome: Outcome) -> list[Outcome]:
+    def comparable(self, outcome: ProgramOutcome) -> list[ProgramOutcome]:
         """What an outcome is compared with, when all orders were tried.
 
         A call that waits takes effect after what it waited for, so an order in which it comes later
@@ -89,7 +89,7 @@ class SerialOutcomes:
         """
         return (not outcome.hangs and self.strict()) or self.outcomes()
 
-    def more(self, likely: Order) -> Sequence[Outcome]:
+    def more(self, likely: Order) -> Sequence[ProgramOutcome]:
         """Of the next few orders, first of all of the likely one; none if all were tried."""
         if likely in self._left:
             self._left.remove(likely)
@@ -102,7 +102,7 @@ class SerialOutcomes:
         self._late += late
         return [*found.values(), *late]
 
-    def _others(self, orders: Sequence[Order]) -> list[Outcome]:
+    def _others(self, orders: Sequence[Order]) -> list[ProgramOutcome]:
         """What else comes of orders in which calls waited.
 
         A time limit may come to its end, and of several that wait another one may go on.

@@ -13,7 +13,7 @@ from unsnarl.probes.python.driver import CHECK, NAMES
 Order = tuple[int, ...]
 
 
-class Call(msgspec.Struct, frozen=True):
+class MethodCall(msgspec.Struct, frozen=True):
     """One call.
 
     Attributes:
@@ -34,21 +34,21 @@ class Call(msgspec.Struct, frozen=True):
         return f"{subject}.{self.name}({', '.join([first, *rows] if first else rows)})"
 
 
-class Program(msgspec.Struct, frozen=True):
+class CallProgram(msgspec.Struct, frozen=True):
     """Calls of two or three threads, with those before and after them."""
 
     make: str
-    before: tuple[Call, ...]
-    threads: tuple[tuple[Call, ...], ...]
-    after: tuple[Call, ...]
+    before: tuple[MethodCall, ...]
+    threads: tuple[tuple[MethodCall, ...], ...]
+    after: tuple[MethodCall, ...]
 
-    def parts(self) -> Iterator[tuple[str, tuple[Call, ...]]]:
+    def parts(self) -> Iterator[tuple[str, tuple[MethodCall, ...]]]:
         """The lists of calls with their names, in the order in which a reader meets them."""
         yield "before", self.before
         yield from zip(NAMES, self.threads, strict=False)
         yield "after", self.after
 
-    def calls(self) -> Iterator[tuple[str, Call]]:
+    def calls(self) -> Iterator[tuple[str, MethodCall]]:
         """All calls, by the keys of what is seen of them."""
         for part, calls in self.parts():
             for index, call in enumerate(calls):
@@ -73,7 +73,7 @@ def _merged(left: Sequence[int]) -> Iterator[Order]:
                 yield (thread, *order)
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ProgramOutcome(msgspec.Struct, frozen=True):
     """What came of one execution of a program.
 
     Attributes:
@@ -96,7 +96,7 @@ class Outcome(msgspec.Struct, frozen=True):
 Key = tuple[object, ...]
 
 
-def key_of(outcome: Outcome, program: Program, masked: frozenset[str]) -> Key:
+def key_of(outcome: ProgramOutcome, program: CallProgram, masked: frozenset[str]) -> Key:
     """What is compared: all that was seen, but for what differs without any reason."""
     if outcome.hangs:
         return ("hangs",)
@@ -107,7 +107,7 @@ def key_of(outcome: Outcome, program: Program, masked: frozenset[str]) -> Key:
     return (outcome.died, *sorted(seen.items()))
 
 
-def differences(one: Outcome, other: Outcome, program: Program) -> frozenset[str]:
+def differences(one: ProgramOutcome, other: ProgramOutcome, program: CallProgram) -> frozenset[str]:
     """The methods and parts of the state of which two executions show different things."""
     if one.hangs and other.hangs:
         return frozenset()

@@ -21,7 +21,7 @@ from unsnarl.execution.result import Result
 from unsnarl.execution.runner import Runner
 from unsnarl.model.plan import Plan
 from unsnarl.model.run import Switch
-from unsnarl.stress.program import Order, Outcome, Program
+from unsnarl.stress.program import CallProgram, Order, ProgramOutcome
 
 # What a thread waits until it is clear that the one before it waits, too: first less than the time
 # limits that programs have, then more. Sleeps of up to 0.1 s may end early, so both are longer.
@@ -54,13 +54,13 @@ class Runs:
 
     def in_order(
         self,
-        program: Program,
+        program: CallProgram,
         orders: Sequence[Order],
         *,
         long: bool = False,
         shift: int = 0,
         draw: int = 1,
-    ) -> list[Outcome]:
+    ) -> list[ProgramOutcome]:
         """What a program gives if its calls are made one after the other.
 
         Args:
@@ -82,7 +82,7 @@ class Runs:
         self.serial += len(plans)
         return [_outcome(result) for result in self._made(plans)]
 
-    def interleaved(self, program: Program, plans: Sequence[Plan]) -> list[Result]:
+    def interleaved(self, program: CallProgram, plans: Sequence[Plan]) -> list[Result]:
         """A program under schedules of the gate."""
         self.count += len(plans)
         node = program.message()
@@ -145,19 +145,19 @@ def _modes(wanted: str, is_free: bool) -> tuple[Switch, ...]:
     return ("gil",) if wanted == "gil" else ("gil", "free")
 
 
-def outcome_of(result: Result) -> Outcome:
+def outcome_of(result: Result) -> ProgramOutcome:
     """What came of a run."""
     return _outcome(result)
 
 
-def _outcome(result: Result) -> Outcome:
+def _outcome(result: Result) -> ProgramOutcome:
     failure = result.failure
     if result.label == "hang":
-        return Outcome(hangs=True, timed_out=True)
+        return ProgramOutcome(hangs=True, timed_out=True)
     if failure is not None and failure.kind == "deadlock":
-        return Outcome(hangs=True)
+        return ProgramOutcome(hangs=True)
     noted: dict[str, Any] | None = result.run.notes.outcome if result.run is not None else None
     died = result.signature if result.label == "fail" else ""
     if noted is None:
-        return Outcome(died=died or "ended without an outcome")
-    return replace(msgspec.convert(noted, Outcome), died=died)
+        return ProgramOutcome(died=died or "ended without an outcome")
+    return replace(msgspec.convert(noted, ProgramOutcome), died=died)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from unsnarl.config import Settings
 from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.result import Result
-from unsnarl.stress.generation import Calls, size_of
+from unsnarl.stress.generation import DrawnCalls, size_of
 from unsnarl.stress.oracle import Oracle
-from unsnarl.stress.program import Key, Outcome, Program
+from unsnarl.stress.program import CallProgram, Key, ProgramOutcome
 from unsnarl.stress.runs import BATCH, Runs, Schedules, outcome_of
 from unsnarl.stress.shrinking import smallest
 
@@ -28,8 +28,8 @@ SHRINK_SHARE = 0.3
 class Wrong:
     """A program that fails, with an outcome that no serial order gives."""
 
-    program: Program
-    outcome: Outcome
+    program: CallProgram
+    outcome: ProgramOutcome
 
 
 class _Tried:
@@ -37,16 +37,16 @@ class _Tried:
 
     def __init__(self, schedules: Schedules) -> None:
         self.schedules = schedules
-        self.outcome: Outcome | None = None
+        self.outcome: ProgramOutcome | None = None
         self.keys: set[Key] = set()
 
 
-class Search:
+class ProgramSearch:
     """Looks for a failing program, and for the smallest one."""
 
     def __init__(
         self,
-        calls: Calls,
+        calls: DrawnCalls,
         runs: Runs,
         oracle: Oracle,
         wanted: Settings,
@@ -60,7 +60,7 @@ class Search:
         self._settings = wanted
         self._budget = budget
         self._is_free = is_free
-        self._programs: dict[Program, _Tried] = {}
+        self._programs: dict[CallProgram, _Tried] = {}
         self._limit = wanted.time
         self._most_runs = wanted.max_runs
         # Calls of this class wait: then one outcome in all runs does not mean much.
@@ -90,12 +90,12 @@ class Search:
             number += 1
         return None
 
-    def _shrunk(self, program: Program, on_program: Callable[[], None]) -> Wrong:
+    def _shrunk(self, program: CallProgram, on_program: Callable[[], None]) -> Wrong:
         left = max(0.0, self._limit - self._budget.spent)
         self._limit = self._budget.spent + left * SHRINK_SHARE
         self._most_runs = None
 
-        def fails(candidate: Program) -> bool:
+        def fails(candidate: CallProgram) -> bool:
             on_program()
             return self._fails(candidate, BATCHES_OF_SMALLER)
 
@@ -105,7 +105,7 @@ class Search:
         assert outcome is not None
         return Wrong(found, outcome)
 
-    def _fails(self, program: Program, batches: int, *, is_patient: bool = True) -> bool:
+    def _fails(self, program: CallProgram, batches: int, *, is_patient: bool = True) -> bool:
         if program not in self._programs:
             seed = f"{self._settings.seed}/{len(self._programs)}"
             schedules = Schedules(seed, self._settings.switch, is_free=self._is_free)
@@ -121,7 +121,7 @@ class Search:
             return False
         return tried.outcome is not None
 
-    def _try(self, program: Program, tried: _Tried) -> None:
+    def _try(self, program: CallProgram, tried: _Tried) -> None:
         for result in self._runs.interleaved(program, tried.schedules.batch(BATCH)):
             outcome = outcome_of(result)
             self._waits = self._waits or outcome.hangs
@@ -131,7 +131,7 @@ class Search:
             tried.keys.add(self._oracle.key(program, outcome))
             tried.schedules.learn(result)
 
-    def _is_wrong(self, program: Program, outcome: Outcome, result: Result) -> bool:
+    def _is_wrong(self, program: CallProgram, outcome: ProgramOutcome, result: Result) -> bool:
         if outcome.timed_out:
             # Perhaps only because the machine was busy: it must happen twice.
             outcome = outcome_of(self._runs.interleaved(program, [result.plan])[0])

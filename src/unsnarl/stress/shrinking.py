@@ -8,16 +8,16 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from unsnarl.stress.program import Call, Program
+from unsnarl.stress.program import CallProgram, MethodCall
 
-Calls = tuple[Call, ...]
+Calls = tuple[MethodCall, ...]
 # The simplest arguments of a call.
-Simplest = Callable[[Call], tuple[tuple[str, str], ...]]
+Simplest = Callable[[MethodCall], tuple[tuple[str, str], ...]]
 
 
 def smallest(
-    program: Program, fails: Callable[[Program], bool], simplest: Simplest, make: str
-) -> Program:
+    program: CallProgram, fails: Callable[[CallProgram], bool], simplest: Simplest, make: str
+) -> CallProgram:
     """The first program without a smaller one that fails, the largest steps first."""
     left = smaller(program, simplest, make)
     for candidate in left:
@@ -26,7 +26,7 @@ def smallest(
     return program
 
 
-def smaller(program: Program, simplest: Simplest, make: str) -> Iterator[Program]:
+def smaller(program: CallProgram, simplest: Simplest, make: str) -> Iterator[CallProgram]:
     """Programs that are one step smaller; `make` is the simplest text that makes an object."""
     if len(program.threads) > 2:
         for at in range(len(program.threads)):
@@ -51,14 +51,14 @@ def smaller(program: Program, simplest: Simplest, make: str) -> Iterator[Program
     yield from _simpler(program, simplest)
 
 
-def _single(program: Program) -> Iterator[Program]:
+def _single(program: CallProgram) -> Iterator[CallProgram]:
     """With one call of each thread."""
     plain = [[call for call in calls if call.takes is None] for calls in program.threads]
     for chosen in itertools.product(*plain):
         yield replace(program, threads=tuple((call,) for call in chosen))
 
 
-def _simpler(program: Program, simplest: Simplest) -> Iterator[Program]:
+def _simpler(program: CallProgram, simplest: Simplest) -> Iterator[CallProgram]:
     def change(calls: Calls) -> Iterator[Calls]:
         return _simplified(calls, simplest)
 
@@ -83,7 +83,7 @@ def _without_one(calls: Calls) -> Iterator[Calls]:
     for at in range(len(calls)):
         gone: set[int] = {at}
         kept: dict[int, int] = {}
-        found: list[Call] = []
+        found: list[MethodCall] = []
         for index, call in enumerate(calls):
             if index in gone or call.takes in gone:
                 gone.add(index)

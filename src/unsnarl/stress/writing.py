@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from unsnarl.probes.python.driver import CHECK, NAMES, NOT_MADE, RAISES
-from unsnarl.stress.program import Call, Outcome, Program
+from unsnarl.stress.program import CallProgram, MethodCall, ProgramOutcome
 from unsnarl.stress.subject import Subject
 
 HEADER = "Written by `unsnarl stress"
@@ -41,9 +41,9 @@ class ProgramFile:
     def __init__(
         self,
         subject: Subject,
-        program: Program,
-        wrong: Outcome,
-        serial: Sequence[Outcome],
+        program: CallProgram,
+        wrong: ProgramOutcome,
+        serial: Sequence[ProgramOutcome],
         masked: frozenset[str],
     ) -> None:
         self._subject = subject
@@ -145,7 +145,7 @@ class ProgramFile:
             lines.append(f"assert setup.check({variable}) is not False")
         return lines
 
-    def _calls(self, part: str, calls: Sequence[Call]) -> Iterator[str]:
+    def _calls(self, part: str, calls: Sequence[MethodCall]) -> Iterator[str]:
         taken = {call.takes for call in calls}
         for index, call in enumerate(calls):
             key = f"{part} {index}"
@@ -194,7 +194,10 @@ def variable_of(name: str) -> str:
 
 
 def _labels(
-    program: Program, variable: str, outcomes: Sequence[Outcome], hidden: set[str] | frozenset[str]
+    program: CallProgram,
+    variable: str,
+    outcomes: Sequence[ProgramOutcome],
+    hidden: set[str] | frozenset[str],
 ) -> dict[str, str]:
     """What is compared, by key, with names for a reader; what is always None is left out."""
     rows = {key: f"{key.partition(' ')[0]}: {_short(call)}" for key, call in program.calls()}
@@ -216,17 +219,17 @@ def _labels(
     return found
 
 
-def _short(call: Call) -> str:
+def _short(call: MethodCall) -> str:
     return call.text("").removeprefix(".")
 
 
-def _expected(key: str, serial: Sequence[Outcome]) -> list[str]:
+def _expected(key: str, serial: Sequence[ProgramOutcome]) -> list[str]:
     """The exceptions that a call raises in some serial order."""
     texts = {one.seen.get(key, "") for one in serial}
     return sorted(one.removeprefix(RAISES) for one in texts if one.startswith(RAISES))
 
 
-def _is_made(outcome: Outcome, key: str) -> bool:
+def _is_made(outcome: ProgramOutcome, key: str) -> bool:
     return outcome.seen.get(key, NOT_MADE) != NOT_MADE
 
 

@@ -33,7 +33,7 @@ from unsnarl.workflows.hunt import HuntResult, hunt
 from unsnarl.workflows.progress import OnProgress, RunProgress, ignore
 
 if TYPE_CHECKING:
-    from unsnarl.stress.search import Search, Wrong
+    from unsnarl.stress.search import ProgramSearch, Wrong
 
 DRIVEN = f"{driver.__name__.rpartition('.')[0]}.driven:drive"
 # Of the time for everything: what is left to the hunt of the program that was found.
@@ -95,14 +95,14 @@ class _Stressing:
     def __init__(
         self, subject: Subject, settings: Settings, cwd: Path, on_progress: OnProgress
     ) -> None:
-        from unsnarl.stress.generation import Calls  # noqa: PLC0415  needs Hypothesis
+        from unsnarl.stress.generation import DrawnCalls  # noqa: PLC0415  needs Hypothesis
 
         self._subject = subject
         self._settings = settings
         self._cwd = cwd
         self._on_progress = on_progress
         self._budget = Budget(settings.time)
-        self._calls = Calls(subject)
+        self._calls = DrawnCalls(subject)
         self._runs: Runs | None = None
         self._masked: frozenset[str] = frozenset()
         self._programs = 0
@@ -134,11 +134,15 @@ class _Stressing:
         written = ProgramFile(self._subject, wrong.program, wrong.outcome, serial, self._masked)
         return written.text(file.parent)
 
-    def _made(self, runner: Runner, oracle: Oracle, limited: Settings, *, is_free: bool) -> Search:
-        from unsnarl.stress.search import Search  # noqa: PLC0415  needs Hypothesis
+    def _made(
+        self, runner: Runner, oracle: Oracle, limited: Settings, *, is_free: bool
+    ) -> ProgramSearch:
+        from unsnarl.stress.search import ProgramSearch  # noqa: PLC0415  needs Hypothesis
 
         assert self._runs is not None
-        return Search(self._calls, self._runs, oracle, limited, self._budget, is_free=is_free)
+        return ProgramSearch(
+            self._calls, self._runs, oracle, limited, self._budget, is_free=is_free
+        )
 
     def _check_masked(self, wrong: Wrong | None) -> None:
         names = {one.name for one in self._subject.methods} - set(self._calls.left_out)
@@ -151,7 +155,7 @@ class _Stressing:
                 EXIT_INCONCLUSIVE,
             )
 
-    def _show(self, search: Search) -> None:
+    def _show(self, search: ProgramSearch) -> None:
         assert self._runs is not None
         runs = self._runs.count
         doing = (
