@@ -23,19 +23,37 @@ static unsigned watched_types;
 static destructor of_plain_classes;
 UNS_GUARD(watching_types);
 
-static destructor original_of(const PyTypeObject *type) {
+/* The destructor that stood in the slot of a type, or of the first of its bases that is watched. */
+static destructor original_of(PyTypeObject *type, PyTypeObject **found) {
     unsigned count = UNS_SEE(&watched_types);
     for (; type; type = type->tp_base)
         for (unsigned i = 0; i < count; i++)
-            if (watched[i].type == type)
+            if (watched[i].type == type) {
+                *found = type;
                 return watched[i].original;
-    return NULL;
+            }
+    *found = NULL;
+    return PyBaseObject_Type.tp_dealloc;
 }
 
+/* The object that is being destroyed, and whose destructor is at it. */
+struct dying {
+    PyObject *object;
+    PyTypeObject *type;
+};
+static __thread struct dying dying;
+
+/* A type's destructor may call that of its base, which is watched as well: for it the object's own
+ * type would lead back to where it was called from. */
 static void forget_and_dealloc(PyObject *object) {
-    destructor original = original_of(Py_TYPE(object));
+    struct dying outer = dying;
+    int is_base = outer.object == object && outer.type;
+    PyTypeObject *from = is_base ? outer.type->tp_base : Py_TYPE(object);
+    dying.object = object;
+    destructor original = original_of(from, &dying.type);
     uns_created(object);
     original(object);
+    dying = outer;
 }
 
 int uns_is_plain_class(PyTypeObject *type) {
