@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from unsnarl.probes.python.late_codes import LateCodes
+from unsnarl.probes.python.late_codes import LateCodes, LateModule
 from unsnarl.runfile import SiteTable
 
 
@@ -114,3 +115,18 @@ def test_runs_inherit_what_the_server_has_read(path):
 
 def test_a_server_that_cannot_read_the_file_goes_on(tmp_path):
     LateCodes(str(tmp_path / "gone"), 100, 200).catch_up()
+
+
+def test_its_lock_is_not_one_that_the_target_waits_for(path, monkeypatch):
+    """That one is put under the gate, and closing the file would not be seen there.
+
+    Threads of a run that met another run there were taken for a deadlock.
+    """
+
+    def gated(*_: object) -> None:
+        raise AssertionError("the target's")
+
+    monkeypatch.setattr(fcntl, "flock", gated)
+    codes = LateCodes(path, 100, 200)
+    codes.note_module(LateModule("late", "late.py", among=True))
+    assert codes.base_of(F, entry(F)) == 100

