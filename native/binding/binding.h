@@ -54,6 +54,7 @@ typedef struct Site {
     PyTypeObject *owner; /* first type seen here: names the variable in reports */
     struct Site *next;   /* all sites, newest first */
     PyObject *state;     /* of STATE probes: the object that `name` stands for */
+    PyObject *part;      /* of STATE probes: the attribute of it that is meant, or NULL */
 } Site;
 
 PyObject *uns_variables(PyObject *module, PyObject *unused);
@@ -125,6 +126,7 @@ PyObject *uns_watch_databases(PyObject *module, PyObject *unused);
 void uns_touch_state(Site *site);
 
 /* files.c: what is under a path */
+extern int uns_folder_changes; /* is there code of the target that changes the working folder? */
 extern PyTypeObject WatchedType;
 PyObject *uns_watch_files(PyObject *module, PyObject *unused);
 uint64_t uns_path_cell(PyObject *path, PyObject **text); /* 0: it has none */
@@ -150,6 +152,7 @@ extern unsigned uns_namespaces; /* how many dictionaries of objects the target h
 void uns_note_namespace(PyObject *owner);
 PyObject *uns_owner_of(PyObject *dict); /* a new reference, or NULL */
 void uns_touch_attribute(Site *site, PyObject *owner, PyObject *name, int write, int follows);
+void uns_touch_part(Site *site, PyObject *owner, PyObject *name, int write, int follows);
 void uns_touch_attributes(Site *site, PyObject *owner, int write);
 
 /* caught.c: exceptions that the target catches */

@@ -144,11 +144,10 @@ int uns_add_file_names(PyObject *variables) {
 
 /* One access of the thread that is at `site`, on its way into a system call: where the interpreter
  * lets others run. */
-static void deliver_file(uint32_t site, PyObject *key, uint64_t cell, int is_folder, int write,
-                         int follows) {
+static void deliver_at(uint32_t site, PyObject *object, PyObject *key, uint64_t cell, int write,
+                       int follows) {
     struct uns_thread *t = uns_current();
     uint32_t point = UNS_POINT(site, write ? UNS_WRITE : UNS_READ);
-    note_name(site, key, is_folder);
     if (uns_rt.held) {
         t->may_switch = 0;
         t->last_site = site;
@@ -156,11 +155,49 @@ static void deliver_file(uint32_t site, PyObject *key, uint64_t cell, int is_fol
         if (uns_break_hook)
             uns_break(point);
         if (uns_capture_hook)
-            uns_capture(NULL, t, point, key, is_folder ? Py_True : Py_None, write);
+            uns_capture(NULL, t, point, object, key, write);
     }
     uns_track_access(t, point, cell, write);
     if (uns_rt.held)
         uns_count_remote(t, site);
+}
+
+static void deliver_file(uint32_t site, PyObject *key, uint64_t cell, int is_folder, int write,
+                         int follows) {
+    note_name(site, key, is_folder);
+    deliver_at(site, key, is_folder ? Py_True : Py_None, cell, write, follows);
+}
+
+/* ---- the working folder: a relative path is looked up there */
+
+int uns_folder_changes;
+
+static int is_relative(PyObject *given, int folder_fd) {
+    if (given == Py_None || PyLong_Check(given) || (folder_fd != NO_FD && folder_fd != AT_FDCWD))
+        return given == Py_None;
+    PyObject *path = PyOS_FSPath(given), *bytes = NULL;
+    int relative = path && PyUnicode_FSConverter(path, &bytes) && *PyBytes_AS_STRING(bytes) != '/';
+    Py_XDECREF(bytes);
+    Py_XDECREF(path);
+    PyErr_Clear();
+    return relative;
+}
+
+/* Whether it was read. */
+static int touch_working_folder(uint32_t site, PyObject *given, int folder_fd) {
+    if (!UNS_LOAD(&uns_folder_changes) || !is_relative(given, folder_fd))
+        return 0;
+    PyObject *module = PyUnicode_InternFromString("os"), *name = PyUnicode_InternFromString("cwd");
+    PyObject *os = module ? PyImport_GetModule(module) : NULL;
+    if (os && name) {
+        uint64_t cell = uns_attribute_cell(PyModule_GetDict(os), uns_salt_of(name));
+        deliver_at(site, os, name, cell, 0, 0);
+    }
+    Py_XDECREF(os);
+    Py_XDECREF(name);
+    Py_XDECREF(module);
+    PyErr_Clear();
+    return 1;
 }
 
 static int touch(uint32_t site, struct path *path, int write, int follows) {
@@ -215,22 +252,23 @@ static int argument_fd(PyObject *args, int at) {
     return given && PyLong_Check(given) ? (int)PyLong_AsLong(given) : NO_FD;
 }
 
-static void heard_open(uint32_t site, struct path *path, PyObject *args) {
+static void heard_open(uint32_t site, struct path *path, PyObject *args, int follows) {
     PyObject *given = PyTuple_GET_SIZE(args) > 2 ? PyTuple_GET_ITEM(args, 2) : NULL;
     int flags = given && PyLong_Check(given) ? (int)PyLong_AsLong(given) : 0;
     if ((flags & O_ACCMODE) == O_RDONLY && !(flags & O_CREAT))
-        touch(site, path, 0, 0);
+        touch(site, path, 0, follows);
     else if ((flags & O_CREAT) && access(path->text, F_OK) != 0)
-        touch_with_folder(site, path, 0);
+        touch_with_folder(site, path, follows);
     else
-        touch(site, path, 1, 0);
+        touch(site, path, 1, follows);
 }
 
-static void heard_two(uint32_t site, struct path *path, PyObject *args, const struct heard *how) {
+static void heard_two(uint32_t site, struct path *path, PyObject *args, const struct heard *how,
+                      int follows) {
     if (how->what == MOVES)
-        touch_with_folder(site, path, 0);
+        touch_with_folder(site, path, follows);
     else
-        touch(site, path, 0, 0);
+        touch(site, path, 0, follows);
     int fd = how->folder_fd ? argument_fd(args, how->folder_fd + 1) : NO_FD;
     path->key = NULL;
     if (PyTuple_GET_SIZE(args) > 1 && text_of(PyTuple_GET_ITEM(args, 1), fd, path->text))
@@ -241,18 +279,22 @@ static void heard_file(const struct heard *how, PyObject *args) {
     PyObject *first = PyTuple_GET_ITEM(args, 0);
     uint32_t site = how->what == OPENS && PyLong_Check(first) ? 0 : site_of_file();
     struct path path = {.key = NULL};
-    if (!site || !text_of(first, argument_fd(args, how->folder_fd), path.text))
+    int folder_fd = argument_fd(args, how->folder_fd);
+    if (!site)
+        return;
+    int follows = touch_working_folder(site, first, folder_fd);
+    if (!text_of(first, folder_fd, path.text)) /* only now: others may have changed the folder */
         return;
     if (how->what == OPENS)
-        heard_open(site, &path, args);
+        heard_open(site, &path, args, follows);
     else if (how->what == LISTS)
-        touch_entries(site, &path, 0, 0);
+        touch_entries(site, &path, 0, follows);
     else if (how->what == MAKES)
-        touch_with_folder(site, &path, 0);
+        touch_with_folder(site, &path, follows);
     else if (how->what == WRITES)
-        touch(site, &path, 1, 0);
+        touch(site, &path, 1, follows);
     else
-        heard_two(site, &path, args, how);
+        heard_two(site, &path, args, how, follows);
 }
 
 static int hear_of_files(const char *event, PyObject *args, void *unused) {
@@ -307,8 +349,9 @@ static PyObject *first_argument(PyObject *const *args, size_t count, PyObject *k
 static void ask(PyObject *given) {
     uint32_t site = given && !PyLong_Check(given) ? site_of_file() : 0;
     struct path path = {.key = NULL};
+    int follows = site ? touch_working_folder(site, given, NO_FD) : 0;
     if (site && text_of(given, NO_FD, path.text))
-        touch(site, &path, 0, 0);
+        touch(site, &path, 0, follows);
 }
 
 static int is_for_writing(PyObject *file) {

@@ -94,6 +94,8 @@ void uns_touch_attribute(Site *site, PyObject *owner, PyObject *name, int write,
     if (!PyUnicode_CheckExact(name))
         return;
     enum uns_treatment how = uns_attribute_treatment(owner, name);
+    if (how == TREAT_SKIP && write && PyModule_Check(owner)) /* a function is swapped for another */
+        how = TREAT_MODULE;
     if (how == TREAT_SKIP)
         return;
     PyObject *holder = uns_holder(how, owner, name, write);
@@ -102,6 +104,13 @@ void uns_touch_attribute(Site *site, PyObject *owner, PyObject *name, int write,
     PyObject *from = uns_default_of(how, owner, name, write);
     if (from)
         uns_deliver(site, from, name, uns_attribute_cell(from, uns_salt_of(name)), UNS_READ, 1);
+}
+
+/* Whatever is there: also a function that others swap, and what C code keeps by itself. */
+void uns_touch_part(Site *site, PyObject *owner, PyObject *name, int write, int follows) {
+    PyObject *holder = PyModule_Check(owner) ? PyModule_GetDict(owner) : owner;
+    uns_deliver(site, owner, name, uns_attribute_cell(holder, uns_salt_of(name)),
+                write ? UNS_WRITE : UNS_READ, follows);
 }
 
 void uns_touch_attributes(Site *site, PyObject *owner, int write) {

@@ -237,15 +237,37 @@ static PyObject *resolve(PyObject *path) {
     return found;
 }
 
+/* `sys:stdout` is an attribute of a module, `os:cwd` what no attribute shows: the first part is
+ * where the cell is, the second is its name. */
+static PyObject *state_of(PyObject *path, PyObject **name) {
+    Py_ssize_t length = PyUnicode_GET_LENGTH(path);
+    Py_ssize_t colon = PyUnicode_FindChar(path, ':', 0, length, 1);
+    *name = colon < 0 ? NULL : PyUnicode_Substring(path, colon + 1, length);
+    if (*name)
+        PyUnicode_InternInPlace(name);
+    PyObject *first = colon < 0 ? Py_NewRef(path) : PyUnicode_Substring(path, 0, colon);
+    PyObject *found = first ? resolve(first) : NULL;
+    Py_XDECREF(first);
+    return found;
+}
+
+static void find_state(Site *site) {
+    PyObject *saved_type, *saved_value, *saved_traceback, *name;
+    PyErr_Fetch(&saved_type, &saved_value, &saved_traceback);
+    PyObject *found = state_of(site->name, &name);
+    UNS_SHOW(&site->part, name);
+    UNS_SHOW(&site->state, found); /* of two threads one is too many: for ever */
+    PyErr_Clear();
+    PyErr_Restore(saved_type, saved_value, saved_traceback);
+}
+
 void uns_touch_state(Site *site) {
-    if (!UNS_SEE(&site->state)) {
-        PyObject *saved_type, *saved_value, *saved_traceback;
-        PyErr_Fetch(&saved_type, &saved_value, &saved_traceback);
-        UNS_SHOW(&site->state, resolve(site->name)); /* of two threads one is too many: for ever */
-        PyErr_Clear();
-        PyErr_Restore(saved_type, saved_value, saved_traceback);
-    }
-    if (site->state)
+    if (!UNS_SEE(&site->state))
+        find_state(site);
+    int write = site->kind == PROBE_STATE_WRITE;
+    if (site->state && site->part)
+        uns_touch_part(site, site->state, site->part, write, 0);
+    else if (site->state)
         uns_deliver(site, site->state, Py_None, uns_object_cell(site->state),
-                    site->kind == PROBE_STATE_WRITE ? UNS_WRITE : UNS_READ, 0);
+                    write ? UNS_WRITE : UNS_READ, 0);
 }

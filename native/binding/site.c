@@ -636,6 +636,8 @@ static PyObject *site_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) 
     site->name = Py_NewRef(name);
     PyUnicode_InternInPlace(&site->name);
     site->name_hash = uns_salt_of(site->name);
+    if (kind == PROBE_STATE_WRITE && uns_is_called(name, "os:cwd"))
+        UNS_STORE(&uns_folder_changes, 1);
     keep_for_ever(site);
     UNS_ENTER(naming);
     site->next = newest;

@@ -367,6 +367,8 @@ enum uns_treatment uns_attribute_treatment(PyObject *object, PyObject *name) {
 static enum uns_treatment attribute_at(Site *site, PyObject *object) {
     if (PyUnicode_CompareWithASCIIString(site->name, "__dict__") == 0)
         return PyType_Check(object) ? TREAT_SKIP : TREAT_NAMESPACE;
+    if (site->kind == PROBE_ATTR_WRITE && PyModule_Check(object)) /* also where a function is */
+        return TREAT_MODULE;
     return attribute(object, site->name);
 }
 

@@ -82,6 +82,8 @@ static PyObject *value_of(int kind, PyObject *object, PyObject *key, int *readab
     switch (kind) {
     case PROBE_ATTR_READ:
     case PROBE_ATTR_WRITE:
+    case PROBE_STATE_READ:
+    case PROBE_STATE_WRITE:
         return key == Py_None ? size_of(object, readable) : attribute(object, key, readable);
     case PROBE_GLOBAL_READ:
     case PROBE_GLOBAL_WRITE:

@@ -505,6 +505,42 @@ STATE = [
         "WR",
         "os.environ",
     ),
+    *(
+        Row(f"the working folder: {read}", "0", "os.chdir(os.getcwd())", read, "WR", "os.cwd")
+        for read in ["os.getcwd()", "os.path.exists('rows.py')", "open('rows.py').close()"]
+    ),
+    *(
+        Row(f"standard streams: {write}", "0", write, "print(end='')", "WR", "sys.stdout")
+        for write in [
+            "with contextlib.redirect_stdout(sys.__stdout__): pass",
+            "sys.stdout = sys.__stdout__",
+            "setattr(sys, 'stdout', sys.__stdout__)",
+        ]
+    ),
+    Row(
+        "standard streams: sys.stdout.flush()",
+        "0",
+        "sys.stdout = sys.__stdout__",
+        "sys.stdout.flush()",
+        "WR",
+        "sys.stdout",
+    ),
+    *(
+        Row(f"what others assign: {write}", "0", write, "settings.debug", "WR", "settings.debug")
+        for write in [
+            "settings.debug = 1",
+            "mock.patch.object(settings, 'debug', 2).start()",
+            "mock.patch('settings.debug', 3).start()",
+        ]
+    ),
+    Row(
+        "what others assign: a function",
+        "0",
+        "mock.patch('settings.load', len).start()",
+        "settings.load(())",
+        "WR",
+        "settings.load",
+    ),
     Row("queue: Queue", "queue.Queue()", "self.it.put(1)", "self.it.qsize()", "WW"),
     Row("queue: SimpleQueue", "queue.SimpleQueue()", "self.it.put(1)", "self.it.empty()", "WW"),
 ]
@@ -568,10 +604,20 @@ FILES = [
 ]
 ROWS = [*ITERTOOLS, *BUILTINS, *ITERATORS, *ATTRIBUTES, *COLLECTIONS, *METHODS, *STATE, *FILES]
 
+# A module next to the program.
+SETTINGS = """
+debug = 0
+
+
+def load(source):
+    return source
+"""
 HEAD = """
-import array, bisect, collections, contextvars, copy, functools, glob, heapq, io, itertools, json
-import logging, operator, os, pathlib, pickle, pprint, queue, random, shutil, sqlite3, tempfile
-import threading, types, warnings, weakref
+import array, bisect, collections, contextlib, contextvars, copy, functools, glob, heapq, io
+import itertools, json, logging, operator, os, pathlib, pickle, pprint, queue, random, shutil
+import sqlite3, sys, tempfile, threading, types, warnings, weakref
+import settings
+from unittest import mock
 from heapq import heappush
 from itertools import chain
 

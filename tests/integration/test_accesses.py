@@ -7,7 +7,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from tests.integration.access_rows import ROWS, program
+from tests.integration.access_rows import ROWS, SETTINGS, program
 from tests.integration.server_client import Client
 
 from unsnarl.runfile.reader import read_run
@@ -32,6 +32,7 @@ def edges(tmp_path_factory):
 
 def _edges(folder, text):
     (folder / "rows.py").write_text(text)
+    (folder / "settings.py").write_text(SETTINGS)
     client = Client(folder, "script", "rows.py")
     assert client.run(1)["status"] == 0, client.output(1)
     run = read_run(client.path(1, "run"))

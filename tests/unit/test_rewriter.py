@@ -279,7 +279,7 @@ def test_own_methods_get_no_probe() -> None:
         ("globals()", "namespace globals"),
         ("b(a)", "callee_arg call"),
         ("b(*c)", "callee_arg call"),
-        ("os.getcwd()", "state_read os"),
+        ("os.getcwd()", "state_read os:cwd"),
         ("random.seed(1)", "state_write random._inst"),
         ("print('', file=a)", "library_arg print"),
         ("import itertools as tools; tools.chain(c)", "shape_read chain"),

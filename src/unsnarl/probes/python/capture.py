@@ -16,6 +16,7 @@ import posixpath
 import stat
 import sys
 import types
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from unsnarl import _core
@@ -39,6 +40,14 @@ UNKNOWN = object()  # what a cell has, if that cannot be looked at
 _MAX_ITEMS = 8
 _MAX_FRAMES = 8
 _ATOMS = (*KEYS, complex)
+# What functions of a module change, and no attribute of it shows (rewriter/names.py).
+_STATES: dict[tuple[object, str] | None, Callable[[], object]] = {
+    ("os", "cwd"): posix.getcwd,
+    ("os", "umask"): lambda: UNKNOWN,
+    ("signal", "handlers"): lambda: UNKNOWN,
+    ("socket", "defaulttimeout"): lambda: UNKNOWN,
+    ("locale", "locale"): lambda: UNKNOWN,
+}
 
 # [event index, point, thread path, value, names of the locks held, variable,
 #  for each lock: [its number, the number of the acquisition], [object, element, owner or 0],
@@ -205,7 +214,12 @@ def _contents(obj: object, key: object) -> object:
             return MISSING
     if is_a(obj, dict, set, frozenset, *SEQUENCES):
         return _inside(obj, key)
-    return find_attribute(obj, key)[1] if type(key) is str else MISSING
+    if type(key) is not str:
+        return MISSING
+    state = (obj.__dict__.get("__name__"), key) if is_a(obj, types.ModuleType) else None
+    if state in _STATES:
+        return _STATES[state]()
+    return find_attribute(obj, key)[1]
 
 
 def _inside(obj: Any, key: object) -> object:

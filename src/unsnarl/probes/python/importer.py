@@ -19,6 +19,7 @@ from unsnarl.probes.python.late_codes import LateCodes, LateModule
 from unsnarl.probes.python.late_modules import LateModules
 from unsnarl.probes.python.rewriter import ModuleInfo, rewrite
 from unsnarl.probes.python.rewriter.libraries import with_catches
+from unsnarl.probes.python.swappers import IMPORTED_SWAPPERS, LoadedSwappers, with_probes
 
 _LIBRARY_FOLDERS = frozenset({"site-packages", "dist-packages"})
 _OWN_FOLDER = Path(__file__).resolve().parents[2]
@@ -99,6 +100,8 @@ class Importer:
         self.modules: set[str] = set()
         self._own: dict[int, CodeType] = {}  # what was made here; the core keeps it alive anyway
         self._late: LateModules | None = None
+        self._outside: set[str] = set()  # see rewriter/swaps.py
+        self._swappers = LoadedSwappers()
 
     def instrument(
         self, code: CodeType, module_name: str, filename: str, stored: frozenset[str] = frozenset()
@@ -110,6 +113,7 @@ class Importer:
     def _rewritten(
         self, code: CodeType, module: LateModule, stored: frozenset[str] = frozenset()
     ) -> CodeType:
+        self._swappers.look_at(code)
         is_main = module.name == "__main__"
         info = ModuleInfo(
             module.name,
@@ -120,6 +124,7 @@ class Importer:
             self._loops,
             among_threads=module.among,
             stored=stored,
+            outside=self._outside,
         )
         return rewrite(code, info)
 
@@ -144,6 +149,8 @@ class Importer:
         if id(source) in self._own:
             return source
         if not self._wants(source, module_name):
+            if module_name in IMPORTED_SWAPPERS:
+                return with_probes(source, module_name)
             return self._watch_library(overlay.patched_code(source), module_name)
         return self._of_module(source, module_name)
 

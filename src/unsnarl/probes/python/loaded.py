@@ -22,7 +22,7 @@ from typing import Any
 
 from unsnarl.probes.errors import TargetError
 from unsnarl.probes.python import importer, overlay, registry, sync
-from unsnarl.probes.python.rewriter.module import stored_globals
+from unsnarl.probes.python.rewriter.module import codes_by_name, stored_globals
 
 # By module and name, what it was before anything was replaced.
 Names = dict[tuple[str, str], Any]
@@ -116,12 +116,12 @@ def _rewritten(
     if not source:
         return
     asserts = _PYTEST_NAME in first.__globals__
-    original = _by_name(_compiled(source, file, asserts))
+    original = codes_by_name(_compiled(source, file, asserts))
     name = _kept(file, source, codes)
     patched = (overlay.patched_source(file) or b"").decode() or source
     code = _compiled(patched, name, asserts)
     shared = frozenset(stored[id(first.__globals__)])
-    made = _by_name(importer.instrument(code, first.__module__ or "", name, shared))
+    made = codes_by_name(importer.instrument(code, first.__module__ or "", name, shared))
     for one in functions:
         found = _same(one.__code__, original, made)
         if found is not None:
@@ -146,19 +146,6 @@ def _parts(code: CodeType) -> tuple[object, ...]:
         _parts(one) if isinstance(one, CodeType) else (type(one), one) for one in code.co_consts
     )
     return code.co_code, code.co_names, code.co_varnames, constants
-
-
-def _by_name(code: CodeType) -> dict[str, list[CodeType]]:
-    """All code in a module, by qualified name, in the order of the source."""
-    found: dict[str, list[CodeType]] = defaultdict(list)
-    left = [code]
-    while left:
-        one = left.pop(0)
-        found[one.co_qualname].append(one)
-        left += [const for const in one.co_consts if isinstance(const, CodeType)]
-    for group in found.values():
-        group.sort(key=lambda one: one.co_firstlineno)
-    return found
 
 
 def _compiled(source: str, file: str, asserts: bool) -> CodeType:

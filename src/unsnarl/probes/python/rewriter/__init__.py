@@ -30,7 +30,14 @@ from unsnarl.probes.python.rewriter.kinds import (
     Probe,
 )
 from unsnarl.probes.python.rewriter.loops import loops
-from unsnarl.probes.python.rewriter.module import Body, Facts, ModuleInfo, survey
+from unsnarl.probes.python.rewriter.module import (
+    Body,
+    Facts,
+    ModuleInfo,
+    imported_names,
+    survey,
+)
+from unsnarl.probes.python.rewriter.swaps import assigned_outside
 from unsnarl.probes.python.rewriter.tags import DEFINED
 from unsnarl.probes.python.rewriter.walk import Walk
 
@@ -49,10 +56,13 @@ def rewrite(
 ) -> CodeType:
     """The code of a module, and of everything in it, with probes."""
     body = Body(code)
+    if module.outside is not None:
+        module.outside.update(assigned_outside(body, imported_names(body)))
     walks = _walk_all(body, module)
     factory = site_factory or registry.core().Site
     new_code = _assemble(body, walks, factory)
-    registry.REGISTRY.module_done()
+    if not module.only:
+        registry.REGISTRY.module_done()
     return new_code
 
 
@@ -120,10 +130,13 @@ def _order(probe: Probe) -> int:
 
 def _assemble(body: Body, walks: dict[int, Walk], factory: SiteFactory) -> CodeType:
     walk = walks[id(body)]
-    probes = _finish(walk)
     consts = list(body.code.co_consts)
     for index, child in body.children.items():
         consts[index] = _assemble(child, walks, factory)
+    only = walk.facts.info.only
+    if only and not body.code.co_qualname.startswith(only):
+        return body.code.replace(co_consts=tuple(consts))
+    probes = _finish(walk)
     # Code without probes needs ids all the same if it calls something: a lock taken there is
     # attributed to the nearest frame that has some (docs/adr/0003).
     if not probes and not body.children and opcodes.CALL_SITES.isdisjoint(walk.ops):
@@ -154,5 +167,5 @@ def _labels(raw: bytes, probes: list[Probe]) -> registry.Labels:
     labels = {unit: ("call", "") for number, unit in pairs if number in opcodes.CALL_SITES}
     # The last one wins: an access takes precedence over a probe that only remembers.
     for probe in sorted(probes, key=lambda probe: probe.kind not in SILENT):
-        labels[probe.unit] = (KIND_NAMES[probe.kind], probe.name)
+        labels[probe.unit] = (KIND_NAMES[probe.kind], probe.name.replace(":", "."))
     return labels

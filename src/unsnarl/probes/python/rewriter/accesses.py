@@ -2,7 +2,7 @@
 """Probes for what the language itself reads and writes: attributes, items and names."""
 
 from unsnarl.probes.python.rewriter import opcodes
-from unsnarl.probes.python.rewriter.calls import look_up
+from unsnarl.probes.python.rewriter.calls import look_up, swapped_attribute
 from unsnarl.probes.python.rewriter.kinds import (
     ATTR_READ,
     ATTR_WRITE,
@@ -64,12 +64,13 @@ def _load_attr(w: Walk, index: int, arg: int) -> None:
         arg >>= 1
     name, receiver = w.names[arg], w.pop()
     kind = receiver[0]
+    swapped = swapped_attribute(w, index, receiver, name)
     if kind == GLOBAL and (module := w.facts.library_module(receiver[1])):
         w.stack.append((LIBRARY, f"{module}.{name}"))
     elif kind == LIBRARY:
         w.stack.append((LIBRARY, f"{receiver[1]}.{name}"))
     else:
-        if not IMMUTABLE[kind]:
+        if not IMMUTABLE[kind] and not swapped:
             w.probe(index, ATTR_READ, name, 1)
         w.stack.append((HEAP, name))
 

@@ -100,8 +100,21 @@ def look_up(w: Walk, index: int, name_index: int) -> None:
     w.stack += (_method_tag(w, index, name, receiver), UNKNOWN)
 
 
+def swapped_attribute(w: Walk, index: int, receiver: Tag, name: str) -> bool:
+    """Whether this is an attribute of a module that others assign: then it is read, a function too.
+
+    The attribute of a module is skipped where it is code (native/binding/types.c).
+    """
+    module = w.facts.modules.get(receiver[1]) if receiver[0] == GLOBAL else None
+    if module is None or name not in w.facts.outside:
+        return False
+    w.probe(index, STATE_READ, f"{module}:{name}", ITSELF)
+    return True
+
+
 def _method_tag(w: Walk, index: int, name: str, receiver: Tag) -> Tag:
     kind, payload = receiver
+    swapped_attribute(w, index, receiver, name)
     if kind == GLOBAL and payload in w.facts.modules:
         module = w.facts.library_module(payload)
         return (LIBRARY, f"{module}.{name}") if module else UNKNOWN
@@ -318,6 +331,8 @@ def _builtin_call(w: Walk, call: Call, name: str) -> Tag:
     elif name == "print" and "file" in call.keywords:
         position = len(call.args) + call.keywords.index("file")
         _library_argument(w, call, LIBRARY_ARG, name, position)
+    elif name == "print" and "stdout" in w.facts.outside:
+        w.probes.append(Probe(call.anchor, STATE_READ, w.units[call.index], names.PRINTED, ITSELF))
     else:
         _namespace(w, call, name)
     return _builtin_result(call, name)

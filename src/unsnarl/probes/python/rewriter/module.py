@@ -23,6 +23,9 @@ class ModuleInfo(NamedTuple):
     loops: bool = False
     among_threads: bool = False  # do threads run while it is imported?
     stored: frozenset[str] = frozenset()  # globals that other code of its namespace stores
+    # Names that code seen so far assigns in other modules; this module's are added.
+    outside: set[str] | None = None
+    only: tuple[str, ...] = ()  # beginnings of qualified names: nothing else gets probes
 
 
 class Body:
@@ -68,6 +71,7 @@ class Facts:
         self.methods: set[str] = set()
         self.containers: set[str] = set()  # names seen to hold containers
         self.decorated: set[str] = set()  # functions and methods: perhaps cached
+        self.outside: frozenset[str] = frozenset()  # names that are assigned in other modules
 
     def library_name(self, name: str) -> str | None:
         """The dotted name of a global imported from code without probes, if it is one."""
@@ -102,8 +106,10 @@ def survey(body: Body, info: ModuleInfo) -> Facts:
         if each is not body and each.is_class:
             facts.methods |= _methods(each)
     _read_top_level(body, facts)
+    if info.outside is not None:
+        facts.outside = frozenset(info.outside)
+    facts.shared = frozenset(stored_in_functions | (facts.outside & facts.rebound))
     facts.rebound |= stored_in_functions
-    facts.shared = frozenset(stored_in_functions)
     if info.among_threads:
         facts.shared |= _defined(facts)
     return facts
@@ -112,6 +118,33 @@ def survey(body: Body, info: ModuleInfo) -> Facts:
 def _defined(facts: Facts) -> set[str]:
     """What the top level defines: others may ask for it before the import is done."""
     return facts.rebound - facts.modules.keys() - facts.imported.keys()
+
+
+def codes_by_name(code: CodeType) -> dict[str, list[CodeType]]:
+    """All code in a module, by qualified name, in the order of the source."""
+    found: dict[str, list[CodeType]] = {}
+    left = [code]
+    while left:
+        one = left.pop(0)
+        found.setdefault(one.co_qualname, []).append(one)
+        left += [const for const in one.co_consts if isinstance(const, CodeType)]
+    for group in found.values():
+        group.sort(key=lambda one: one.co_firstlineno)
+    return found
+
+
+def imported_names(body: Body) -> frozenset[str]:
+    """The names at the top level of a module that stand for something of another one."""
+    facts = Facts(ModuleInfo("", ""))
+    _read_top_level(body, facts)
+    ops, args, _, _ = opcodes.decode(body.raw)
+    imports = (opcodes.IMPORT_NAME, opcodes.IMPORT_FROM)
+    relative = {
+        body.code.co_names[arg]
+        for before, number, arg in zip(ops, ops[1:], args[1:], strict=False)
+        if number == opcodes.STORE_NAME and before in imports
+    }
+    return frozenset(relative.union(facts.modules, facts.imported))
 
 
 def stored_globals(code: CodeType) -> set[str]:

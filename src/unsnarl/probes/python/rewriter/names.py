@@ -106,10 +106,16 @@ _STATE = (
         "debug info warning error critical exception log",
     ),
     ("os.environ", "os", "putenv unsetenv", "getenv getenvb"),
-    ("os", "os", "chdir fchdir umask", "getcwd getcwdb"),
-    ("signal", "signal", "signal set_wakeup_fd", "getsignal"),
-    ("socket", "socket", "setdefaulttimeout", "getdefaulttimeout"),
+    # Behind a colon: an attribute of the module, or what only its functions show.
+    ("os:cwd", "os", "chdir fchdir", "getcwd getcwdb"),
+    ("os:umask", "os", "umask", ""),
+    ("signal:handlers", "signal", "signal set_wakeup_fd", "getsignal"),
+    ("socket:defaulttimeout", "socket", "setdefaulttimeout", "getdefaulttimeout"),
+    ("locale:locale", "locale", "setlocale", "localeconv getlocale"),
+    ("time:timezone", "time", "tzset", "localtime mktime"),
 )
+# What `print` writes to.
+PRINTED = "sys:stdout"
 # Dotted name of a function -> path of the state, and whether it is changed.
 STATE_FUNCTIONS = {
     f"{module}.{name}": (path, changed)
