@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accesses that must be seen: what one thread does, then another, to one object.
 
-Each row becomes a class of one program (`program`). Its constructor keeps what is shared in
+Each row becomes a class of one program (`access_program.py`). Its constructor keeps what is shared in
 `self.it`; the first thread runs `first`, the second `second`. There must be an edge from the one to
 the other, with these operations, on the object of that name.
 """
 
 from __future__ import annotations
 
-import textwrap
 from typing import NamedTuple
 
 
@@ -603,144 +602,3 @@ FILES = [
     ),
 ]
 ROWS = [*ITERTOOLS, *BUILTINS, *ITERATORS, *ATTRIBUTES, *COLLECTIONS, *METHODS, *STATE, *FILES]
-
-# A module next to the program.
-SETTINGS = """
-debug = 0
-
-
-def load(source):
-    return source
-"""
-HEAD = """
-import array, bisect, collections, contextlib, contextvars, copy, functools, glob, heapq, io
-import itertools, json, logging, operator, os, pathlib, pickle, pprint, queue, random, shutil
-import sqlite3, sys, tempfile, threading, types, warnings, weakref
-import settings
-from unittest import mock
-from heapq import heappush
-from itertools import chain
-
-alias_of_chain = itertools.chain
-quiet = io.StringIO()
-variable = contextvars.ContextVar("variable")
-handler = logging.NullHandler()
-module = types.ModuleType("module")
-module.flag = 0
-counter = 0
-
-
-def read_counter():
-    return counter
-
-
-def made_before(x):
-    return x
-
-
-def called(function, *arguments):
-    return function(*arguments)
-
-
-def generator():
-    yield 1
-    yield 2
-
-
-def made_folder():
-    folder = os.path.join(tempfile.mkdtemp(), "rows")
-    os.mkdir(folder)
-    return folder
-
-
-def made_database():
-    path = os.path.join(made_folder(), "data.db")
-    sqlite3.connect(path, isolation_level=None).execute("create table t (x)")
-    return path
-
-
-def connect():
-    connection = sqlite3.connect(":memory:", check_same_thread=False)
-    connection.execute("create table t (x)")
-    return connection
-
-
-@functools.lru_cache
-def cached(x):
-    return x
-
-
-class Plain:
-    shared = 0
-
-    def __init__(self):
-        self.n = 0
-
-
-class Thing:
-    pass
-
-
-thing = Thing()
-
-
-def drop_thing():
-    global thing
-    thing = None
-
-
-class Slotted:
-    __slots__ = ("n",)
-
-    def __init__(self):
-        self.n = 0
-
-
-class Described:
-    def __init__(self):
-        self._p = 0
-
-    @property
-    def p(self):
-        return self._p
-
-    @p.setter
-    def p(self, value):
-        self._p = value
-
-    @functools.cached_property
-    def slow(self):
-        return 1
-
-    @functools.lru_cache
-    def memo(self, x):
-        return x
-
-
-def run(row):
-    for target in (row.first, row.second):
-        thread = threading.Thread(target=target)
-        thread.start()
-        thread.join()
-
-"""
-CLASS = """
-class Row{number}:
-    def __init__(self):
-        self.it = {row.made}
-
-    def first(self):
-        {row.first}
-
-    def second(self):
-        {row.second}
-
-
-run(Row{number}())
-"""
-
-
-def program(rows: list[Row]) -> str:
-    """A script that goes through all rows, one after the other."""
-    classes = [CLASS.format(number=number, row=row) for number, row in enumerate(rows)]
-    return HEAD + "".join(textwrap.dedent(text) for text in classes)

@@ -7,7 +7,8 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from tests.integration.access_rows import ROWS, SETTINGS, program
+from tests.integration.access_program import SETTINGS, program
+from tests.integration.access_rows import ROWS
 from tests.integration.server_client import Client
 
 from unsnarl.runfile.reader import read_run
