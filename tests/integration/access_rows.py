@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accesses that must be seen: what one thread does, then another, to one object.
 
-Each row becomes a class of one program (`access_program.py`). Its constructor keeps what is shared in
-`self.it`; the first thread runs `first`, the second `second`. There must be an edge from the one to
-the other, with these operations, on the object of that name.
+Each row becomes a class of one program (`access_program.py`). Its constructor keeps what is shared
+in `self.it`; the first thread runs `first`, the second `second`. There must be an edge from the one
+to the other, with these operations, on the object of that name.
 """
 
 from __future__ import annotations
