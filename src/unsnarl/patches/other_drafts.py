@@ -40,6 +40,7 @@ from unsnarl.patches.locks import (
     self_name,
     threading_call,
 )
+from unsnarl.patches.loop_calls import threadsafe_calls
 from unsnarl.patches.moves import published_last, registered_last, set_before_start
 from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
 from unsnarl.patches.queues import put_back, unfinished
@@ -62,7 +63,7 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     makers = [rechecks, copies, local_copies, own_managers, import_waits]
     makers += [published_last, announced_last, registered_last, set_before_start]
     makers += [looks, releases, removals, unfinished, put_back, into_locks, own_states]
-    makers += [first_wins, cleared_first]
+    makers += [first_wins, cleared_first, threadsafe_calls]
     if conflict.is_deadlock or conflict.finding.shape in WAITING:
         makers += [sorted_locks, out_of_locks, deferred_waits, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).
@@ -222,11 +223,36 @@ def events(conflict: Conflict) -> Iterator[Draft]:
     end = covering(source, fix.end.line, fix.end.line)
     if begin.function is None or end.function is None or begin.function is end.function:
         return
+    if not _is_sure_to_run(source, begin):
+        return
     if fix.scope in ("once", ""):
         yield from made(_signalled, conflict, source, begin, end, Signal("Event", "set", "wait"))
     elif fix.scope == "turns":
         signal = Signal("Semaphore", "release", "acquire")
         yield from made(_signalled, conflict, source, begin, end, signal)
+
+
+def _is_sure_to_run(source: SourceFile, run: StatementRun) -> bool:
+    """Whether a program that waits for this will not wait for ever.
+
+    A method that a caller may call or not, once or often, gives no signal to rely on: a loop that
+    waits for the first job never ends without one.
+    """
+    function = run.function
+    if run.owner is None or function is None or function.name in ("__init__", "run"):
+        return True
+    starts = any(_started(function, last_line(function) + 1))
+    return starts or _is_thread_target(source, function.name)
+
+
+def _is_thread_target(source: SourceFile, name: str) -> bool:
+    """Whether a thread is made for a function or method of this name."""
+    return any(
+        keyword.arg == "target" and ast.unparse(keyword.value).rpartition(".")[2] == name
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+    )
 
 
 class Signal(NamedTuple):
