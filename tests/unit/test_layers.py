@@ -28,6 +28,7 @@ LAYERS = (
     "workflows",
     "api",
     "agents",
+    "http",
     "serve",
     "cli",
     "pytest_plugin",
@@ -40,7 +41,8 @@ NARROW = {
     "analyses": ("model",),
     "api": FRONT,
     "agents": FRONT,
-    "serve": FRONT,
+    "http": (),
+    "serve": (*FRONT, "http"),
     "cli": (*FRONT, "agents", "serve"),
     "pytest_plugin": FRONT,
 }
