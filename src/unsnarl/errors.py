@@ -56,6 +56,10 @@ ERRORS: dict[str, str] = {
         "A setting in the environment (`UNSNARL_…`) or under `[tool.unsnarl]` in pyproject.toml "
         "is unknown or has the wrong type. The message gives the full key."
     ),
+    "bad-tokens": (
+        "The file of tokens for `unsnarl collect` cannot be read, can be read by others, or lacks "
+        "a token. It has two lists in TOML, `send` and `read`. Nothing was served."
+    ),
     "build-missing": (
         "The native core, `unsnarl._core`, cannot be imported: the package was copied instead of "
         "installed, or was built for another Python. Reinstall it with the interpreter that the "
@@ -84,6 +88,10 @@ ERRORS: dict[str, str] = {
         "The target's code or build differs from the one that the campaign's runs were made with, "
         "so nothing can be added to the campaign. `unsnarl replay` and `unsnarl verify` follow "
         "its schedules in the current code; a new hunt starts a new campaign."
+    ),
+    "collect-missing": (
+        "`unsnarl collect` needs starlette and uvicorn, which are an extra: `pip install "
+        "'unsnarl[collect]'`. All other commands work without them."
     ),
     "collection-failed": (
         "pytest could not collect the tests, or was asked to run them in other processes. Its own "
@@ -143,6 +151,15 @@ ERRORS: dict[str, str] = {
     "mcp-missing": (
         "`unsnarl mcp` needs the official SDK of the Model Context Protocol, which is an extra: "
         "`pip install 'unsnarl[mcp]'`. All other commands work without it."
+    ),
+    "postgres-missing": (
+        "A store of `unsnarl collect` on a PostgreSQL server needs psycopg, which is an extra: "
+        "`pip install 'unsnarl[postgres]'`. A store in a file works without it."
+    ),
+    "store-unusable": (
+        "The store of `unsnarl collect` cannot be opened: the file or the server is not there, "
+        "does not let us write, or has tables of a newer version. The message says which. Nothing "
+        "was stored, and senders keep what they have."
     ),
     "serve-missing": (
         "`unsnarl serve` needs starlette and uvicorn, which are an extra: `pip install "
@@ -347,6 +364,11 @@ WARNINGS: dict[str, str] = {
     "baseline-quiet": (
         "These failures are in the file given to `--baseline`: they are counted, not shown, and do "
         "not change the exit code. Without `--baseline` the hunt explains them."
+    ),
+    "store-lost": (
+        "The store of `unsnarl collect` does not answer any more. Batches are refused until it "
+        "does, and the connection is made anew for the next one. What was acknowledged is stored; "
+        "senders keep and repeat the rest."
     ),
     "stress-left-out": (
         "`unsnarl stress` calls no method with a parameter of which it has no value: neither its "

@@ -30,6 +30,7 @@ LAYERS = (
     "agents",
     "http",
     "serve",
+    "collect",
     "cli",
     "pytest_plugin",
 )
@@ -43,7 +44,8 @@ NARROW = {
     "agents": FRONT,
     "http": (),
     "serve": (*FRONT, "http"),
-    "cli": (*FRONT, "agents", "serve"),
+    "collect": ("model", "http"),
+    "cli": (*FRONT, "agents", "serve", "collect"),
     "pytest_plugin": FRONT,
 }
 # What the package offers is loaded when it is asked for; a package below has a function's name.

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which token opens what: programs send, people and their tools read."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from unsnarl.collect.answers import refusal
+from unsnarl.collect.tokens import Tokens
+from unsnarl.http.guard import Admission, Entry, is_one_of
+
+API = "/v1/"
+ANOMALIES = f"{API}anomalies"
+
+
+def admission(tokens: Tokens, port: int) -> Admission:
+    """Of the API by the token of a header, of pages by that of the address or a cookie."""
+    entry = Entry(tokens.read, "unsnarl collect", port)
+
+    def admit(request: Request) -> Response | None:
+        header = request.headers.get("authorization")
+        if request.scope["path"].startswith(API) and (header or request.method != "GET"):
+            return _by_header(request, header or "", tokens)
+        return entry.admission(request)
+
+    return admit
+
+
+def _by_header(request: Request, header: str, tokens: Tokens) -> Response | None:
+    scheme, _, token = header.partition(" ")
+    is_sender = scheme.lower() == "bearer" and is_one_of(token, tokens.send)
+    is_reader = scheme.lower() == "bearer" and is_one_of(token, tokens.read)
+    if not is_sender and not is_reader:
+        return refusal(401, "this needs the token of a header: Authorization: Bearer TOKEN")
+    if request.method == "POST":
+        return None if is_sender else refusal(403, "this token is to read, not to send")
+    if request.method in ("GET", "HEAD"):
+        return None if is_reader else refusal(403, "this token is to send, not to read")
+    return refusal(405, "there is nothing to be changed here")
