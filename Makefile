@@ -28,7 +28,7 @@ OTHER_VENVS := $(patsubst %,.venv-others/%/built,$(notdir $(OTHERS)))
 build: $(VENV)/built $(VENV)/real/built $(VENV)/plugins/built $(VENV)/sarif.json $(PAGE)
 
 $(VENV)/built: $(NATIVE) tools/make-venv
-	tools/make-venv $(PYTHON) $(VENV) build test postgres lint docs
+	tools/make-venv $(PYTHON) $(VENV) build test collect lint docs
 	touch $@
 
 # Environments of the real bugs that the tests hunt: nothing is installed while they run.

@@ -120,7 +120,7 @@ class PostgresqlDatabase:
         if not rows:
             return []
         cursor = self._connection.cursor()
-        returning = " RETURNING " in sql
+        returning = "RETURNING " in sql
         cursor.executemany(_formatted(sql), rows, returning=returning)
         if not returning:
             return [None] * len(rows)

@@ -28,18 +28,17 @@ def title(points: Sequence[AnomalyPoint]) -> str:
 
 
 def lanes(points: Sequence[AnomalyPoint]) -> str:
-    """One step after the other, every thread in a lane of its own."""
+    """One step below the other, those of a thread in a lane of its own."""
     roles = {role: at for at, role in enumerate(dict.fromkeys(one.role for one in points), 1)}
-    shown = min(len(roles), LANES_MOST)
-    heads = [f'<li class="head lane-{_lane(at)}">thread {role}</li>' for role, at in roles.items()]
     steps = [_step(number, one, _lane(roles[one.role])) for number, one in enumerate(points, 1)]
-    return f'<ol class="lanes lanes-{shown}">\n' + "\n".join([*heads, *steps]) + "\n</ol>"
+    kind = f"lanes-{min(len(roles), LANES_MOST)}"
+    return f'<ol class="lanes {kind}">\n' + "\n".join(steps) + "\n</ol>"
 
 
 def _step(number: int, point: AnomalyPoint, lane: int) -> str:
     named = f"{point.op} {point.variable}".strip()
     return (
-        f'<li class="step lane-{lane}"><span class="number">{number}</span> '
+        f'<li class="lane-{lane}"><span class="thread">{number} · thread {point.role}</span> '
         f"<code>{text(point.file)}:{point.line}</code> in <code>{text(_function(point))}</code>"
         f"<pre>{text(point.text)}</pre><strong>{text(named)}</strong></li>"
     )

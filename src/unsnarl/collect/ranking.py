@@ -15,7 +15,7 @@ from typing import Literal
 
 import msgspec
 
-from unsnarl.collect.databases import Database
+from unsnarl.collect.databases import Database, Row
 from unsnarl.collect.storing import DAY, storable
 from unsnarl.model.anomaly import COUNT_MOST, Anomaly, AnomalyPoint
 
@@ -226,23 +226,19 @@ def _literal(word: str) -> str:
     return word.replace("!", "!!").replace("%", "!%").replace("_", "!_")
 
 
-def _ranked(row: Sequence[object]) -> RankedAnomaly:
-    id, program, overall, times, instances, of, first, last, edge, _, value = row
-    return msgspec.convert(
-        {
-            "id": id,
-            "program": program,
-            "overall": overall,
-            "count": times,
-            "instances": instances,
-            # Instances that were silent for long are forgotten, and may come back.
-            "of_instances": of,
-            "first_seen": first,
-            "last_seen": last,
-            "edge": bool(edge),
-            "points": msgspec.json.decode(str(value), type=Anomaly).points,
-        },
-        RankedAnomaly,
+def _ranked(row: Row) -> RankedAnomaly:
+    id, program, overall, times, instances, of_instances, first, last, edge, _, value = row
+    return RankedAnomaly(
+        id=id,
+        program=program,
+        overall=overall,
+        count=times,
+        instances=instances,
+        of_instances=of_instances,
+        first_seen=first,
+        last_seen=last,
+        edge=bool(edge),
+        points=msgspec.json.decode(value, type=Anomaly).points,
     )
 
 

@@ -49,6 +49,7 @@ def run(
         log_level="warning",
         access_log=False,  # it would show the token
         server_header=False,
+        proxy_headers=False,  # nobody in front is believed
         timeout_graceful_shutdown=PATIENCE,
         **settings,
     )
