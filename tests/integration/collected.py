@@ -155,6 +155,7 @@ def acknowledged_under_kills(folder: Path, store: str, kills: int, seed: int = 1
                 one.thread.start()
             wanted = chance.randrange(1, 300)
             while sum(len(one.acknowledged) for one in senders) < wanted:
+                assert any(one.thread.is_alive() for one in senders)
                 time.sleep(chance.uniform(0.0005, 0.005))
             server.process.send_signal(signal.SIGKILL)
             for one in senders:

@@ -20,8 +20,8 @@ def opened(tmp_path_factory):
     folder, now = tmp_path_factory.mktemp("collector"), time.time()
     sent = [batch(at, at + 1, function="Cart.common", seen=now - at * DAY) for at in range(9)]
     sent += [batch(1, 7, function="Cart.rare", version="2.0", score=4.0)]
-    sent += [batch(at, function=f"Job.{at}", program="jobs", score=0.1) for at in range(60)]
-    sent += [batch(1, function=HOSTILE, program=HOSTILE, version=HOSTILE, score=0.01)]
+    sent += [batch(at, function=f"Job.{at}", program="jobs", score=0.02) for at in range(60)]
+    sent += [batch(1, function=HOSTILE, program=HOSTILE, version=HOSTILE, score=0.001)]
     with collecting(folder) as server, sync_playwright() as playwright:
         assert {send(server, folder, one).status for one in sent} == {202}
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=OPTIONS)
