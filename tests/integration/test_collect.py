@@ -16,6 +16,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from msgspec.structs import replace
+from openapi_spec_validator import validate
 from tests.integration.collected import (
     ANOMALIES,
     TOKENS,
@@ -101,10 +102,19 @@ def test_a_token_to_send_does_not_read_nor_the_other_way_round(server, folder, r
     assert send(server, folder, batch(), authorization="", cookie=cookie).status == 401
 
 
-@pytest.mark.parametrize("path", ["/", "/anomaly/x", ANOMALIES, "/collect.css", "/v1/openapi.json"])
-def test_without_a_token_nothing_is_shown(server, path):
+@pytest.mark.parametrize("path", ["/", "/anomaly/x", "/collect.css", "/none"])
+def test_without_a_token_no_page_is_shown(server, path):
     assert server.ask(path, cookie="").status == 403
     assert server.ask(f"{path}?token=wrong").status == 403
+
+
+@pytest.mark.parametrize("path", [ANOMALIES, f"{ANOMALIES}/x", "/v1/openapi.json", "/v1/none"])
+def test_without_a_token_the_api_gives_nothing(server, path):
+    assert server.ask(path).status in (200, 404)  # with the cookie
+    for headers in ({}, {"authorization": "Bearer wrong"}):
+        answer = server.ask(path, cookie="", **headers)
+        assert answer.status == 401 and "Bearer" in json.load(answer)["message"]
+    assert server.ask(f"{path}?token=wrong").status == 401
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH"])
@@ -193,6 +203,7 @@ def test_answers_are_as_described(server, folder, reading):
     sent = batch(program="described")
     send(server, folder, sent)
     document = json.load(reading("/v1/openapi.json"))
+    validate(document)
     assert set(document["paths"]) == {
         ANOMALIES,
         f"{ANOMALIES}/{{id}}",

@@ -19,10 +19,13 @@ def admission(tokens: Tokens, port: int) -> Admission:
     entry = Entry(tokens.read, "unsnarl collect", port)
 
     def admit(request: Request) -> Response | None:
-        header = request.headers.get("authorization")
-        if request.scope["path"].startswith(API) and (header or request.method != "GET"):
-            return _by_header(request, header or "", tokens)
-        return entry.admission(request)
+        if not request.scope["path"].startswith(API):
+            return entry.admission(request)
+        header = request.headers.get("authorization", "")
+        # A browser that has come in may read the API; nothing is sent by a cookie.
+        if not header and request.method == "GET" and entry.admission(request) is None:
+            return None
+        return _by_header(request, header, tokens)
 
     return admit
 
