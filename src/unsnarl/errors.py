@@ -57,8 +57,9 @@ ERRORS: dict[str, str] = {
         "is unknown or has the wrong type. The message gives the full key."
     ),
     "bad-tokens": (
-        "The file of tokens for `unsnarl collect` cannot be read, can be read by others, or lacks "
-        "a token. It has two lists in TOML, `send` and `read`. Nothing was served."
+        "A file of tokens for `unsnarl collect` cannot be read, can be read by others, or has no "
+        "token. A folder has two such files, `send` and `read`, with a token on each line. Nothing "
+        "was served."
     ),
     "build-missing": (
         "The native core, `unsnarl._core`, cannot be imported: the package was copied instead of "

@@ -252,7 +252,7 @@ def test_it_listens_on_the_loopback_interface_only(server):
 def test_for_other_machines_it_needs_tokens(tmp_path):
     answer = called(tmp_path, "collect", "--host", "0.0.0.0")
     assert answer.returncode == 2
-    assert "needs --tokens FILE" in answer.stderr and "[bad-argument]" in answer.stderr
+    assert "needs --tokens FOLDER" in answer.stderr and "[bad-argument]" in answer.stderr
     assert not list(tmp_path.iterdir())
 
 
@@ -271,25 +271,36 @@ def test_with_tokens_it_answers_to_the_names_that_it_was_given(tmp_path):
 @pytest.mark.parametrize(
     ("text", "mode", "complaint"),
     [
-        ("send = []\nread = ['" + "x" * 20 + "']", 0o600, "there is no token to send"),
-        ("send = ['short']\nread = ['" + "x" * 20 + "']", 0o600, "at least 20"),
-        ("send = 3", 0o600, "tokens.toml"),
-        ("no toml", 0o600, "tokens.toml"),
-        ("send = ['" + "x" * 20 + "']\nread = ['" + "y" * 20 + "']", 0o644, "others may read it"),
+        ("", 0o600, "there is no token"),
+        ("x" * 20 + "\nshort", 0o600, "at least 20"),
+        ("ö" * 20, 0o600, "ASCII"),
+        ("x" * 20, 0o640, "others may read it"),
     ],
 )
 def test_bad_tokens_are_refused(tmp_path, text, mode, complaint):
-    file = tmp_path / "tokens.toml"
+    file = tmp_path / "read"
     file.write_text(text)
     file.chmod(mode)
-    answer = called(tmp_path, "collect", "--tokens", file)
+    answer = called(tmp_path, "collect", "--tokens", tmp_path)
     assert answer.returncode == 2
     assert complaint in answer.stderr and "[bad-tokens]" in answer.stderr
 
 
+def test_every_token_of_a_file_opens(tmp_path):
+    with collecting(tmp_path) as server:
+        first = server.token
+    second = "y" * 20
+    (tmp_path / TOKENS / "read").write_text(f"{first}\n{second}\n")
+    with collecting(tmp_path) as server:
+        for one in (first, second):
+            answer = server.ask(ANOMALIES, cookie="", authorization=f"Bearer {one}")
+            assert answer.status == 200
+
+
 def test_what_it_makes_is_for_the_owner_only(server, folder):
-    for file in (folder / TOKENS).parent.iterdir():
-        assert file.stat().st_mode & 0o077 == 0, file
+    files = [one for one in (folder / TOKENS).parent.rglob("*") if one.is_file()]
+    assert {"send", "read", "anomalies.sqlite"} <= {one.name for one in files}
+    assert [one for one in files if one.stat().st_mode & 0o077] == []
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

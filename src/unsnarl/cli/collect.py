@@ -43,9 +43,9 @@ LIBRARIES = ("starlette", "uvicorn", "anyio")
 @click.option(
     "--tokens",
     type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The tokens to send and to read; made if it is not there. "
-    "[default: .unsnarl/collector/tokens.toml]",
+    metavar="FOLDER",
+    help="Has the tokens: the files send and read; made if they are not there. "
+    "[default: .unsnarl/collector/tokens]",
 )
 @click.option(
     "--keep",
@@ -65,7 +65,7 @@ def collect(**options: Any) -> int:
     Examples:
       pip install 'unsnarl[collect]'
       unsnarl collect --port 8321
-      unsnarl collect --host 0.0.0.0 --name bugs.example.org --tokens tokens.toml --port 8321
+      unsnarl collect --host 0.0.0.0 --name bugs.example.org --tokens tokens --port 8321
     """
     try:
         from unsnarl.collect import server  # noqa: PLC0415  only where it is installed

@@ -85,7 +85,7 @@ cli.add_section("Find", hunt, stress, record)
 cli.add_section("Understand", show, report, serve, rank, export)
 cli.add_section("Prove", confirm, minimise, fix, keep, verify)
 cli.add_section("Reproduce", replay, reproduce, clocks)
-cli.add_section("Deployed programs", collect)
+cli.add_section("Watch", collect)
 cli.add_section("Agents", mcp, skill)
 cli.add_section("Build and maintain", list_, rm, config, cc, cxx, doctor, demo, completion)
 

@@ -17,7 +17,7 @@ from unsnarl.errors import UsageError
 from unsnarl.http.listening import LOOPBACK, listening, own_hosts, run
 
 FOLDER = Path(".unsnarl", "collector")
-STORE, TOKENS = FOLDER / "anomalies.sqlite", FOLDER / "tokens.toml"
+STORE, TOKENS = FOLDER / "anomalies.sqlite", FOLDER / "tokens"
 LOOPBACKS = (LOOPBACK, "::1", "localhost")
 CONNECTIONS = 1000
 BACKLOG = 1024
@@ -28,7 +28,7 @@ class Settings(msgspec.Struct, frozen=True):
 
     Attributes:
         store: A file, or the URL of a PostgreSQL server; "" for a file in `.unsnarl`.
-        tokens: The file of the tokens; None for the one in `.unsnarl`.
+        tokens: The folder of the tokens; None for the one in `.unsnarl`.
         names: By which others call this machine, as browsers and programs ask for it.
         days: How long is kept what nobody sends any more.
     """
@@ -50,11 +50,11 @@ def collect(settings: Settings, on_start: Callable[[str], None]) -> None:
     if settings.host not in LOOPBACKS and settings.tokens is None:
         raise UsageError(
             "bad-argument",
-            f"--host {settings.host} is for other machines, so it needs --tokens FILE",
-            "The file is made, with new tokens, if it is not there.",
+            f"--host {settings.host} is for other machines, so it needs --tokens FOLDER",
+            "The folder is made, with new tokens, if it is not there.",
         )
-    file = settings.tokens or TOKENS
-    tokens = tokens_of(file)
+    folder = settings.tokens or TOKENS
+    tokens = tokens_of(folder)
     store = settings.store or str(STORE)
     if not store.startswith(SCHEMES):
         _make_private(Path(store))
@@ -69,7 +69,7 @@ def collect(settings: Settings, on_start: Callable[[str], None]) -> None:
                 LOOPBACK if settings.host in LOOPBACKS else (settings.names or (settings.host,))[0]
             )
             on_start(f"http://{_bracketed(shown)}:{port}/?token={tokens.read[0]}")
-            on_start(f"watched programs send with a token of {file}")
+            on_start(f"watched programs send with the token in {folder / 'send'}")
             hosts = _hosts(settings.host, settings.names, port)
             run(
                 lambda _: make_app(tokens, port, hosts, writer, connect),
