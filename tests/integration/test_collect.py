@@ -16,7 +16,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 from msgspec.structs import replace
-from openapi_spec_validator import validate
 from tests.integration.collected import (
     ANOMALIES,
     TOKENS,
@@ -200,6 +199,8 @@ def test_other_names_are_refused_whatever_they_know(server, folder):
 
 
 def test_answers_are_as_described(server, folder, reading):
+    from openapi_spec_validator import validate  # other Pythons, which skip this, have none
+
     sent = batch(program="described")
     send(server, folder, sent)
     document = json.load(reading("/v1/openapi.json"))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 SCHEMES = ("postgresql://", "postgres://")
 SECONDS = 10  # to wait for a server, or for another process that writes
+RETURNING = (3, 35, 0)  # the first SQLite that has it
 # Any number, the same for all collectors of a database: one of them writes at a time.
 LOCK = 5_407_921
 
@@ -62,6 +63,8 @@ class SqliteDatabase:
     unavailable: tuple[type[Exception], ...] = (sqlite3.OperationalError,)
 
     def __init__(self, file: Path) -> None:
+        if sqlite3.sqlite_version_info < RETURNING:
+            raise OSError(f"SQLite {sqlite3.sqlite_version} is too old, 3.35 is needed")
         # Transactions are ours to begin. Threads share it one after the other.
         self._connection = sqlite3.connect(
             file, timeout=SECONDS, isolation_level=None, check_same_thread=False

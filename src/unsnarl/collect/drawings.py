@@ -17,13 +17,11 @@ BAR, GAP, HEIGHT = 6, 2, 40
 
 
 def title(points: Sequence[AnomalyPoint]) -> str:
-    """`Cart.add writes Cart.total, Cart.pay reads it`, or what there is of this."""
-    first, last = points[0], points[-1]
+    """`Cart.total: write in Cart.add, read in Cart.pay`, or what there is of this."""
     variable = next((one.variable for one in points if one.variable), "")
-    named = f" of {variable}" if variable else ""
-    ends = f"{first.op} in {_function(first)}, {last.op} in {_function(last)}{named}"
-    single = f"{first.op} in {_function(first)}{named}"
-    found = ends if len(points) > 1 else single
+    named = f"{variable}: " if variable else ""
+    ends = points if len(points) < 3 else (points[0], points[-1])
+    found = named + ", ".join(f"{one.op} in {_function(one)}" for one in ends)
     return found if len(found) <= TITLE_MOST else found[: TITLE_MOST - 1] + "…"
 
 
