@@ -91,8 +91,8 @@ ERRORS: dict[str, str] = {
         "its schedules in the current code; a new hunt starts a new campaign."
     ),
     "collect-missing": (
-        "`unsnarl collect` needs starlette and uvicorn, which are an extra: `pip install "
-        "'unsnarl[collect]'`. All other commands work without them."
+        "`unsnarl collect` needs starlette, uvicorn and httptools, which are an extra: `pip "
+        "install 'unsnarl[collect]'`. All other commands work without them."
     ),
     "collection-failed": (
         "pytest could not collect the tests, or was asked to run them in other processes. Its own "

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
 import pytest
@@ -79,6 +80,20 @@ def test_all_of_a_group_or_nothing(database):
         add(database, batch(2), bad)
     assert ranked_anomalies(database, Question()).total == 0
     assert add(database, batch(2)) == 1
+
+
+def test_two_that_write_at_the_same_time_add_up(stores, database, request):
+    store = stores[request.node.callspec.params["database"]]
+
+    def write(_):
+        with closing(open_database(store)) as mine:
+            return sum(add(mine, batch(at % 5, at + 1)) for at in range(40))
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(write, range(2))) == [40, 40]
+    one = only(database)
+    assert (one.count, one.instances, one.of_instances) == (36 + 37 + 38 + 39 + 40, 5, 5)
+    assert sum(one.trend) == one.count
 
 
 def test_what_is_unusual_in_few_instances_comes_first(database):

@@ -339,6 +339,7 @@ def test_without_the_extra_it_says_what_to_install(tmp_path):
     assert answer.returncode == 3 and "[collect-missing]" in answer.stderr
 
 
+@pytest.mark.slow
 def test_nothing_acknowledged_is_lost_when_it_is_killed(tmp_path):
     store = str(tmp_path / "store.sqlite")
     numbers = acknowledged_under_kills(tmp_path, store, kills=4)
@@ -346,6 +347,7 @@ def test_nothing_acknowledged_is_lost_when_it_is_killed(tmp_path):
     assert missing_in(store, numbers) == set()
 
 
+@pytest.mark.slow
 def test_on_postgresql_nothing_is_lost_and_a_server_that_comes_back_is_used(tmp_path):
     with postgresql() as url:
         numbers = acknowledged_under_kills(tmp_path, url, kills=2)

@@ -10,7 +10,7 @@ import click
 
 from unsnarl.errors import Terminated, ToolError
 
-LIBRARIES = ("starlette", "uvicorn", "anyio")
+LIBRARIES = ("starlette", "uvicorn", "anyio", "httptools")
 
 
 @click.command()
@@ -74,7 +74,7 @@ def collect(**options: Any) -> int:
             raise
         raise ToolError(
             "collect-missing",
-            "starlette and uvicorn are not installed",
+            "starlette, uvicorn and httptools are not all installed",
             "pip install 'unsnarl[collect]'",
         ) from None
     try:

@@ -10,6 +10,7 @@ import msgspec
 
 from unsnarl.collect.app import make_app
 from unsnarl.collect.databases import SCHEMES, Database, open_database, unusable
+from unsnarl.collect.protocol import BoundedProtocol
 from unsnarl.collect.schema import prepare
 from unsnarl.collect.tokens import tokens_of
 from unsnarl.collect.writer import Writer
@@ -74,6 +75,7 @@ def collect(settings: Settings, on_start: Callable[[str], None]) -> None:
             run(
                 lambda _: make_app(tokens, port, hosts, writer, connect),
                 listener,
+                http=BoundedProtocol,
                 limit_concurrency=CONNECTIONS,
             )
 

@@ -46,6 +46,7 @@ def run(
     config = uvicorn.Config(
         make_app(lambda: server.should_exit),
         lifespan="off",
+        ws="none",
         log_level="warning",
         access_log=False,  # it would show the token
         server_header=False,
