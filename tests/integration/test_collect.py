@@ -269,6 +269,14 @@ def test_with_tokens_it_answers_to_the_names_that_it_was_given(tmp_path):
             assert answer.status == status
 
 
+def test_the_address_that_it_prints_can_be_opened(tmp_path):
+    with collecting(tmp_path, "--host", "localhost") as server:
+        assert server.address.startswith("http://localhost:")
+        connection = HTTPConnection("localhost", server.port, timeout=60)
+        connection.request("GET", f"/?token={server.token}")
+        assert connection.getresponse().status == 303
+
+
 @pytest.mark.parametrize(
     ("text", "mode", "complaint"),
     [

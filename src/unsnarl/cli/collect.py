@@ -56,7 +56,7 @@ LIBRARIES = ("starlette", "uvicorn", "anyio", "httptools")
     help="How long anomalies stay that nobody sends any more. [default: 90]",
 )
 def collect(**options: Any) -> int:
-    """Take the anomalies of watched programs; show them, ranked, in a browser.
+    """Take anomalies of watched programs, and show them ranked.
 
     Prints an address to open; it has a token, so keep it to yourself. A batch is acknowledged when
     it is on the disk. Ends with Ctrl-C. Needs the extra `collect`; a PostgreSQL store, `postgres`.

@@ -66,10 +66,8 @@ def collect(settings: Settings, on_start: Callable[[str], None]) -> None:
             return open_database(store)
 
         with Writer(lambda: _prepared(store), settings.days) as writer:
-            shown = (
-                LOOPBACK if settings.host in LOOPBACKS else (settings.names or (settings.host,))[0]
-            )
-            on_start(f"http://{_bracketed(shown)}:{port}/?token={tokens.read[0]}")
+            shown = _shown_host(settings)
+            on_start(f"http://{shown}:{port}/?token={tokens.read[0]}")
             on_start(f"watched programs send with the token in {folder / 'send'}")
             hosts = _hosts(settings.host, settings.names, port)
             run(
@@ -78,6 +76,12 @@ def collect(settings: Settings, on_start: Callable[[str], None]) -> None:
                 http=BoundedProtocol,
                 limit_concurrency=CONNECTIONS,
             )
+
+
+def _shown_host(settings: Settings) -> str:
+    """What to open: others know this machine by its name."""
+    is_local = settings.host in LOOPBACKS or not settings.names
+    return _bracketed(settings.host) if is_local else settings.names[0]
 
 
 def _prepared(store: str) -> Database:
