@@ -31,7 +31,7 @@ OTHER_VENVS := $(patsubst %,.venv-others/%/built,$(notdir $(OTHERS)))
 build: $(VENV)/built $(VENV)/real/built $(VENV)/plugins/built $(VENV)/sarif.json $(PAGE)
 
 $(VENV)/built: $(NATIVE) tools/make-venv
-	tools/make-venv $(PYTHON) $(VENV) build test lint docs
+	tools/make-venv $(PYTHON) $(VENV) build test collect lint docs
 	touch $@
 
 # Environments of the real bugs that the tests hunt: nothing is installed while they run.
@@ -68,6 +68,7 @@ demo: $(VENV)/built
 test:
 	$(MAKE) --no-print-directory --jobs 2 --output-sync=target build build-others
 	tools/chromium
+	tools/postgresql
 	$(BIN)/python tools/suite.py $(OTHER_VENVS:/built=)
 
 SID := $(foreach minor,14 15,.venv-others/sid-python3.$(minor))

@@ -32,6 +32,7 @@ NAMES = (
     "recording",
     "orders",
     "pages",
+    "collecting",
 )
 
 

@@ -35,6 +35,11 @@ ERRORS: dict[str, str] = {
         "An option or argument has a value that the command cannot use. The message names it; "
         "`unsnarl COMMAND --help` lists what is allowed."
     ),
+    "bad-anomaly": (
+        "This is not what a watched program writes or sends: it is too large, damaged, from "
+        "another version, or not from unsnarl at all. The message says what is wrong with it, and "
+        "nothing of it was used."
+    ),
     "bad-baseline": (
         "The file given to `--baseline` is missing, is not what `--update-baseline` writes, or is "
         "from a newer version. Nothing was run. Write it anew with `--update-baseline`."
@@ -50,6 +55,11 @@ ERRORS: dict[str, str] = {
     "bad-setting": (
         "A setting in the environment (`UNSNARL_…`) or under `[tool.unsnarl]` in pyproject.toml "
         "is unknown or has the wrong type. The message gives the full key."
+    ),
+    "bad-tokens": (
+        "A file of tokens for `unsnarl collect` cannot be read, can be read by others, or has no "
+        "token. A folder has two such files, `send` and `read`, with a token on each line. Nothing "
+        "was served."
     ),
     "build-missing": (
         "The native core, `unsnarl._core`, cannot be imported: the package was copied instead of "
@@ -79,6 +89,10 @@ ERRORS: dict[str, str] = {
         "The target's code or build differs from the one that the campaign's runs were made with, "
         "so nothing can be added to the campaign. `unsnarl replay` and `unsnarl verify` follow "
         "its schedules in the current code; a new hunt starts a new campaign."
+    ),
+    "collect-missing": (
+        "`unsnarl collect` needs starlette, uvicorn and httptools, which are an extra: `pip "
+        "install 'unsnarl[collect]'`. All other commands work without them."
     ),
     "collection-failed": (
         "pytest could not collect the tests, or was asked to run them in other processes. Its own "
@@ -138,6 +152,15 @@ ERRORS: dict[str, str] = {
     "mcp-missing": (
         "`unsnarl mcp` needs the official SDK of the Model Context Protocol, which is an extra: "
         "`pip install 'unsnarl[mcp]'`. All other commands work without it."
+    ),
+    "postgres-missing": (
+        "A store of `unsnarl collect` on a PostgreSQL server needs psycopg, which is an extra: "
+        "`pip install 'unsnarl[postgres]'`. A store in a file works without it."
+    ),
+    "store-unusable": (
+        "The store of `unsnarl collect` cannot be opened: the file or the server is not there, "
+        "does not let us write, or has tables of a newer version. The message says which. Nothing "
+        "was stored, and senders keep what they have."
     ),
     "serve-missing": (
         "`unsnarl serve` needs starlette and uvicorn, which are an extra: `pip install "
@@ -342,6 +365,11 @@ WARNINGS: dict[str, str] = {
     "baseline-quiet": (
         "These failures are in the file given to `--baseline`: they are counted, not shown, and do "
         "not change the exit code. Without `--baseline` the hunt explains them."
+    ),
+    "store-lost": (
+        "The store of `unsnarl collect` does not answer any more. Batches are refused until it "
+        "does, and the connection is made anew for the next one. What was acknowledged is stored; "
+        "senders keep and repeat the rest."
     ),
     "stress-left-out": (
         "`unsnarl stress` calls no method with a parameter of which it has no value: neither its "

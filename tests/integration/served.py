@@ -54,11 +54,13 @@ class Server:
         """The token of its address."""
         return parse_qs(urlsplit(self.address).query)["token"][0]
 
-    def ask(self, path: str, method: str = "GET", **headers: str) -> HTTPResponse:
+    def ask(
+        self, path: str, method: str = "GET", body: bytes | None = None, **headers: str
+    ) -> HTTPResponse:
         """The answer to a request; with the cookie unless another one is given."""
         connection = HTTPConnection("127.0.0.1", self.port, timeout=60)
         given = {"cookie": f"unsnarl-{self.port}={self.token}"} | headers
-        connection.request(method, path, headers=given)
+        connection.request(method, path, body, given)
         return connection.getresponse()
 
     def text(self, path: str) -> str:
@@ -69,10 +71,10 @@ class Server:
 
 
 @contextmanager
-def serving(project: Path, *options: str) -> Iterator[Server]:
-    """Serve a project for a while."""
-    command = [sys.executable, "-m", "unsnarl", "serve", *options]
-    with subprocess.Popen(command, cwd=project, stdout=subprocess.PIPE, text=True) as process:
+def serving(folder: Path, *options: str, verb: str = "serve") -> Iterator[Server]:
+    """A server in a folder, for a while."""
+    command = [sys.executable, "-m", "unsnarl", verb, *options]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield Server(process.stdout.readline().strip(), process)

@@ -28,7 +28,9 @@ LAYERS = (
     "workflows",
     "api",
     "agents",
+    "http",
     "serve",
+    "collect",
     "cli",
     "pytest_plugin",
 )
@@ -40,8 +42,10 @@ NARROW = {
     "analyses": ("model",),
     "api": FRONT,
     "agents": FRONT,
-    "serve": FRONT,
-    "cli": (*FRONT, "agents", "serve"),
+    "http": (),
+    "serve": (*FRONT, "http"),
+    "collect": ("model", "http"),
+    "cli": (*FRONT, "agents", "serve", "collect"),
     "pytest_plugin": FRONT,
 }
 # What the package offers is loaded when it is asked for; a package below has a function's name.

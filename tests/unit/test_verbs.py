@@ -19,6 +19,7 @@ REPOSITORY = Path(__file__).parents[2]
 WITHOUT_JSON = {
     "cc": "the compiler's",
     "c++": "the compiler's",
+    "collect": "pages for a browser, and an API in JSON",
     "completion": "a script of the shell",
     "mcp": "a protocol, in JSON itself",
     "report": "a page for a browser",
@@ -32,6 +33,7 @@ DOCUMENTS = {
             "docs/agents.md",
             "docs/api.md",
             "docs/ci.md",
+            "docs/collect.md",
             "docs/pytest.md",
             "docs/serve.md",
             "action/action.yml",

@@ -14,6 +14,7 @@ import click
 
 from unsnarl.cli.cc import cc
 from unsnarl.cli.clocks import clocks
+from unsnarl.cli.collect import collect
 from unsnarl.cli.completion import completion
 from unsnarl.cli.config import config
 from unsnarl.cli.confirm import confirm
@@ -84,6 +85,7 @@ cli.add_section("Find", hunt, stress, record)
 cli.add_section("Understand", show, report, serve, rank, export)
 cli.add_section("Prove", confirm, minimise, fix, keep, verify)
 cli.add_section("Reproduce", replay, reproduce, clocks)
+cli.add_section("Watch", collect)
 cli.add_section("Agents", mcp, skill)
 cli.add_section("Build and maintain", list_, rm, config, cc, cxx, doctor, demo, completion)
 

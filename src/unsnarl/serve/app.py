@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from importlib import resources
 from pathlib import Path
 
 import anyio
@@ -16,8 +15,10 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from unsnarl.errors import UnsnarlError
-from unsnarl.serve.guard import Guard
-from unsnarl.serve.pages import campaign_page, error_page, list_page
+from unsnarl.http.guard import Entry, Guard, policy
+from unsnarl.http.listening import own_hosts
+from unsnarl.http.page import asset_routes
+from unsnarl.serve.pages import ASSETS, campaign_page, error_page, list_page
 from unsnarl.workflows.watch import (
     WatchedState,
     watched_campaign,
@@ -27,7 +28,7 @@ from unsnarl.workflows.watch import (
 )
 
 SECONDS = 0.5  # between two looks at the disk, for somebody who watches
-ASSETS = {"serve.js": "text/javascript", "serve.css": "text/css"}
+POLICY = policy(script_src="'self'", connect_src="'self'", frame_src="'self'")
 # Of the report: it has a policy of its own in it, by hashes; this one keeps it in its frame.
 REPORT_POLICY = "sandbox allow-scripts; frame-ancestors 'self'"
 
@@ -76,12 +77,6 @@ async def _states(name: str, is_ending: Callable[[], bool]) -> AsyncIterator[byt
         await anyio.sleep(SECONDS)
 
 
-def _asset(name: str) -> Callable[[Request], Response]:
-    """The script or the style."""
-    text = resources.files("unsnarl.serve").joinpath("assets", name).read_text(encoding="utf-8")
-    return lambda _: Response(text, media_type=ASSETS[name])
-
-
 async def _failed(_: Request, error: Exception) -> Response:
     assert isinstance(error, UnsnarlError)
     status = 404 if error.slug == "no-campaign" else 500
@@ -100,9 +95,10 @@ def make_app(token: str, port: int, is_ending: Callable[[], bool]) -> Starlette:
         Route("/campaign/{name}/report", report, methods=["GET"]),
         Route("/events", _events(is_ending), methods=["GET"]),
     ]
-    routes += [Route(f"/{name}", _asset(name), methods=["GET"]) for name in ASSETS]
+    entry = Entry([token], "unsnarl serve", port)
+    guard = Middleware(Guard, hosts=own_hosts(port), admission=entry.admission, policy=POLICY)
     return Starlette(
-        routes=routes,
-        middleware=[Middleware(Guard, token=token, port=port)],
+        routes=routes + asset_routes("unsnarl.serve", ASSETS),
+        middleware=[guard],
         exception_handlers={UnsnarlError: _failed},
     )

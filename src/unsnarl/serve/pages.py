@@ -1,36 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The list of campaigns and the page of one, as HTML; the script changes texts in them.
-
-All that comes from campaigns is escaped here, in one function for every value.
-"""
+"""The list of campaigns and the page of one, as HTML; the script changes texts in them."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from html import escape
 
+from unsnarl.http.page import page, text
 from unsnarl.workflows.progress import RunProgress
 from unsnarl.workflows.watch import WatchedCampaign
 
-TEMPLATE = """\
-<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<title>{title}</title>
-<link rel="stylesheet" href="/serve.css">
-<script src="/serve.js" defer></script>
-</head>
-<body data-revision="{revision}" data-campaign="{campaign}">
-<main>
-{body}
-</main>
-</body>
-</html>
-"""
+ASSETS = ("serve.css", "serve.js")
 HEADS = ("command", "when", "verdict", "runs", "failing", "findings")
 NONE = "<p>No campaigns here yet; <code>unsnarl hunt</code> makes one.</p>"
 
@@ -40,7 +20,7 @@ def list_page(project: str, found: Sequence[WatchedCampaign], revision: str) -> 
     heads = "".join(f'<th scope="col">{head}</th>' for head in HEADS)
     rows = "\n".join(map(_row, found))
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>\n{rows}\n</tbody></table>"
-    body = f"<h1>{_text(project)}</h1>\n{table if found else NONE}"
+    body = f"<h1>{text(project)}</h1>\n{table if found else NONE}"
     return _page(f"{project} · unsnarl", body, revision)
 
 
@@ -51,12 +31,12 @@ def campaign_page(one: WatchedCampaign, revision: str, has_report: bool) -> str:
     body = "\n".join(
         [
             '<p><a href="/">all campaigns</a></p>',
-            f"<h1><code>{_text(_command(one))}</code></h1>",
-            f'<section data-name="{_text(name)}">',
-            f"<p>{_text(_facts(one))}</p>",
+            f"<h1><code>{text(_command(one))}</code></h1>",
+            f'<section data-name="{text(name)}">',
+            f"<p>{text(_facts(one))}</p>",
             progress,
             "</section>",
-            _framed(name) if has_report else f"<p>{_text(_missing(one))}</p>",
+            _framed(name) if has_report else f"<p>{text(_missing(one))}</p>",
         ]
     )
     return _page(f"{_command(one)} · unsnarl", body, revision, name)
@@ -64,20 +44,18 @@ def campaign_page(one: WatchedCampaign, revision: str, has_report: bool) -> str:
 
 def error_page(message: str) -> str:
     """What cannot be shown, and why."""
-    body = f'<p><a href="/">all campaigns</a></p>\n<p>{_text(message)}</p>'
+    body = f'<p><a href="/">all campaigns</a></p>\n<p>{text(message)}</p>'
     return _page("unsnarl", body, "")
 
 
 def _page(title: str, body: str, revision: str, campaign: str = "") -> str:
-    return TEMPLATE.format(
-        title=_text(title), body=body, revision=_text(revision), campaign=_text(campaign)
-    )
+    return page(title, body, ASSETS, {"revision": revision, "campaign": campaign})
 
 
 def _row(one: WatchedCampaign) -> str:
     name = one.stored.name
-    link = f'<a href="/campaign/{_text(name)}"><code>{_text(_command(one))}</code></a>'
-    verdict = _live(one.progress) if one.progress else _text(_verdict(one))
+    link = f'<a href="/campaign/{text(name)}"><code>{text(_command(one))}</code></a>'
+    verdict = _live(one.progress) if one.progress else text(_verdict(one))
     runs, failing = (
         (one.progress.runs, one.progress.failing)
         if one.progress
@@ -85,18 +63,18 @@ def _row(one: WatchedCampaign) -> str:
     )
     cells = (
         link,
-        _text(_when(one)),
+        text(_when(one)),
         verdict,
         f'<span data-live="runs">{runs}</span>',
         f'<span data-live="failing">{failing}</span>',
         str(one.findings),
     )
-    return f'<tr data-name="{_text(name)}">' + "".join(f"<td>{one}</td>" for one in cells) + "</tr>"
+    return f'<tr data-name="{text(name)}">' + "".join(f"<td>{one}</td>" for one in cells) + "</tr>"
 
 
 def _live(progress: RunProgress) -> str:
     """What the script keeps up to date while the hunt runs."""
-    doing = _text(progress.doing or "hunting")
+    doing = text(progress.doing or "hunting")
     counts = "".join(
         f'<span class="count"> · <span data-live="{field}">{getattr(progress, field)}</span> '
         f"{field}</span>"
@@ -133,7 +111,7 @@ def _missing(one: WatchedCampaign) -> str:
 
 def _framed(name: str) -> str:
     # Without allow-same-origin the report, whatever is in it, has no access to these pages.
-    address = f"/campaign/{_text(name)}/report"
+    address = f"/campaign/{text(name)}/report"
     return (
         f'<p><a href="{address}">the report alone</a></p>\n'
         f'<iframe title="report" src="{address}" sandbox="allow-scripts" allow="clipboard-write">'
@@ -148,7 +126,3 @@ def _command(one: WatchedCampaign) -> str:
 def _when(one: WatchedCampaign) -> str:
     """`2026-11-18 02:29`, as the campaign noted it."""
     return one.stored.created[:16].replace("T", " ")
-
-
-def _text(text: str) -> str:
-    return escape(text.encode("utf-8", "replace").decode(), quote=True)
