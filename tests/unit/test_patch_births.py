@@ -144,3 +144,36 @@ def test_what_the_main_thread_collects_at_the_end_needs_no_lock() -> None:
     assert not any(
         len(one.spans) == 1 for one in drafts(conflict(QUEUE, *points)) if one.kind == "lock"
     )
+
+
+BOX = "class Box:\n    def put(self, one):\n        if self.one is None:\n            self.one = one\n"
+
+
+def put_twice(text: str) -> list[str]:
+    file = source(text)
+    look, put = line_of(file, "if self.one"), line_of(file, "self.one = one")
+    points = [
+        point(look, 1, "read", "Box.one", function="Box.put"),
+        point(put, 2, "write", "Box.one", function="Box.put"),
+        point(put, 1, "write", "Box.one", function="Box.put"),
+    ]
+    found = drafts(conflict(text, *points, shape="check-then-act"))
+    return [draft.texts["a.py"] for draft in found if draft.kind == "lock"]
+
+
+def test_the_first_import_of_a_file_is_set_apart() -> None:
+    heads = {text.partition("class Box")[0] for text in put_twice(BOX)}
+    assert heads == {
+        "import threading\n\n\n",
+        "import threading\n\n_lock = threading.Lock()\n\n\n",
+    }
+
+
+def test_the_first_import_comes_before_a_decorator() -> None:
+    assert put_twice(f"@final\n{BOX}")[0].startswith("import threading\n\n\n@final\nclass Box")
+
+
+def test_the_first_import_is_set_apart_from_what_the_file_says_of_itself() -> None:
+    wanted = '"""A box."""\n\nimport threading\n\n\nclass Box'
+    assert put_twice(f'"""A box."""\n\n\n{BOX}')[0].startswith(wanted)
+    assert put_twice(f'"""A box."""\n{BOX}')[0].startswith(wanted)

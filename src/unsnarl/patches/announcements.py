@@ -90,29 +90,29 @@ def _announced(source: SourceFile, line: int, until: int) -> Draft:
     edits = LineEdits(source)
     block = block_of(run)
     first = _with_comment(source, moved_one)
-    leaving = list(_leaving(passed))
-    for one in leaving:
+    ways_out = list(leaving(passed))
+    for one in ways_out:
         _announce_before(edits, moved_one, one)
     edits.move(first, last_line(moved_one), last_line(passed[-1]))
     at = block.index(moved_one)
-    with_copies = _Before(moved_one, leaving)
+    with_copies = _Before(moved_one, ways_out)
     moved = [with_copies.changed(one) for one in passed]
     check_block(
         source, edits, block, [*block[:at], *moved, moved_one, *block[at + len(passed) + 1 :]]
     )
     says = f"move {source.name}:{moved_one.lineno} behind :{last_line(passed[-1])}"
-    says += f", and before :{', :'.join(str(one.lineno) for one in leaving)}" if leaving else ""
-    return whole("move", says, edits, 2 * (last_line(moved_one) - first + 1) + len(leaving))
+    says += f", and before :{', :'.join(str(one.lineno) for one in ways_out)}" if ways_out else ""
+    return whole("move", says, edits, 2 * (last_line(moved_one) - first + 1) + len(ways_out))
 
 
-def _leaving(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+def leaving(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """What leaves the statements; a loop of their own is not left by `break`."""
     for node in statements:
         if isinstance(node, LEAVING):
             yield node
         for block in () if isinstance(node, DEFINITIONS) else blocks_of(node):
             inner = isinstance(node, ast.For | ast.While) and block is node.body
-            for one in _leaving(block):
+            for one in leaving(block):
                 if not inner or not isinstance(one, ast.Break | ast.Continue):
                     yield one
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from unsnarl.patches.blocks import Function, StatementRun, executed, first_line, is_text, last_line
-from unsnarl.patches.imports import last_import, member
+from unsnarl.patches.imports import last_import, member, set_apart
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 COUNTER = re.compile(r" #\d+$")
@@ -270,7 +270,7 @@ def bear(
     call, added = threading_call(edits, made)
     if not choice.owner:
         text = f"{choice.name} = {call}"
-        _after_imports(edits, text)
+        _after_imports(edits, text, bool(added))
         return [*added, text]
     owner = owners[choice.owner]
     constructor = owner.constructor
@@ -323,7 +323,7 @@ def threading_call(edits: LineEdits, made: str) -> tuple[str, list[str]]:
     return f"{name}()", added
 
 
-def _after_imports(edits: LineEdits, text: str) -> None:
+def _after_imports(edits: LineEdits, text: str, imported: bool) -> None:
     source = edits.source
     last = last_import(source)
     if last is None:
@@ -331,7 +331,8 @@ def _after_imports(edits: LineEdits, text: str) -> None:
         if is_text(first):
             edits.insert_after(last_line(first), f"\n{text}", like=first.lineno)
         else:
-            edits.insert_before(first_line(first), text)
+            edits.insert_before(first_line(first), f"\n{text}" if imported else text)
+            set_apart(edits, first_line(first))
         return
     line = last_line(last)
     follows = source.lines[line].strip() if line < len(source.lines) else ""

@@ -17,6 +17,7 @@ from unsnarl.patches.blocks import (
     is_text,
     last_line,
 )
+from unsnarl.patches.built_aside import built_aside
 from unsnarl.patches.checks import same_but_for
 from unsnarl.patches.conflict import (
     MODULE_CODE,
@@ -62,7 +63,7 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     makers = [rechecks, copies, local_copies, own_managers, import_waits]
     makers += [published_last, announced_last, registered_last, set_before_start]
     makers += [looks, releases, removals, unfinished, put_back, into_locks, own_states]
-    makers += [first_wins, cleared_first]
+    makers += [first_wins, cleared_first, built_aside]
     if conflict.is_deadlock or conflict.finding.shape in WAITING:
         makers += [sorted_locks, out_of_locks, deferred_waits, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).

@@ -30,6 +30,8 @@ from unsnarl.reports.steps import UNSET
 # What a look-up gives where there is nothing yet.
 ABSENT = ("None", UNSET, "<no file>", "NULL", "nullptr")
 NOTHING = (*ABSENT, "False", "0", "[]", "{}", "()", "''", '""', "set()")
+# A container without anything in it: `<OrderedDict of 0>`.
+EMPTY = re.compile(r"<(?!folder|file)[\w.]+ of 0>")
 # The interpreter itself noticed it; the program may have caught what it said.
 ITERATED = re.compile(r"changed size during iteration|mutated during iteration")
 # What is not there: a key, an attribute, an index, a file, or a method of None.
@@ -177,6 +179,10 @@ class ShownConflict:
         names = QUEUE_TAKES_OUT if point.op == CALL else TAKES_OUT
         return any(getattr(call.func, "attr", "") in names for call in calls)
 
+    def puts(self, point: FindingPoint) -> bool:
+        """Whether a write leaves something behind, as opposed to one that tears down."""
+        return mode(point) == "W" and not self.ends_use(point) and not self.takes_out(point)
+
     @property
     def removes_one(self) -> bool:
         """Whether the last access takes something out, and leaves what else there is."""
@@ -191,7 +197,7 @@ class ShownConflict:
     def sees_nothing(self) -> bool:
         """Whether another thread looked at what the last access writes, and found nothing."""
         late = [one for one in self.others if one.variable == self.last.variable]
-        return any(self.looks(one) and one.value in NOTHING for one in late) or self.misses
+        return any(self.looks(one) and is_nothing(one.value) for one in late) or self.misses
 
     @property
     def misses(self) -> bool:
@@ -209,11 +215,25 @@ class ShownConflict:
         """Whether the thread says that something is done before it does it."""
         return self.first.part in ANNOUNCING and mode(self.last) == "W"
 
+    @cached_property
+    def fills(self) -> bool:
+        """Whether the thread puts something into what it has made and stored for others."""
+        writes = not self.is_pair and not self.looks(self.first) and not self.looks(self.last)
+        return writes and self.code.fills(self.first, self.last)
+
+    @cached_property
+    def was_checked(self) -> bool:
+        """Whether the last write was made by a check of what another one has written since.
+
+        Who sets a variable because it found nothing there looked before the other one set it.
+        """
+        return self.is_overwritten and mode(self.last) == "W" and self.code.guards(self.last)
+
     @property
     def is_empty(self) -> bool:
         """Whether the first write leaves nothing behind: by its value, else by its line."""
         if self.first.value is not None:
-            return self.first.value in NOTHING
+            return is_nothing(self.first.value)
         return self.first.text.rstrip(";").rpartition("=")[2].strip() in NOTHING
 
     @property
@@ -271,6 +291,11 @@ def conflicts_in(
             tuple(elements[i] for i in pick),
             fails,
         )
+
+
+def is_nothing(value: str | None) -> bool:
+    """Whether a value says that there is nothing, or nothing in it."""
+    return value in NOTHING or bool(EMPTY.fullmatch(value or ""))
 
 
 def _is_one_wait(first: FindingPoint, last: FindingPoint) -> bool:

@@ -51,6 +51,12 @@ def _lost(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 
 
 def _checked(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
+    if mode(points[0]) == mode(points[-1]) == "W" and points[0].op != CALL:
+        other = 0 if points[0].thread != points[-1].thread else _other(points)
+        return (
+            f"{names[-1]} acted at {_at(points[-1])} on a check of {_variable(points[-1])} that it "
+            f"had made before {names[other]} changed it at {_at(points[other])}."
+        )
     other = _other(points)
     did = "used" if points[other].op == CALL else "changed"
     return (

@@ -200,6 +200,8 @@ def _single(found: ShownConflict) -> Shape | None:
     """What a thread did with one variable neither decided by nor computed from what it had read."""
     if found.looks(found.last) and found.is_ended:
         return "used after close"
+    if found.modes[-2:] == "WW" and found.was_checked:
+        return CHECKED
     if found.modes == "WRW":
         return "published before initialised" if _is_new(found) else UNFINISHED
     if found.modes == "RWW":
@@ -215,7 +217,7 @@ def _single(found: ShownConflict) -> Shape | None:
 
 def _is_new(found: ShownConflict) -> bool:
     """Whether the first write begins to make something, as opposed to taking a thing apart."""
-    return found.is_empty and not found.takes_out(found.first)
+    return found.fills or (found.is_empty and not found.takes_out(found.first))
 
 
 def _is_made(found: ShownConflict) -> bool:
@@ -233,9 +235,9 @@ def _is_torn_down(found: ShownConflict) -> bool:
 def _several(found: ShownConflict) -> Shape:
     """One thread is between its accesses of two variables when another comes."""
     if not found.looks(found.first):
-        if found.announces:
+        if found.announces or found.fills:
             return "published before initialised"
-        if found.ends_use(found.first) and found.misses:
+        if found.ends_use(found.first) and found.misses and not found.puts(found.last):
             return "used after close"
         if found.sees_nothing and _is_made(found):
             return "published before initialised"
@@ -256,7 +258,9 @@ def _order(found: ShownConflict) -> Shape | None:
     early = last.due or (first.value or UNSET) in NOTHING
     if found.modes == "RW" and early:
         return "published before initialised"
-    return "lost update" if found.modes == "WW" and found.is_overwritten else None
+    if found.modes != "WW" or not found.is_overwritten:
+        return None
+    return CHECKED if found.was_checked else "lost update"
 
 
 def _who(failure: FailureReport, point: FindingPoint) -> str:
