@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -30,6 +31,8 @@ from unsnarl.reports.steps import UNSET
 # What a look-up gives where there is nothing yet.
 ABSENT = ("None", UNSET, "<no file>", "NULL", "nullptr")
 NOTHING = (*ABSENT, "False", "0", "[]", "{}", "()", "''", '""', "set()")
+# Nobody writes that for its own sake: what belongs there comes later.
+NO_BYTES = "<file of 0 bytes>"
 # A container without anything in it: `<OrderedDict of 0>`.
 EMPTY = re.compile(r"<(?!folder|file)[\w.]+ of 0>")
 # The interpreter itself noticed it; the program may have caught what it said.
@@ -50,13 +53,15 @@ SETS_NOTHING = re.compile(r"=\s*(None|NULL|nullptr);?$")
 class ShownConflict:
     """One thread's first and last access, and those of others that came in between.
 
-    Or two accesses alone, one of each thread. `span` says how far apart they are shown.
+    Or two accesses alone, one of each thread. `span` says how far apart they are shown; `overlaps`
+    that the other thread was in the middle of something as well.
     """
 
     points: tuple[FindingPoint, ...]
     failure: FailureReport
     code: ProgramText
     span: int = 1
+    overlaps: bool = False
     elements: tuple[str, ...] = ()
     fails: tuple[FindingPoint, ...] = field(default=(), repr=False)
 
@@ -162,9 +167,12 @@ class ShownConflict:
         """Whether they touch the same element, as far as that is known."""
         if one.variable != other.variable:
             return False
-        parts = dict(zip(map(id, self.points), self.elements, strict=False))
-        mine, its = parts.get(id(one), ""), parts.get(id(other), "")
+        mine, its = self._element(one), self._element(other)
         return not mine or mine == its
+
+    def _element(self, point: FindingPoint) -> str:
+        """What of the variable an access touches, as far as that is known."""
+        return dict(zip(map(id, self.points), self.elements, strict=False)).get(id(point), "")
 
     def takes_out(self, point: FindingPoint) -> bool:
         """Whether a write takes something away that had been there."""
@@ -182,6 +190,13 @@ class ShownConflict:
     def puts(self, point: FindingPoint) -> bool:
         """Whether a write leaves something behind, as opposed to one that tears down."""
         return mode(point) == "W" and not self.ends_use(point) and not self.takes_out(point)
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether another thread took something out and then put it, or what came of it, elsewhere:
+        nothing has ended."""
+        taken = [at for at, one in enumerate(self.others) if self.ends_use(one)]
+        return any(map(self.puts, self.others[taken[0] + 1 :])) if taken else False
 
     @property
     def removes_one(self) -> bool:
@@ -218,8 +233,12 @@ class ShownConflict:
     @cached_property
     def fills(self) -> bool:
         """Whether the thread puts something into what it has made and stored for others."""
-        writes = not self.is_pair and not self.looks(self.first) and not self.looks(self.last)
-        return writes and self.code.fills(self.first, self.last)
+        if self.is_pair or self.looks(self.first) or self.looks(self.last):
+            return False
+        inside = self.last.op == CALL or bool(self.last.part) or bool(self._element(self.last))
+        if len(self.variables) == 1 and inside and not self.takes_out(self.last):
+            return self.code.makes(self.first)
+        return self.code.fills(self.first, self.last)
 
     @cached_property
     def was_checked(self) -> bool:
@@ -288,9 +307,20 @@ def conflicts_in(
             failure,
             code,
             pick[-1] - pick[0],
+            not picks,
             tuple(elements[i] for i in pick),
             fails,
         )
+
+
+def half_written(points: Sequence[FindingPoint]) -> tuple[FindingPoint, ...]:
+    """Where a thread read a file that another one had emptied and not yet written."""
+    files = [one for one in points if is_data(one) and one.value == NO_BYTES]
+    for one, other in pairwise(files):
+        if one.variable == other.variable and one.thread != other.thread:
+            if (mode(one), mode(other)) == ("W", "R"):
+                return one, other
+    return ()
 
 
 def is_nothing(value: str | None) -> bool:

@@ -134,6 +134,12 @@ class ProgramText:
         first, last = (self._statement(frame, "") for frame in found)
         return first is not None and last is not None and flow.fills(block, first, last)
 
+    def makes(self, point: FindingPoint) -> bool:
+        """Whether a write stores something new, which it makes itself."""
+        own = called_lines(point)[-1]
+        block, statement = self._block(own), self._statement(own, point.text)
+        return block is not None and statement is not None and flow.is_new(block, statement)
+
     def guards(self, point: FindingPoint) -> bool:
         """Whether a test of the variable leads to an access: in its function, or in the caller."""
         name = last_name(point.variable)

@@ -77,6 +77,11 @@ def _stale(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 
 
 def _unfinished(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
+    if points[0].thread != points[-1].thread:
+        return (
+            f"{names[0]} had emptied {_variable(points[0])} at {_at(points[0])}, and not yet "
+            f"written it, when {names[-1]} read it at {_at(points[-1])}."
+        )
     other = _other(points)
     first, last = points[0], points[-1]
     used = "looked at it" if mode(points[other]) == "R" else "used it"

@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from unsnarl.model.report import FailureReport, Finding, FindingPoint
-from unsnarl.reports.conflicts import NOTHING, ShownConflict, conflicts_in
+from unsnarl.reports.conflicts import NOTHING, ShownConflict, conflicts_in, half_written
 from unsnarl.reports.paths import short_files
 from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, whole
 from unsnarl.reports.program_text import ProgramText, joint
@@ -110,6 +110,9 @@ def _of_data(
     about = {whole(name) for name in finding.variables}
     every = ((_shape(one), one) for one in conflicts_in(failure, points, code))
     found = [(shape, one) for shape, one in every if shape is not None]
+    torn = half_written(points)
+    if torn and all(one.overlaps for _, one in found):
+        return UNFINISHED, torn
     if found:
         shape, chosen = min(found, key=lambda one: _preference(one[0], one[1], about))
         return shape, chosen.points
@@ -243,7 +246,7 @@ def _several(found: ShownConflict) -> Shape:
             return "published before initialised"
         if found.first.op == CALL and all(map(found.looks, found.others)):
             return UNFINISHED
-    elif any(map(found.ends_use, found.others)):
+    elif any(map(found.ends_use, found.others)) and not found.is_moved:
         return "used after close"
     return "two variables out of step"
 
