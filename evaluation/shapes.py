@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Shapes of kept reports, named anew: `python -m evaluation.shapes [CASE...]`.
 
-`python -m evaluation.real --only-hunt` keeps the report of each case with the sources that it names.
+`python -m evaluation.real --only-hunt` keeps the report of each case, with the sources it names.
 A change of the rules for shapes is judged on these at once, and nothing is hunted.
 """
 

@@ -353,8 +353,8 @@ WARNINGS: dict[str, str] = {
         "about threads, so it was not compared; everything else was."
     ),
     "stress-narrow-patch": (
-        "A patch is found and checked on the one failing program, so that it repairs what its calls "
-        "do to each other. Other methods of the class may need the same lock. Apply the patch, and "
+        "A patch is found and checked on the one failing program: it repairs what those calls do "
+        "to each other. Other methods of the class may need the same lock. Apply the patch, and "
         "let `unsnarl stress` look for calls that still fail."
     ),
     "stress-not-met": (

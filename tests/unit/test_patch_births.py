@@ -146,7 +146,12 @@ def test_what_the_main_thread_collects_at_the_end_needs_no_lock() -> None:
     )
 
 
-BOX = "class Box:\n    def put(self, one):\n        if self.one is None:\n            self.one = one\n"
+BOX = """\
+class Box:
+    def put(self, one):
+        if self.one is None:
+            self.one = one
+"""
 
 
 def put_twice(text: str) -> list[str]:

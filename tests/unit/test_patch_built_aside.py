@@ -70,7 +70,9 @@ def test_what_has_a_local_name_keeps_it() -> None:
 
 def test_what_may_never_be_published_is_left_alone() -> None:
     for other in ("return", "raise ValueError"):
-        text = HINTS.replace("if kind:", f"if not kind:\n                    {other}\n                else:")
+        text = HINTS.replace(
+            "if kind:", f"if not kind:\n                    {other}\n                else:"
+        )
         found = published(text, "cache[function] =", "[name] = kind", function="Call.__init__")
         assert len(found) == (other != "return")
 

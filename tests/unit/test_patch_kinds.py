@@ -75,31 +75,6 @@ def test_what_a_builtin_goes_through_is_copied() -> None:
     assert "return max(list(self.names), key=len), found\n" in texts[0]
 
 
-STORE = textwrap.dedent(
-    """\
-    class Store:
-        def rows(self):
-            for row in six.itervalues(self.by_key):
-                yield row
-
-        def add(self, key):
-            self.by_key[key] = 1
-    """
-)
-
-
-def test_what_an_iterator_is_made_of_is_copied_before_it_is_made() -> None:
-    texts = of_kind(
-        "copy",
-        STORE,
-        at(STORE, "itervalues", 1, "read", "Store.by_key", function="Store.rows"),
-        at(STORE, "self.by_key[", 2, "write", "Store.by_key", function="Store.add"),
-        message=CHANGED,
-    )
-    assert "for row in six.itervalues(self.by_key.copy()):\n" in texts[0]
-    assert "for row in list(six.itervalues(self.by_key)):\n" in texts[1]
-
-
 def test_nothing_is_copied_for_other_failures() -> None:
     one = at(INDEX, "max(", 1, "read", "Index.names", function="Index.parents")
     assert not of_kind("copy", INDEX, one)

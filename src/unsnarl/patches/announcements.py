@@ -80,12 +80,12 @@ def _unseen(conflict: Conflict) -> Iterator[tuple[LineSpan, LineSpan]]:
         function = function_named(source, frame.function) if source is not None else None
         for node in executed(function.body) if function is not None else ():
             called = node.func if isinstance(node, ast.Call) else None
-            if isinstance(called, ast.Attribute) and called.attr in TELLING:
-                if called.lineno < frame.line:
-                    yield (
-                        LineSpan(frame.file, called.lineno, called.lineno),
-                        LineSpan(frame.file, frame.line, frame.line),
-                    )
+            tells = isinstance(called, ast.Attribute) and called.attr in TELLING
+            if called is not None and tells and called.lineno < frame.line:
+                yield (
+                    LineSpan(frame.file, called.lineno, called.lineno),
+                    LineSpan(frame.file, frame.line, frame.line),
+                )
 
 
 def _common_lines(early: FindingPoint, late: FindingPoint) -> Iterator[tuple[LineSpan, LineSpan]]:

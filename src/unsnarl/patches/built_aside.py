@@ -94,11 +94,11 @@ def _fills(statement: ast.stmt, texts: Sequence[str]) -> bool:
     """Whether it stores into one of these, or calls a method of it."""
     if isinstance(statement, LEAVING):
         return False
-    for one in executed([statement]):
-        if isinstance(one, ast.Attribute | ast.Subscript) and ast.unparse(one.value) in texts:
-            if isinstance(one.ctx, ast.Store) or _is_called(statement, one):
-                return True
-    return False
+    return any(
+        isinstance(one.ctx, ast.Store) or _is_called(statement, one)
+        for one in executed([statement])
+        if isinstance(one, ast.Attribute | ast.Subscript) and ast.unparse(one.value) in texts
+    )
 
 
 def _is_called(statement: ast.stmt, node: ast.expr) -> bool:
@@ -107,9 +107,7 @@ def _is_called(statement: ast.stmt, node: ast.expr) -> bool:
 
 
 def _is_one_of(node: ast.AST, texts: Sequence[str], context: type[ast.expr_context]) -> bool:
-    return (
-        isinstance(node, Target) and isinstance(node.ctx, context) and ast.unparse(node) in texts
-    )
+    return isinstance(node, Target) and isinstance(node.ctx, context) and ast.unparse(node) in texts
 
 
 def _replace_line(edits: LineEdits, node: ast.Assign, name: str) -> None:
@@ -126,6 +124,12 @@ class _Renamed(ast.NodeTransformer):
     def __init__(self, texts: Sequence[str], name: str) -> None:
         self._texts, self._name = texts, name
 
+    def of(self, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Copies of statements with the name."""
+        block = ast.Module(copy.deepcopy(list(statements)), [])
+        self.generic_visit(block)
+        return block.body
+
     def visit(self, node: ast.AST) -> ast.AST:
         if _is_one_of(node, self._texts, ast.Load):
             return ast.Name(self._name, ast.Load())
@@ -141,7 +145,7 @@ def _check(
     made_as: tuple[str, list[str], str],
 ) -> None:
     name, texts, publication = made_as
-    renamed = [_Renamed(texts, name).visit(copy.deepcopy(one)) for one in passed]
+    renamed = _Renamed(texts, name).of(passed)
     first = ast.Assign([ast.Name(name, ast.Store())], node.value)
     at = block.index(node)
     wanted = [*block[:at], first, *renamed, *ast.parse(publication).body]

@@ -38,9 +38,11 @@ def import_statement(edits: LineEdits, module: str) -> tuple[str, list[str]]:
 
 def set_apart(edits: LineEdits, line: int) -> None:
     """Blank lines behind what is inserted before a line of the module, as they are usual there."""
+    lines = edits.source.lines
     at = next((one for one in edits.source.tree.body if first_line(one) == line), None)
-    if at is not None and not isinstance(at, IMPORTS):
-        edits.set_apart(line, 2 if isinstance(at, DEFINITIONS) else 1)
+    if isinstance(at, IMPORTS) or line > len(lines) or not lines[line - 1].strip():
+        return
+    edits.set_apart(line, 2 if isinstance(at, DEFINITIONS) else 1)
 
 
 def _first_group(source: SourceFile) -> Iterator[ast.stmt]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
 from unsnarl.model.report import FindingPoint
@@ -30,7 +31,12 @@ def late_reads(conflict: Conflict) -> Iterator[Draft]:
         for lock in _held_throughout(early, late):
             spans = list(dict.fromkeys(_too_early(conflict, late, lock)))
             for choice in _choices(conflict, lock) if spans else ():
-                yield from made(lock_draft, conflict.sources, spans, choice)
+                yield from made(_under, conflict, spans, choice)
+
+
+def _under(conflict: Conflict, spans: list[LineSpan], choice: LockChoice) -> Draft:
+    """A kind of its own: what belongs together here need not be in one critical section."""
+    return replace(lock_draft(conflict.sources, spans, choice), kind="late-read")
 
 
 def _choices(conflict: Conflict, lock: str) -> Iterator[LockChoice]:
@@ -54,6 +60,6 @@ def _held_throughout(early: FindingPoint, late: FindingPoint) -> list[str]:
 def _too_early(conflict: Conflict, late: FindingPoint, lock: str) -> Iterator[LineSpan]:
     """Where others read, without the lock, what is written late."""
     for one in conflict.points:
-        if one.role != late.role and one.op == "read" and lock not in one.locks:
-            if whole_name(one) == whole_name(late):
-                yield LineSpan(one.file, one.line, one.line)
+        same = one.role != late.role and whole_name(one) == whole_name(late)
+        if same and one.op == "read" and lock not in one.locks:
+            yield LineSpan(one.file, one.line, one.line)

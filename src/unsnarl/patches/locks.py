@@ -334,9 +334,8 @@ def _after_imports(edits: LineEdits, text: str, imported: bool) -> None:
             edits.insert_before(first_line(first), f"\n{text}" if imported else text)
             set_apart(edits, first_line(first))
         return
-    line = last_line(last)
-    follows = source.lines[line].strip() if line < len(source.lines) else ""
-    edits.insert_after(line, f"\n{text}\n" if follows else f"\n{text}", like=last.lineno)
+    edits.insert_after(last_line(last), f"\n{text}", like=last.lineno)
+    set_apart(edits, last_line(last) + 1)
 
 
 def lock_births(owner: ClassSource, name: str) -> Sequence[ast.Call]:

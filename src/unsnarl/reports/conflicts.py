@@ -246,7 +246,8 @@ class ShownConflict:
 
         Who sets a variable because it found nothing there looked before the other one set it.
         """
-        return self.is_overwritten and mode(self.last) == "W" and self.code.guards(self.last)
+        is_one = len(self.variables) == 1 and self.modes.endswith("WW")
+        return is_one and self.is_overwritten and self.code.guards(self.last)
 
     @property
     def is_empty(self) -> bool:
@@ -317,9 +318,9 @@ def half_written(points: Sequence[FindingPoint]) -> tuple[FindingPoint, ...]:
     """Where a thread read a file that another one had emptied and not yet written."""
     files = [one for one in points if is_data(one) and one.value == NO_BYTES]
     for one, other in pairwise(files):
-        if one.variable == other.variable and one.thread != other.thread:
-            if (mode(one), mode(other)) == ("W", "R"):
-                return one, other
+        same = one.variable == other.variable and one.thread != other.thread
+        if same and (mode(one), mode(other)) == ("W", "R"):
+            return one, other
     return ()
 
 

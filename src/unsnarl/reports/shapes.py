@@ -8,7 +8,7 @@ lines do: check, iterate, close. docs/shapes.md has a paragraph and a picture fo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Literal
 
 from msgspec.structs import replace
@@ -117,7 +117,22 @@ def _of_data(
         shape, chosen = min(found, key=lambda one: _preference(one[0], one[1], about))
         return shape, chosen.points
     pairs = ((_order(pair), pair.points) for pair in _pairs(failure, finding, points, code))
-    return next(((name, pair) for name, pair in pairs if name is not None), None)
+    named = next(((name, pair) for name, pair in pairs if name is not None), None)
+    return named or next(((CHECKED, one) for one in _decided(failure, points, code)), None)
+
+
+def _decided(
+    failure: FailureReport, points: Sequence[FindingPoint], code: ProgramText
+) -> Iterator[tuple[FindingPoint, ...]]:
+    """A thread looked at one thing and acted on another by what it saw, which others had used
+    meanwhile."""
+    data = [point for point in points if is_data(point) and not point.setup]
+    for first, other, last in combinations(data, 3):
+        found = ShownConflict((first, other, last), failure, code)
+        between = other.thread != first.thread and whole(other.variable) == whole(last.variable)
+        acts = not found.is_pair and not any(map(found.looks, (other, last)))
+        if between and acts and found.decides:
+            yield found.points
 
 
 def _is_signalled(
@@ -194,7 +209,7 @@ def _shape(found: ShownConflict) -> Shape | None:
         return "changed while iterated"
     if found.computes:
         return "lost update"
-    if found.decides or found.had_decided:
+    if found.decides or found.had_decided or found.was_checked:
         return CHECKED
     return _several(found) if len(found.variables) > 1 else _single(found)
 
@@ -203,8 +218,6 @@ def _single(found: ShownConflict) -> Shape | None:
     """What a thread did with one variable neither decided by nor computed from what it had read."""
     if found.looks(found.last) and found.is_ended:
         return "used after close"
-    if found.modes[-2:] == "WW" and found.was_checked:
-        return CHECKED
     if found.modes == "WRW":
         return "published before initialised" if _is_new(found) else UNFINISHED
     if found.modes == "RWW":

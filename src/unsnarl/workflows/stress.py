@@ -75,11 +75,11 @@ def stress(
     _write(file, text)
     found = stressing.hunted(file, on_answer)
     about = stressing.about(spec, str(os.path.relpath(file)))
-    again = shlex.join(["unsnarl", "stress", *(("--setup", setup_file) if setup_file else ()), spec])
-    warnings = (*found.report.warnings, *_narrow_patch(found.report, about.file, again))
-    return dataclasses.replace(
-        found, report=replace(found.report, stress=about, warnings=warnings)
+    again = shlex.join(
+        ["unsnarl", "stress", *(("--setup", setup_file) if setup_file else ()), spec]
     )
+    warnings = (*found.report.warnings, *_narrow_patch(found.report, about.file, again))
+    return dataclasses.replace(found, report=replace(found.report, stress=about, warnings=warnings))
 
 
 def _narrow_patch(report: Report, file: str, again: str) -> Iterator[Notice]:
