@@ -126,5 +126,14 @@ def test_who_acts_on_one_thing_by_what_it_saw_of_another_had_checked():
     found, summary = shape(*points, text=source)
     assert found == "check-then-act"
     assert "in between, writer used queue" in summary
+    seen = (points[0], replace(points[1], variable="active", text="self.active.clear()"), points[2])
+    assert shape(*seen, text=source)[0] == "check-then-act"
     unasked = source.replace("if self.active:", "if True or log(self.active):")
     assert shape(*points[1:], text=unasked)[0] == ""
+
+
+def test_what_is_not_known_is_not_nothing():
+    early = point("1 read rows", "rows = cursor.fetchone()", value="None")
+    late = point("2 call rows", "cursor.execute(sql)")
+    assert shape(early, late, orders=((1, 2),))[0] == "published before initialised"
+    assert shape(replace(early, value=None), late, orders=((1, 2),))[0] == ""

@@ -270,6 +270,11 @@ class ShownConflict:
             if mode(point) == "W"
         )
 
+    @property
+    def reads_others(self) -> bool:
+        """Whether the thread finds what another one has put in the place of its own."""
+        return self.modes == "WWR" and len(self.variables) == 1 and self.is_overwritten
+
     def _assigns(self, point: FindingPoint) -> bool:
         return bool(re.match(r"[^=!<>]*[^=!<>]=[^=]|.*[-+*/|&^]=", point.text))
 
@@ -282,6 +287,7 @@ class ShownConflict:
             self.decides,
             self.had_decided,
             self.is_ended and self.looks(self.last),
+            self.reads_others,
         )
         return any(ways)
 

@@ -14,7 +14,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from unsnarl.model.report import FailureReport, Finding, FindingPoint
-from unsnarl.reports.conflicts import NOTHING, ShownConflict, conflicts_in, half_written
+from unsnarl.reports.conflicts import ShownConflict, conflicts_in, half_written, is_nothing
 from unsnarl.reports.paths import short_files
 from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, whole
 from unsnarl.reports.program_text import ProgramText, joint
@@ -118,21 +118,23 @@ def _of_data(
         return shape, chosen.points
     pairs = ((_order(pair), pair.points) for pair in _pairs(failure, finding, points, code))
     named = next(((name, pair) for name, pair in pairs if name is not None), None)
-    return named or next(((CHECKED, one) for one in _decided(failure, points, code)), None)
+    decided = min(_decided(failure, points, code), key=lambda one: one.span, default=None)
+    return named or ((CHECKED, decided.points) if decided else None)
 
 
 def _decided(
     failure: FailureReport, points: Sequence[FindingPoint], code: ProgramText
-) -> Iterator[tuple[FindingPoint, ...]]:
-    """A thread looked at one thing and acted on another by what it saw, which others had used
-    meanwhile."""
+) -> Iterator[ShownConflict]:
+    """A thread acted on one thing by what it saw of another; meanwhile others had used either."""
     data = [point for point in points if is_data(point) and not point.setup]
-    for first, other, last in combinations(data, 3):
-        found = ShownConflict((first, other, last), failure, code)
-        between = other.thread != first.thread and whole(other.variable) == whole(last.variable)
+    for pick in combinations(range(len(data)), 3):
+        first, other, last = (data[at] for at in pick)
+        found = ShownConflict((first, other, last), failure, code, pick[-1] - pick[0])
+        either = {whole(first.variable), whole(last.variable)}
+        between = other.thread != first.thread and whole(other.variable) in either
         acts = not found.is_pair and not any(map(found.looks, (other, last)))
         if between and acts and found.decides:
-            yield found.points
+            yield found
 
 
 def _is_signalled(
@@ -271,7 +273,9 @@ def _order(found: ShownConflict) -> Shape | None:
         return "changed while iterated"
     if found.ends_use(first) and not found.code.asks(last):
         return "used after close"
-    early = last.due or (first.value or UNSET) in NOTHING
+    # What was seen is not always known; of C programs rarely.
+    seen = first.value if first.file.endswith(".py") else first.value or UNSET
+    early = last.due or is_nothing(seen)
     if found.modes == "RW" and early:
         return "published before initialised"
     if found.modes != "WW" or not found.is_overwritten:
