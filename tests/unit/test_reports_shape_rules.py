@@ -137,3 +137,15 @@ def test_what_is_not_known_is_not_nothing():
     late = point("2 call rows", "cursor.execute(sql)")
     assert shape(early, late, orders=((1, 2),))[0] == "published before initialised"
     assert shape(replace(early, value=None), late, orders=((1, 2),))[0] == ""
+
+
+def test_two_removals_overwrite_nothing():
+    """All have one, so one is taken from each: by another name than it was looked at."""
+    source = "if all(len(q) for q in queues):\n    taken = [x.pop(0) for x in queues]\n"
+    points = (
+        at(1, "1 read q", source, value="[1]"),
+        at(2, "2 write x", source, value="[]"),
+        at(2, "1 write x", source, value="[]"),
+    )
+    assert shape(*points, orders=((2, 3),), text=source)[0] == "check-then-act"
+    assert shape(*points[1:], orders=((1, 2),))[0] == ""

@@ -265,7 +265,11 @@ class ShownConflict:
     def is_overwritten(self) -> bool:
         """Whether the writes set the variable, as opposed to changing what it contains."""
         return all(
-            point.op == "write" and not point.part and self._assigns(point)
+            point.op == "write"
+            and not point.part
+            and self._assigns(point)
+            # What a removal gives is assigned, not what it is removed from.
+            and (bool(SETS_NOTHING.search(point.text)) or not self.takes_out(point))
             for point in self.points
             if mode(point) == "W"
         )
