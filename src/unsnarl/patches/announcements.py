@@ -30,8 +30,8 @@ ANNOUNCING = (*SIMPLE, ast.For, ast.If)
 # These need more than an order.
 ATOMIC = ("lost update", "check-then-act", "changed while iterated")
 SET = ".set()"
-# What tells those who wait that something has happened.
-TELLING = ("set_exception", "set_result", "set", "notify", "notify_all", "task_done")
+# What lets those who wait that something has happened.
+ANNOUNCERS = ("set_exception", "set_result", "set", "notify", "notify_all", "task_done")
 QUIET = ("read", "acquire", "wait")
 
 
@@ -72,7 +72,7 @@ def _is_order(conflict: Conflict) -> bool:
 def _unseen(conflict: Conflict) -> Iterator[tuple[LineSpan, LineSpan]]:
     """What announces something before a statement that led to a write which came too late.
 
-    An order of two accesses says that one came too late, and not who had been told too early.
+    An order of two accesses says that one came too late, and not what was announced too early.
     """
     late = [one for one in conflict.points if one.op == "write"] if _is_order(conflict) else []
     for frame in dict.fromkeys(frame for one in late for frame in frames(one)):
@@ -80,8 +80,8 @@ def _unseen(conflict: Conflict) -> Iterator[tuple[LineSpan, LineSpan]]:
         function = function_named(source, frame.function) if source is not None else None
         for node in executed(function.body) if function is not None else ():
             called = node.func if isinstance(node, ast.Call) else None
-            tells = isinstance(called, ast.Attribute) and called.attr in TELLING
-            if called is not None and tells and called.lineno < frame.line:
+            announces = isinstance(called, ast.Attribute) and called.attr in ANNOUNCERS
+            if called is not None and announces and called.lineno < frame.line:
                 yield (
                     LineSpan(frame.file, called.lineno, called.lineno),
                     LineSpan(frame.file, frame.line, frame.line),
@@ -101,7 +101,7 @@ def _common_lines(early: FindingPoint, late: FindingPoint) -> Iterator[tuple[Lin
                 return
 
 
-def announced_again(conflict: Conflict) -> Iterator[Draft]:
+def announced_twice(conflict: Conflict) -> Iterator[Draft]:
     """`event.set()` once more behind the statement that changes what it announces.
 
     Where that statement calls what sets the event, the event comes first: whoever it wakes looks
@@ -112,10 +112,10 @@ def announced_again(conflict: Conflict) -> Iterator[Draft]:
             continue
         for late in conflict.points[at + 1 :]:
             if late.role == early.role and late.op == "write":
-                yield from made(_again, conflict, early, late)
+                yield from made(_twice, conflict, early, late)
 
 
-def _again(conflict: Conflict, early: FindingPoint, late: FindingPoint) -> Draft:
+def _twice(conflict: Conflict, early: FindingPoint, late: FindingPoint) -> Draft:
     inner = covering(conflict.sources[early.file], early.line, early.line)
     source = conflict.sources[late.file]
     run = covering(source, late.line, late.line)

@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from unsnarl.patches.announcements import announced_again, announced_last
+from unsnarl.patches.announcements import announced_last, announced_twice
 from unsnarl.patches.blocks import (
     Function,
     StatementRun,
@@ -64,7 +64,7 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     makers = [rechecks, copies, local_copies, own_managers, import_waits]
     makers += [published_last, announced_last, registered_last, set_before_start]
     makers += [looks, releases, removals, unfinished, put_back, into_locks, own_states]
-    makers += [first_wins, cleared_first, built_aside, late_reads, announced_again]
+    makers += [first_wins, cleared_first, built_aside, late_reads, announced_twice]
     if conflict.is_deadlock or conflict.finding.shape in WAITING:
         makers += [sorted_locks, out_of_locks, deferred_waits, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).

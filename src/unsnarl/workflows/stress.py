@@ -75,20 +75,20 @@ def stress(
     _write(file, text)
     found = stressing.hunted(file, on_answer)
     about = stressing.about(spec, str(os.path.relpath(file)))
-    again = shlex.join(
+    command = shlex.join(
         ["unsnarl", "stress", *(("--setup", setup_file) if setup_file else ()), spec]
     )
-    warnings = (*found.report.warnings, *_narrow_patch(found.report, about.file, again))
+    warnings = (*found.report.warnings, *_narrow_patch(found.report, about.file, command))
     return dataclasses.replace(found, report=replace(found.report, stress=about, warnings=warnings))
 
 
-def _narrow_patch(report: Report, file: str, again: str) -> Iterator[Notice]:
+def _narrow_patch(report: Report, file: str, command: str) -> Iterator[Notice]:
     """What a patch of a class is worth that only one program of its calls was run with."""
     shown = [one for failure in report.failures for one in failure.findings]
     if any(one.patch is not None and one.patch.works for one in shown):
         text = (
             f"the patch is only as wide as the calls of {file}, with which it was run; "
-            f"apply it, then stress the class again: {again}"
+            f"apply it, then stress the class once more: {command}"
         )
         yield Notice("stress-narrow-patch", text)
 
