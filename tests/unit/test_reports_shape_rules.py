@@ -149,3 +149,39 @@ def test_two_removals_overwrite_nothing():
     )
     assert shape(*points, orders=((2, 3),), text=source)[0] == "check-then-act"
     assert shape(*points[1:], orders=((1, 2),))[0] == ""
+
+
+def test_what_a_thread_set_and_finds_replaced_comes_before_two_variables():
+    points = [
+        point("1 write errors", "self.errors = {}"),
+        point("1 write fields", "self.fields = []"),
+        point("2 write errors", "self.errors = {}"),
+        point("2 write fields", "self.fields = []"),
+        point("1 read errors", "return self.errors, data"),
+    ]
+    assert shape(*points)[0] == "lost update"
+
+
+def test_what_another_call_of_the_function_reads_was_not_set_in_that_call():
+    points = [
+        replace(point("1 write last", "self.last = now"), line=20),
+        replace(point("2 write last", "self.last = now"), line=20),
+        replace(point("2 write task", "self.task = task"), line=40),
+        replace(point("1 read task", "self.task.stop()", value="<Task>"), line=30),
+        replace(point("1 read last", "log(self.last)"), line=10),
+    ]
+    assert shape(*points)[0] == "two variables out of step"
+    assert shape(*points[:-1], replace(points[-1], line=50))[0] == "lost update"
+
+
+def test_who_decides_by_a_flag_before_it_is_set_had_checked():
+    """The flag was there all the time: nothing was published too early."""
+    source = "if job.stopped:\n    return\n"
+    early = at(1, "1 read stopped", source, value="False")
+    late = point("2 write stopped", "job.stopped = True", value="True")
+    found, summary = shape(early, late, orders=((1, 2),), text=source)
+    assert found == "check-then-act"
+    assert summary.startswith("reader decided by stopped at m.py:1; writer changed it after that")
+    assert shape(replace(early, value="None"), late, orders=((1, 2),), text=source)[0] == (
+        "published before initialised"
+    )

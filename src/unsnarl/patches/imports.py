@@ -71,7 +71,7 @@ def member(edits: LineEdits, module: str, name: str) -> tuple[str, list[str]]:
                 return alias.asname or name, []
     if found and not _is_imported(edits.source, module) and not _is_taken(edits.source, name):
         try:
-            _add_name(edits, found[0], name)
+            add_name(edits, found[0], name)
             return name, [f"from {module} import {name}"]
         except UnpatchableError:
             pass
@@ -88,7 +88,7 @@ def _is_taken(source: SourceFile, name: str) -> bool:
     return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(source.tree))
 
 
-def _add_name(edits: LineEdits, node: ast.ImportFrom, name: str) -> None:
+def add_name(edits: LineEdits, node: ast.ImportFrom, name: str) -> None:
     """`from threading import Event, Lock`, for one line without brackets."""
     line = edits.source.lines[node.lineno - 1]
     code = line.rstrip("\r\n")

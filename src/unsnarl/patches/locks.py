@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from unsnarl.patches.blocks import Function, StatementRun, executed, first_line, is_text, last_line
-from unsnarl.patches.imports import last_import, member, set_apart
+from unsnarl.patches.imports import add_name, last_import, member, set_apart
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 COUNTER = re.compile(r" #\d+$")
@@ -228,7 +228,34 @@ def _imported(choice: LockChoice, source: SourceFile) -> str:
                     alias.asname or "." not in alias.name
                 ):
                     return f"{alias.asname or alias.name}.{choice.name}"
-    raise UnpatchableError(f"{source.name} does not import {stem}")
+    if import_beside(choice, source) is None:
+        raise UnpatchableError(f"{source.name} does not import {stem}")
+    return choice.name
+
+
+def import_beside(choice: LockChoice, source: SourceFile) -> ast.ImportFrom | None:
+    """The import of something else from the lock's module, next to which it can be imported."""
+    if choice.owner or choice.file == source.name or choice.name in all_names(source):
+        return None
+    parts = choice.file.removesuffix("/__init__.py").removesuffix(".py").split("/")
+    for node in source.tree.body:
+        module = (getattr(node, "module", None) or "").split(".")
+        if isinstance(node, ast.ImportFrom) and module[-1] and parts[-len(module) :] == module:
+            return node
+    return None
+
+
+def import_lock(choice: LockChoice, edits: LineEdits) -> list[str]:
+    """Import a lock from a module from which the file imports already; gives what was added."""
+    node = import_beside(choice, edits.source)
+    if node is None:
+        return []
+    text = f"from {'.' * node.level}{node.module} import {choice.name}"
+    try:
+        add_name(edits, node, choice.name)
+    except UnpatchableError:
+        edits.insert_after(last_line(node), text, like=node.lineno)
+    return [text]
 
 
 # New locks.

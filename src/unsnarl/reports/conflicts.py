@@ -277,7 +277,10 @@ class ShownConflict:
     @property
     def reads_others(self) -> bool:
         """Whether the thread finds what another one has put in the place of its own."""
-        return self.modes == "WWR" and len(self.variables) == 1 and self.is_overwritten
+        # Further up in the same function, it is another call that reads.
+        turned = self.first.function == self.last.function and self.first.line >= self.last.line
+        single = self.modes == "WWR" and len(self.variables) == 1
+        return single and not turned and self.is_overwritten
 
     def _assigns(self, point: FindingPoint) -> bool:
         return bool(re.match(r"[^=!<>]*[^=!<>]=[^=]|.*[-+*/|&^]=", point.text))

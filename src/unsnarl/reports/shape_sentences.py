@@ -57,6 +57,11 @@ def _checked(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
             f"{names[-1]} acted at {_at(points[-1])} on a check of {_variable(points[-1])} that it "
             f"had made before {names[other]} changed it at {_at(points[other])}."
         )
+    if points[0].thread != points[-1].thread:
+        return (
+            f"{names[0]} decided by {_variable(points[0])} at {_at(points[0])}; {names[-1]} "
+            f"changed it after that, at {_at(points[-1])}."
+        )
     other = _other(points)
     did = "used" if points[other].op == CALL else "changed"
     return (

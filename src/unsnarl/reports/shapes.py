@@ -52,6 +52,7 @@ PRIORITY: tuple[Shape, ...] = (
 UNFINISHED: Shape = "unfinished change seen"
 SIGNAL: Shape = "missed signal"
 CHECKED: Shape = "check-then-act"
+FLAGS = ("True", "False")
 # What the waits alone show; else what led there may be a conflict on data.
 BY_WAITS: tuple[Shape, ...] = ("lock-order deadlock", "lock held while waiting", "starvation")
 # What who waits for what says.
@@ -77,7 +78,7 @@ def shape_and_summary(
 def _where_decided(points: tuple[FindingPoint, ...]) -> tuple[FindingPoint, ...]:
     """With the lines of the function that checks and acts, where it calls others for both."""
     first, *others, last = points
-    found = joint(first, last)
+    found = joint(first, last) if first.thread == last.thread else None
     if found is None or found[0].line == found[1].line:
         return points
     here, there = found
@@ -276,6 +277,8 @@ def _order(found: ShownConflict) -> Shape | None:
     # What was seen is not always known; of C programs rarely.
     seen = first.value if first.file.endswith(".py") else first.value or UNSET
     early = last.due or is_nothing(seen)
+    if found.modes == "RW" and first.value in FLAGS and found.code.asks(first) and not last.due:
+        return CHECKED
     if found.modes == "RW" and early:
         return "published before initialised"
     if found.modes != "WW" or not found.is_overwritten:
