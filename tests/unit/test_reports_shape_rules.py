@@ -185,3 +185,15 @@ def test_who_decides_by_a_flag_before_it_is_set_had_checked():
     assert shape(replace(early, value="None"), late, orders=((1, 2),), text=source)[0] == (
         "published before initialised"
     )
+
+
+def test_what_a_thread_saw_before_it_set_the_variable_itself_decides_nothing():
+    source = "if right == 0:\n    right = 1\n    assert right != 2\n"
+    points = (
+        at(1, "1 read right", source, value="0"),
+        at(2, "1 write right", source, value="1"),
+        point("2 write right", "right = 2", value="2"),
+        at(3, "1 read right", source, value="2"),
+    )
+    assert shape(*points, text=source)[0] == "lost update"
+    assert shape(points[0], *points[2:], text=source)[0] == "check-then-act"

@@ -313,6 +313,7 @@ def conflicts_in(
     data = [replace(point, variable=whole(point.variable)) for point in shown]
     elements = [element(point) for point in shown]
     found = [pick for pick in conflicts(data) if not _is_one_wait(data[pick[0]], data[pick[-1]])]
+    found = [pick for pick in found if not _is_outdated(pick, data, found)]
     picks = sorted(found, reverse=True, key=lambda pick: pick[::-1])
     # Where each of two threads was in the middle of something, the one that began it.
     for pick in picks or [pick[:3] for pick in overlaps(data)]:
@@ -325,6 +326,22 @@ def conflicts_in(
             tuple(elements[i] for i in pick),
             fails,
         )
+
+
+def _is_outdated(
+    pick: tuple[int, ...], data: Sequence[FindingPoint], found: Sequence[tuple[int, ...]]
+) -> bool:
+    """Whether the thread itself has set the variable since its first access.
+
+    What it saw before that has nothing to do with what another one did later.
+    """
+    first, *others, last = pick
+    return any(
+        data[own].thread == data[first].thread
+        and mode(data[own]) == "W"
+        and (own, *others, last) in found
+        for own in range(first + 1, others[0])
+    )
 
 
 def half_written(points: Sequence[FindingPoint]) -> tuple[FindingPoint, ...]:
