@@ -197,3 +197,14 @@ def test_what_a_thread_saw_before_it_set_the_variable_itself_decides_nothing():
     )
     assert shape(*points, text=source)[0] == "lost update"
     assert shape(points[0], *points[2:], text=source)[0] == "check-then-act"
+
+
+def test_who_asks_what_is_gone_and_fails_has_used_it():
+    points = (
+        point("1 write blocks", "self.blocks = None", value="None"),
+        point("2 read blocks", "if len(self.blocks) == 0:", value="None"),
+        point("2 fail ", "if len(self.blocks) == 0:", value="TypeError"),
+    )
+    message = "TypeError: object of type 'NoneType' has no len()"
+    assert shape(*points, message=message, orders=((1, 2),))[0] == "used after close"
+    assert shape(*points[:2], message=message, orders=((1, 2),))[0] == ""

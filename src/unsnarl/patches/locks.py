@@ -228,12 +228,12 @@ def _imported(choice: LockChoice, source: SourceFile) -> str:
                     alias.asname or "." not in alias.name
                 ):
                     return f"{alias.asname or alias.name}.{choice.name}"
-    if import_beside(choice, source) is None:
+    if neighbour_import(choice, source) is None:
         raise UnpatchableError(f"{source.name} does not import {stem}")
     return choice.name
 
 
-def import_beside(choice: LockChoice, source: SourceFile) -> ast.ImportFrom | None:
+def neighbour_import(choice: LockChoice, source: SourceFile) -> ast.ImportFrom | None:
     """The import of something else from the lock's module, next to which it can be imported."""
     if choice.owner or choice.file == source.name or choice.name in all_names(source):
         return None
@@ -247,7 +247,7 @@ def import_beside(choice: LockChoice, source: SourceFile) -> ast.ImportFrom | No
 
 def import_lock(choice: LockChoice, edits: LineEdits) -> list[str]:
     """Import a lock from a module from which the file imports already; gives what was added."""
-    node = import_beside(choice, edits.source)
+    node = neighbour_import(choice, edits.source)
     if node is None:
         return []
     text = f"from {'.' * node.level}{node.module} import {choice.name}"

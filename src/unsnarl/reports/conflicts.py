@@ -226,6 +226,16 @@ class ShownConflict:
         )
 
     @property
+    def breaks(self) -> bool:
+        """Whether the last access failed at once because nothing was there."""
+        last = (self.last.thread, self.last.file, self.last.line)
+        return any(
+            (one.thread, one.file, one.line) == last
+            and bool(MISSING.search(f"{one.value} {self.failure.message}"))
+            for one in self.fails
+        )
+
+    @property
     def announces(self) -> bool:
         """Whether the thread says that something is done before it does it."""
         return self.first.part in ANNOUNCING and mode(self.last) == "W"
@@ -309,7 +319,7 @@ def conflicts_in(
 ) -> Iterator[ShownConflict]:
     """Every broken atomicity; the latest first, which is nearest to the failure."""
     shown = [point for point in points if is_data(point) and not point.setup]
-    fails = tuple(point for point in points if point.op == FAIL)
+    fails = failing_points(points)
     data = [replace(point, variable=whole(point.variable)) for point in shown]
     elements = [element(point) for point in shown]
     found = [pick for pick in conflicts(data) if not _is_one_wait(data[pick[0]], data[pick[-1]])]
@@ -352,6 +362,11 @@ def half_written(points: Sequence[FindingPoint]) -> tuple[FindingPoint, ...]:
         if same and (mode(one), mode(other)) == ("W", "R"):
             return one, other
     return ()
+
+
+def failing_points(points: Sequence[FindingPoint]) -> tuple[FindingPoint, ...]:
+    """Where threads failed."""
+    return tuple(point for point in points if point.op == FAIL)
 
 
 def is_nothing(value: str | None) -> bool:

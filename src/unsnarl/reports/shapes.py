@@ -14,7 +14,13 @@ from typing import Literal
 from msgspec.structs import replace
 
 from unsnarl.model.report import FailureReport, Finding, FindingPoint
-from unsnarl.reports.conflicts import ShownConflict, conflicts_in, half_written, is_nothing
+from unsnarl.reports.conflicts import (
+    ShownConflict,
+    conflicts_in,
+    failing_points,
+    half_written,
+    is_nothing,
+)
 from unsnarl.reports.paths import short_files
 from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, whole
 from unsnarl.reports.program_text import ProgramText, joint
@@ -203,7 +209,7 @@ def _pairs(
             continue
         one, other = pair
         if one.thread != other.thread and whole(one.variable) == whole(other.variable):
-            yield ShownConflict((one, other), failure, code)
+            yield ShownConflict((one, other), failure, code, fails=failing_points(points))
 
 
 def _shape(found: ShownConflict) -> Shape | None:
@@ -272,7 +278,7 @@ def _order(found: ShownConflict) -> Shape | None:
     first, last = found.first, found.last
     if found.iterates:
         return "changed while iterated"
-    if found.ends_use(first) and not found.code.asks(last):
+    if found.ends_use(first) and (found.breaks or not found.code.asks(last)):
         return "used after close"
     # What was seen is not always known; of C programs rarely.
     seen = first.value if first.file.endswith(".py") else first.value or UNSET
