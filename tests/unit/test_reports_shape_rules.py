@@ -208,3 +208,12 @@ def test_who_asks_what_is_gone_and_fails_has_used_it():
     message = "TypeError: object of type 'NoneType' has no len()"
     assert shape(*points, message=message, orders=((1, 2),))[0] == "used after close"
     assert shape(*points[:2], message=message, orders=((1, 2),))[0] == ""
+
+
+def test_a_flag_that_is_set_back_is_not_closed():
+    """It says that something is to end; who sets it back did not know of that."""
+    points = (
+        point("1 write terminate", "self.terminate = True", value="True", function="stop"),
+        point("2 write terminate", "self.terminate = False", value="False", function="run"),
+    )
+    assert shape(*points, orders=((1, 2),))[0] == "lost update"

@@ -278,7 +278,9 @@ def _order(found: ShownConflict) -> Shape | None:
     first, last = found.first, found.last
     if found.iterates:
         return "changed while iterated"
-    if found.ends_use(first) and (found.breaks or not found.code.asks(last)):
+    # Who sets it anew does not use what was there.
+    is_used = found.modes != "WW" or not found.is_overwritten
+    if is_used and found.ends_use(first) and (found.breaks or not found.code.asks(last)):
         return "used after close"
     # What was seen is not always known; of C programs rarely.
     seen = first.value if first.file.endswith(".py") else first.value or UNSET
