@@ -28,6 +28,7 @@ from evaluation.real_environments import cache
 from evaluation.real_measure import Budget, measure
 from evaluation.real_page import MeasuredCases
 from evaluation.real_results import Measured
+from evaluation.shapes import KEPT
 
 PAGE = REPOSITORY / "docs" / "real.md"
 SEED = 1
@@ -63,11 +64,14 @@ def chosen(options: argparse.Namespace) -> list[RealCase]:
 def measure_or_load(case: RealCase, options: argparse.Namespace) -> Measured:
     """The stored result of a case, if it is wanted and there; else a new one, which is stored."""
     kind = "patches" if options.patches else "hunt" if options.only_hunt else "whole"
-    file = Path(options.results) / f"{case.name}-{options.seed}-{kind}.json"
+    stem = f"{case.name}-{options.seed}"
+    file = Path(options.results) / f"{stem}-{kind}.json"
     if options.resume and file.exists():
         return msgspec.json.decode(file.read_bytes(), type=Measured)
     applied = RUNS if options.patches else 0
-    row = measure(case, options.seed, Budget(only_hunt=options.only_hunt, applied=applied))
+    kept = file.with_name(f"{stem}-{KEPT}")
+    budget = Budget(only_hunt=options.only_hunt, applied=applied, kept=kept)
+    row = measure(case, options.seed, budget)
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(msgspec.json.format(msgspec.json.encode(row)))
     return row

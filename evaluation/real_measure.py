@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 
 from evaluation.draws import copy_of
+from evaluation.kept_reports import keep
 from evaluation.real_cases import RealCase, SourceOf, named, sources_under
 from evaluation.real_environments import NotInstalledError, install, put
 from evaluation.real_forms import as_script
@@ -54,6 +55,7 @@ class Budget:
         applied: So many runs of the program with the patch in its files; 0 for none.
         options: More options of the hunt.
         later: More options of each `verify` and of the hunt of the fixed release.
+        kept: Where the hunt's report is kept, with the sources that it names.
     """
 
     time: int = TIME
@@ -66,6 +68,7 @@ class Budget:
     options: tuple[str, ...] = ()
     later: tuple[str, ...] = ()
     only_hunt: bool = False
+    kept: Path | None = None
 
 
 WHOLE = Budget()
@@ -175,6 +178,8 @@ def measure(case: RealCase, seed: int, budget: Budget = WHOLE) -> Measured:
         options = ("--time", str(budget.time), "--seed", str(seed), *budget.options)
         ended, report = here.hunt(*options)
         row = _judged(here, _measured(case, seed, ended, load=load), report)
+        if report is not None and budget.kept is not None:
+            keep(report, here.folder, budget.kept)
         if budget.only_hunt:
             applied = _apply(here, seed, budget.applied) if row.patch and budget.applied else None
             return msgspec.structs.replace(row, applied=applied)

@@ -380,6 +380,11 @@ WARNINGS: dict[str, str] = {
         "random number, a time, an address. What these methods or attributes give says nothing "
         "about threads, so it was not compared; everything else was."
     ),
+    "stress-narrow-patch": (
+        "A patch is found and checked on the one failing program: it repairs what those calls do "
+        "to each other. Other methods of the class may need the same lock. Apply the patch, and "
+        "let `unsnarl stress` look for calls that still fail."
+    ),
     "stress-not-met": (
         "A program of calls gave what no serial order gives, and was written into a file, but no "
         "run of the hunt of that file failed: there is nothing to explain. Hunt the file for "

@@ -13,8 +13,11 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from msgspec import structs
 from tests.integration.in_process import called
+from tests.unit.test_reports_output import detailed, finding
 
+from unsnarl.model.report import Patch, PatchChecks
 from unsnarl.workflows import stress as workflow
 from unsnarl.workflows.hunt import HuntResult
 
@@ -110,6 +113,26 @@ def test_a_planted_race_is_found(name: str, subject: str, part: str, tmp_path: P
     text = (tmp_path / report["stress"]["file"]).read_text()
     assert f"from {name} import {subject}" in text
     assert text.count("    def ") == 2  # two threads are enough
+
+
+@pytest.mark.parametrize("works", [True, False])
+def test_a_patch_is_only_as_wide_as_the_program(works: bool, tmp_path: Path) -> None:
+    of_zoo(tmp_path, "counter")
+    patch = Patch("", (), "lock", "hold a lock", PatchChecks(runs=260), works=works)
+    failures = detailed(structs.replace(finding(), patch=patch)).failures
+
+    def hunted(one: workflow._Stressing, *_: object) -> HuntResult:
+        report = structs.replace(one.nothing_found("").report, failures=failures)
+        return HuntResult(report, 1)
+
+    with mock.patch.object(workflow._Stressing, "hunted", hunted):
+        done = stress(tmp_path, "counter:Counter")
+    report = json.loads(done.stdout)
+    notes = {one["slug"]: one["message"] for one in report["warnings"]}
+    assert ("stress-narrow-patch" in notes) == works
+    if works:
+        assert "the calls of stress_counter.py" in notes["stress-narrow-patch"]
+        assert notes["stress-narrow-patch"].endswith("unsnarl stress counter:Counter")
 
 
 def test_objects_are_distinguished_in_what_is_written(tmp_path: Path) -> None:

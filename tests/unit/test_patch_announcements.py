@@ -132,3 +132,60 @@ def test_it_is_told_before_what_leaves_too() -> None:
 def test_what_raises_does_not_tell() -> None:
     text = WORKER.replace("continue", "raise ValueError")
     assert not moved(text, *worker_points(text), kind="order")
+
+
+SOCKET = textwrap.dedent(
+    """\
+    class Socket:
+        def run(self):
+            while self.connected:
+                self.connected = self.handle(self.read())
+
+        def handle(self, event):
+            if event is None:
+                self.event.set()
+                return False
+            return True
+
+        def receive(self):
+            while self.connected:
+                self.event.wait()
+                self.event.clear()
+    """
+)
+
+
+def said_again(text: str) -> list[str]:
+    points = (
+        point(
+            line_of(source(text), "event.set()"), 1, "release", "",
+            function="Socket.handle", text="event.set()",
+        ),
+        at(text, "while self.connected", 2, "read", "Socket.connected", function="Socket.receive"),
+        at(text, "= self.handle", 1, "write", "Socket.connected", function="Socket.run"),
+        at(text, "self.event.wait()", 2, "wait", "", function="Socket.receive"),
+    )  # fmt: skip
+    made = drafts(conflict(text, *points, shape="missed signal"))
+    return [draft.texts["a.py"] for draft in made if draft.kind == "event"]
+
+
+def test_an_event_that_comes_before_the_change_is_set_once_more_behind_it() -> None:
+    (text,) = said_again(SOCKET)
+    change = "            self.connected = self.handle(self.read())\n"
+    assert text == SOCKET.replace(change, f"{change}            self.event.set()\n")
+
+
+def test_an_event_of_something_else_is_not_set_again() -> None:
+    assert not said_again(SOCKET.replace("self.event.set()", "event.set()"))
+    assert not said_again(SOCKET.replace("= self.handle(self.read())", "= self.handle"))
+
+
+def test_what_announces_need_not_be_a_point() -> None:
+    """Of an order alone, the calls that led to what came too late say where to look."""
+    *_, late = batch_points(BATCH)
+    early = point(late.line, 2, "read", "Batch.paused", function="Batch.resume")
+    wanted = moved(BATCH, *batch_points(BATCH), shape=EARLY)
+    assert moved(BATCH, early, late, shape=EARLY, kind="order") == wanted
+    assert not moved(BATCH, early, late, shape="lost update", kind="order")
+    quiet = BATCH.replace("future.set_exception(error)", "future.look(error)")
+    assert not moved(quiet, early, late, shape=EARLY, kind="order")

@@ -2,13 +2,19 @@
 """Where a new lock is made and what it is called; whose accesses it has to protect."""
 
 import textwrap
+from pathlib import Path
 
 import msgspec
+import pytest
 from tests.unit.conflicts import conflict, line_of, point, source
 
 from unsnarl.model.report import FindingPoint, Fix, SourceLine
+from unsnarl.patches.blocks import LineSpan
 from unsnarl.patches.conflict import Conflict
 from unsnarl.patches.drafts import drafts
+from unsnarl.patches.locks import LockChoice
+from unsnarl.patches.regions import lock_draft
+from unsnarl.patches.source import SourceFile, UnpatchableError
 
 POOL = textwrap.dedent(
     """\
@@ -144,3 +150,82 @@ def test_what_the_main_thread_collects_at_the_end_needs_no_lock() -> None:
     assert not any(
         len(one.spans) == 1 for one in drafts(conflict(QUEUE, *points)) if one.kind == "lock"
     )
+
+
+BOX = """\
+class Box:
+    def put(self, one):
+        if self.one is None:
+            self.one = one
+"""
+
+
+def put_twice(text: str) -> list[str]:
+    file = source(text)
+    look, put = line_of(file, "if self.one"), line_of(file, "self.one = one")
+    points = [
+        point(look, 1, "read", "Box.one", function="Box.put"),
+        point(put, 2, "write", "Box.one", function="Box.put"),
+        point(put, 1, "write", "Box.one", function="Box.put"),
+    ]
+    found = drafts(conflict(text, *points, shape="check-then-act"))
+    return [draft.texts["a.py"] for draft in found if draft.kind == "lock"]
+
+
+def test_the_first_import_of_a_file_is_set_apart() -> None:
+    heads = {text.partition("class Box")[0] for text in put_twice(BOX)}
+    assert heads == {
+        "import threading\n\n\n",
+        "import threading\n\n_lock = threading.Lock()\n\n\n",
+    }
+
+
+def test_the_first_import_comes_before_a_decorator() -> None:
+    assert put_twice(f"@final\n{BOX}")[0].startswith("import threading\n\n\n@final\nclass Box")
+
+
+def test_the_first_import_is_set_apart_from_what_the_file_says_of_itself() -> None:
+    wanted = '"""A box."""\n\nimport threading\n\n\nclass Box'
+    assert put_twice(f'"""A box."""\n\n\n{BOX}')[0].startswith(wanted)
+    assert put_twice(f'"""A box."""\n{BOX}')[0].startswith(wanted)
+
+
+SHOP = """\
+import os
+
+
+def sell(stock):
+    if stock.count:
+        stock.count = stock.count - 1
+"""
+
+
+def held_in_both(text: str) -> dict[str, str]:
+    """A new lock of the module shop, held there and in another file."""
+    files = {
+        name: SourceFile(Path(name), name, content.encode())
+        for name, content in (("app/shop.py", SHOP), ("app/till.py", text))
+    }
+    count = line_of(files["app/till.py"], "stock.count")
+    spans = [LineSpan("app/shop.py", 5, 6), LineSpan("app/till.py", count, count)]
+    choice = LockChoice("", "_lock", "app/shop.py", is_new=True)
+    return dict(lock_draft(files, spans, choice).texts)
+
+
+def test_a_lock_is_imported_beside_what_comes_from_its_module() -> None:
+    text = "from app.shop import sell\n\n\ndef back(stock):\n    stock.count += 1\n"
+    texts = held_in_both(text)
+    assert "_lock = threading.Lock()\n" in texts["app/shop.py"]
+    assert texts["app/till.py"] == (
+        "from app.shop import _lock, sell\n\n\n"
+        "def back(stock):\n    with _lock:\n        stock.count += 1\n"
+    )
+    near = held_in_both(text.replace("from app.shop", "from .shop"))["app/till.py"]
+    assert near.startswith("from .shop import sell\nfrom .shop import _lock\n\n\n")
+
+
+@pytest.mark.parametrize("line", ["from other.shop import sell", "from app import sell", ""])
+def test_a_lock_of_an_unknown_module_is_out_of_reach(line: str) -> None:
+    text = f"{line}\n\n\ndef back(stock):\n    stock.count += 1\n"
+    with pytest.raises(UnpatchableError):
+        held_in_both(text)

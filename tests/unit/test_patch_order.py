@@ -121,6 +121,15 @@ def test_no_test_is_patched_that_only_calls_the_code_at_fault():
     assert not repairs_tests_only(made, Draft("lock", "", both, 1, around))
 
 
+def test_no_test_is_patched_for_code_that_is_elsewhere():
+    """Its own variables only show what went wrong: the count that a lock should have guarded."""
+    count = [replace(point(1, role, "write", "count"), file="test_a.py") for role in (1, 2)]
+    alone = Draft("lock", "", {"test_a.py": ""}, 1, (LineSpan("test_a.py", 1, 1),))
+    assert not repairs_tests_only(conflict(CACHE, *count), alone)
+    made = [*count, point(2, 1, "write", "Cache.lock"), point(2, 2, "write", "Cache.lock")]
+    assert repairs_tests_only(conflict(CACHE, *made), alone)
+
+
 DAEMON = """
 import threading
 

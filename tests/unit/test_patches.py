@@ -75,7 +75,7 @@ def test_a_new_lock_of_the_module_comes_behind_the_imports() -> None:
 def test_threading_is_imported_if_it_is_missing() -> None:
     text = held('"""Text."""\nfrom __future__ import annotations\nx = 1\nx += 1\n', "x += 1")
     assert text == (
-        '"""Text."""\nfrom __future__ import annotations\nimport threading\n\n'
+        '"""Text."""\nfrom __future__ import annotations\n\nimport threading\n\n'
         "_lock = threading.Lock()\n\nx = 1\nwith _lock:\n    x += 1\n"
     )
 

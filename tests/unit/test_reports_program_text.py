@@ -226,3 +226,30 @@ def test_of_what_is_no_python_only_the_line_is_asked():
     act = FindingPoint("m.c", 4, "f", "0.1", 1, "read", "queue", "body", 1.0, text="take(queue);")
     assert ProgramText(lambda _: "").decides(check, act)
     assert not ProgramText(lambda _: "").decides(act, check)
+
+
+def test_behind_a_look_up_whose_success_leaves_nothing_was_found():
+    text, one, other = accesses(
+        """
+        try:
+            found = self.x[key]  #A
+        except KeyError:
+            pass
+        else:
+            return found
+        self.x.pop(key)  #B
+        """
+    )
+    assert text.decides(one, other)
+    text, one, other = accesses(
+        """
+        try:
+            found = self.x[key]  #A
+        except KeyError:
+            pass
+        else:
+            log(found)
+        self.x.pop(key)  #B
+        """
+    )
+    assert not text.decides(one, other)

@@ -18,7 +18,8 @@ from unsnarl.patches.blocks import (
     first_line,
     last_line,
 )
-from unsnarl.patches.conflict import MODULE_CODE, Conflict, frames, whole_name
+from unsnarl.patches.conflict import MODULE_CODE, Conflict, frames, function_named, whole_name
+from unsnarl.patches.locks import self_name
 from unsnarl.patches.moves import LEAVING, PUBLISHED, SIMPLE, check_unrelated
 from unsnarl.patches.pieces import block_of, check_block, made, whole
 from unsnarl.patches.regions import Draft
@@ -26,8 +27,11 @@ from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 # What announces something: to one thread, to all that wait, or only to some.
 ANNOUNCING = (*SIMPLE, ast.For, ast.If)
-# An order makes nothing atomic: these need more.
+# These need more than an order.
 ATOMIC = ("lost update", "check-then-act", "changed while iterated")
+SET = ".set()"
+# What lets those who wait that something has happened.
+ANNOUNCERS = ("set_exception", "set_result", "set", "notify", "notify_all", "task_done")
 QUIET = ("read", "acquire", "wait")
 
 
@@ -37,20 +41,18 @@ def announced_last(conflict: Conflict) -> Iterator[Draft]:
     What they lead to is what counts: `future.set_exception(e)` writes in another package.
     """
     seen: set[tuple[LineSpan, LineSpan]] = set()
-    for early, late in _interrupted(conflict):
-        for pair in _common_lines(early, late):
-            if pair not in seen:
-                seen.add(pair)
-                source = conflict.sources.get(pair[0].file)
-                if source is not None:
-                    yield from made(_announced, source, pair[0].first, pair[1].first)
+    shown = (pair for both in _interrupted(conflict) for pair in _common_lines(*both))
+    for pair in (*shown, *_unseen(conflict)):
+        if pair not in seen:
+            seen.add(pair)
+            source = conflict.sources.get(pair[0].file)
+            if source is not None:
+                yield from made(_announced, source, pair[0].first, pair[1].first)
 
 
 def _interrupted(conflict: Conflict) -> Iterator[tuple[FindingPoint, FindingPoint]]:
     """Two points of a role about different things, with another role's between them."""
-    finding = conflict.finding
-    is_order = finding.kind == "order" or (finding.fix is not None and finding.fix.kind == "order")
-    if finding.shape in ATOMIC or not (is_order or finding.shape == PUBLISHED):
+    if not _is_order(conflict):
         return
     for (at, early), (to, late) in combinations(enumerate(conflict.points), 2):
         between = {one.role for one in conflict.points[at + 1 : to]} - {early.role}
@@ -58,6 +60,32 @@ def _interrupted(conflict: Conflict) -> Iterator[tuple[FindingPoint, FindingPoin
             continue
         if not early.variable or whole_name(early) != whole_name(late):
             yield early, late
+
+
+def _is_order(conflict: Conflict) -> bool:
+    """Whether it can be repaired by an order: an order makes nothing atomic."""
+    finding = conflict.finding
+    is_order = finding.kind == "order" or (finding.fix is not None and finding.fix.kind == "order")
+    return finding.shape not in ATOMIC and (is_order or finding.shape == PUBLISHED)
+
+
+def _unseen(conflict: Conflict) -> Iterator[tuple[LineSpan, LineSpan]]:
+    """What announces something before a statement that led to a write which came too late.
+
+    An order of two accesses says that one came too late, and not what was announced too early.
+    """
+    late = [one for one in conflict.points if one.op == "write"] if _is_order(conflict) else []
+    for frame in dict.fromkeys(frame for one in late for frame in frames(one)):
+        source = conflict.sources.get(frame.file)
+        function = function_named(source, frame.function) if source is not None else None
+        for node in executed(function.body) if function is not None else ():
+            called = node.func if isinstance(node, ast.Call) else None
+            announces = isinstance(called, ast.Attribute) and called.attr in ANNOUNCERS
+            if called is not None and announces and called.lineno < frame.line:
+                yield (
+                    LineSpan(frame.file, called.lineno, called.lineno),
+                    LineSpan(frame.file, frame.line, frame.line),
+                )
 
 
 def _common_lines(early: FindingPoint, late: FindingPoint) -> Iterator[tuple[LineSpan, LineSpan]]:
@@ -71,6 +99,43 @@ def _common_lines(early: FindingPoint, late: FindingPoint) -> Iterator[tuple[Lin
                     LineSpan(other.file, other.line, other.line),
                 )
                 return
+
+
+def announced_twice(conflict: Conflict) -> Iterator[Draft]:
+    """`event.set()` once more behind the statement that changes what it announces.
+
+    Where that statement calls what sets the event, the event comes first: whoever it wakes looks
+    at the old value, and waits once more.
+    """
+    for at, early in enumerate(conflict.points):
+        if early.part != SET and SET not in early.text:
+            continue
+        for late in conflict.points[at + 1 :]:
+            if late.role == early.role and late.op == "write":
+                yield from made(_twice, conflict, early, late)
+
+
+def _twice(conflict: Conflict, early: FindingPoint, late: FindingPoint) -> Draft:
+    inner = covering(conflict.sources[early.file], early.line, early.line)
+    source = conflict.sources[late.file]
+    run = covering(source, late.line, late.line)
+    (change,) = run.statements
+    (call,) = inner.statements
+    text = ast.unparse(call)
+    if inner.function is None or run.function is None or inner.owner is not run.owner:
+        raise UnpatchableError("it is announced by another object")
+    own = self_name(inner.function)
+    if not text.endswith(SET) or not own or not text.startswith(f"{own}."):
+        raise UnpatchableError(f"{source.name}:{early.line} sets no event of the object")
+    called = {ast.unparse(one.func) for one in executed([change]) if isinstance(one, ast.Call)}
+    if not isinstance(change, ast.Assign) or f"{own}.{inner.function.name}" not in called:
+        raise UnpatchableError(f"{source.name}:{late.line} does not call what sets it")
+    edits = LineEdits(source)
+    edits.insert_after(last_line(change), text, like=change.lineno)
+    block = block_of(run)
+    at = block.index(change) + 1
+    check_block(source, edits, block, [*block[:at], *ast.parse(text).body, *block[at:]])
+    return whole("event", f"{text} once more behind {source.name}:{last_line(change)}", edits, 1)
 
 
 def _announced(source: SourceFile, line: int, until: int) -> Draft:
@@ -90,29 +155,29 @@ def _announced(source: SourceFile, line: int, until: int) -> Draft:
     edits = LineEdits(source)
     block = block_of(run)
     first = _with_comment(source, moved_one)
-    leaving = list(_leaving(passed))
-    for one in leaving:
+    ways_out = list(leaving(passed))
+    for one in ways_out:
         _announce_before(edits, moved_one, one)
     edits.move(first, last_line(moved_one), last_line(passed[-1]))
     at = block.index(moved_one)
-    with_copies = _Before(moved_one, leaving)
+    with_copies = _Before(moved_one, ways_out)
     moved = [with_copies.changed(one) for one in passed]
     check_block(
         source, edits, block, [*block[:at], *moved, moved_one, *block[at + len(passed) + 1 :]]
     )
     says = f"move {source.name}:{moved_one.lineno} behind :{last_line(passed[-1])}"
-    says += f", and before :{', :'.join(str(one.lineno) for one in leaving)}" if leaving else ""
-    return whole("move", says, edits, 2 * (last_line(moved_one) - first + 1) + len(leaving))
+    says += f", and before :{', :'.join(str(one.lineno) for one in ways_out)}" if ways_out else ""
+    return whole("move", says, edits, 2 * (last_line(moved_one) - first + 1) + len(ways_out))
 
 
-def _leaving(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+def leaving(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """What leaves the statements; a loop of their own is not left by `break`."""
     for node in statements:
         if isinstance(node, LEAVING):
             yield node
         for block in () if isinstance(node, DEFINITIONS) else blocks_of(node):
             inner = isinstance(node, ast.For | ast.While) and block is node.body
-            for one in _leaving(block):
+            for one in leaving(block):
                 if not inner or not isinstance(one, ast.Break | ast.Continue):
                     yield one
 

@@ -197,7 +197,8 @@ def _without(statement: ast.stmt, added: frozenset[str]) -> list[ast.stmt]:
 
 
 def _is_new(statement: ast.ImportFrom, name: ast.alias, added: frozenset[str]) -> bool:
-    return f"from {statement.module} import {ast.unparse(name)}" in added and not statement.level
+    module = f"{'.' * statement.level}{statement.module or ''}"
+    return f"from {module} import {ast.unparse(name)}" in added
 
 
 @lru_cache(maxsize=64)

@@ -49,6 +49,7 @@ def copies(conflict: Conflict) -> Iterator[Draft]:
         found = list(_iterated(function, conflict.at_fault))
         named = [one for one in found if (source.name, one.lineno) in lines]
         for node in named:
+            yield from made(_copied_inside, source, node, conflict.at_fault)
             yield from made(_copied, source, [node])
         if len(found) > 1 or not named:
             yield from made(_copied, source, found)
@@ -103,6 +104,19 @@ def _copied(source: SourceFile, iterated: Sequence[ast.expr]) -> Draft:
     lines = sorted({one.lineno for one in iterated})
     says = f"iterate over a copy at {source.name}:{', :'.join(map(str, lines))}"
     return whole("copy", says, edits, len(lines))
+
+
+def _copied_inside(source: SourceFile, iterated: ast.expr, at_fault: frozenset[str]) -> Draft:
+    """`itervalues(d.copy())`: an iterator of `d` itself would be there before a copy of it is."""
+    call = iterated if isinstance(iterated, ast.Call) else None
+    found = [one for one in call.args if isinstance(one, ast.Attribute | ast.Name)] if call else []
+    found = [one for one in found if names_in(one) & at_fault]
+    if len(found) != 1:
+        raise UnpatchableError("no function is given what is iterated over")
+    edits = LineEdits(source)
+    replace_expressions(edits, found, text=f"{ast.unparse(found[0])}.copy()")
+    says = f"iterate over a copy at {source.name}:{found[0].lineno}"
+    return whole("copy", says, edits, 1)
 
 
 # An attribute that is read once.

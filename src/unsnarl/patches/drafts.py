@@ -248,8 +248,14 @@ def calls_only(conflict: Conflict, draft: Draft) -> bool:
 
 
 def repairs_tests_only(conflict: Conflict, draft: Draft) -> bool:
-    """Whether a test is patched that only calls the code at fault: the test passes, no more."""
-    return all(map(TESTS.search, draft.texts)) and calls_only(conflict, draft)
+    """Whether a test is patched though the code at fault is elsewhere: the test passes, no more.
+
+    It only calls that code, or has variables of its own that show what went wrong there.
+    """
+    if not all(map(TESTS.search, draft.texts)):
+        return False
+    elsewhere = any(not TESTS.search(one.file) for one in conflict.accesses)
+    return elsewhere or calls_only(conflict, draft)
 
 
 def leaves_out(conflict: Conflict, draft: Draft) -> bool:

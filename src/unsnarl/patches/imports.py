@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from unsnarl.patches.blocks import blocks_of, is_text, last_line
+from unsnarl.patches.blocks import DEFINITIONS, blocks_of, first_line, is_text, last_line
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 IMPORTS = (ast.Import, ast.ImportFrom)
@@ -29,9 +29,20 @@ def import_statement(edits: LineEdits, module: str) -> tuple[str, list[str]]:
         edits.insert_after(last_line(plain[-1]), text, like=plain[-1].lineno)
     elif before:
         edits.insert_before(line, text, like=line)
+        set_apart(edits, line)
     else:
-        edits.insert_after(line, text, like=line)
+        edits.insert_after(line, f"\n{text}", like=line)
+        set_apart(edits, line + 1)
     return module, [text]
+
+
+def set_apart(edits: LineEdits, line: int) -> None:
+    """Blank lines behind what is inserted before a line of the module, as they are usual there."""
+    lines = edits.source.lines
+    at = next((one for one in edits.source.tree.body if first_line(one) == line), None)
+    if isinstance(at, IMPORTS) or line > len(lines) or not lines[line - 1].strip():
+        return
+    edits.set_apart(line, 2 if isinstance(at, DEFINITIONS) else 1)
 
 
 def _first_group(source: SourceFile) -> Iterator[ast.stmt]:
@@ -60,7 +71,7 @@ def member(edits: LineEdits, module: str, name: str) -> tuple[str, list[str]]:
                 return alias.asname or name, []
     if found and not _is_imported(edits.source, module) and not _is_taken(edits.source, name):
         try:
-            _add_name(edits, found[0], name)
+            add_name(edits, found[0], name)
             return name, [f"from {module} import {name}"]
         except UnpatchableError:
             pass
@@ -77,7 +88,7 @@ def _is_taken(source: SourceFile, name: str) -> bool:
     return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(source.tree))
 
 
-def _add_name(edits: LineEdits, node: ast.ImportFrom, name: str) -> None:
+def add_name(edits: LineEdits, node: ast.ImportFrom, name: str) -> None:
     """`from threading import Event, Lock`, for one line without brackets."""
     line = edits.source.lines[node.lineno - 1]
     code = line.rstrip("\r\n")
@@ -125,5 +136,5 @@ def _import_line(source: SourceFile) -> tuple[int, bool]:
         else:
             break
     if not head:
-        return source.tree.body[0].lineno, True
+        return first_line(source.tree.body[0]), True
     return head, False

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from unsnarl.patches.blocks import Function, StatementRun, executed, first_line, is_text, last_line
-from unsnarl.patches.imports import last_import, member
+from unsnarl.patches.imports import add_name, last_import, member, set_apart
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 COUNTER = re.compile(r" #\d+$")
@@ -228,7 +228,34 @@ def _imported(choice: LockChoice, source: SourceFile) -> str:
                     alias.asname or "." not in alias.name
                 ):
                     return f"{alias.asname or alias.name}.{choice.name}"
-    raise UnpatchableError(f"{source.name} does not import {stem}")
+    if neighbour_import(choice, source) is None:
+        raise UnpatchableError(f"{source.name} does not import {stem}")
+    return choice.name
+
+
+def neighbour_import(choice: LockChoice, source: SourceFile) -> ast.ImportFrom | None:
+    """The import of something else from the lock's module, next to which it can be imported."""
+    if choice.owner or choice.file == source.name or choice.name in all_names(source):
+        return None
+    parts = choice.file.removesuffix("/__init__.py").removesuffix(".py").split("/")
+    for node in source.tree.body:
+        module = (getattr(node, "module", None) or "").split(".")
+        if isinstance(node, ast.ImportFrom) and module[-1] and parts[-len(module) :] == module:
+            return node
+    return None
+
+
+def import_lock(choice: LockChoice, edits: LineEdits) -> list[str]:
+    """Import a lock from a module from which the file imports already; gives what was added."""
+    node = neighbour_import(choice, edits.source)
+    if node is None:
+        return []
+    text = f"from {'.' * node.level}{node.module} import {choice.name}"
+    try:
+        add_name(edits, node, choice.name)
+    except UnpatchableError:
+        edits.insert_after(last_line(node), text, like=node.lineno)
+    return [text]
 
 
 # New locks.
@@ -270,7 +297,7 @@ def bear(
     call, added = threading_call(edits, made)
     if not choice.owner:
         text = f"{choice.name} = {call}"
-        _after_imports(edits, text)
+        _after_imports(edits, text, bool(added))
         return [*added, text]
     owner = owners[choice.owner]
     constructor = owner.constructor
@@ -323,7 +350,7 @@ def threading_call(edits: LineEdits, made: str) -> tuple[str, list[str]]:
     return f"{name}()", added
 
 
-def _after_imports(edits: LineEdits, text: str) -> None:
+def _after_imports(edits: LineEdits, text: str, imported: bool) -> None:
     source = edits.source
     last = last_import(source)
     if last is None:
@@ -331,11 +358,11 @@ def _after_imports(edits: LineEdits, text: str) -> None:
         if is_text(first):
             edits.insert_after(last_line(first), f"\n{text}", like=first.lineno)
         else:
-            edits.insert_before(first_line(first), text)
+            edits.insert_before(first_line(first), f"\n{text}" if imported else text)
+            set_apart(edits, first_line(first))
         return
-    line = last_line(last)
-    follows = source.lines[line].strip() if line < len(source.lines) else ""
-    edits.insert_after(line, f"\n{text}\n" if follows else f"\n{text}", like=last.lineno)
+    edits.insert_after(last_line(last), f"\n{text}", like=last.lineno)
+    set_apart(edits, last_line(last) + 1)
 
 
 def lock_births(owner: ClassSource, name: str) -> Sequence[ast.Call]:

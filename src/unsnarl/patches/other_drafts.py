@@ -7,7 +7,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from unsnarl.patches.announcements import announced_last
+from unsnarl.patches.announcements import announced_last, announced_twice
 from unsnarl.patches.blocks import (
     Function,
     StatementRun,
@@ -17,6 +17,7 @@ from unsnarl.patches.blocks import (
     is_text,
     last_line,
 )
+from unsnarl.patches.built_aside import built_aside
 from unsnarl.patches.checks import same_but_for
 from unsnarl.patches.conflict import (
     MODULE_CODE,
@@ -31,6 +32,7 @@ from unsnarl.patches.deferred import deferred_waits
 from unsnarl.patches.expressions import replace_expressions
 from unsnarl.patches.first_wins import first_wins
 from unsnarl.patches.imports import member
+from unsnarl.patches.late_reads import late_reads
 from unsnarl.patches.locks import (
     LockChoice,
     all_names,
@@ -63,7 +65,8 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     makers = [rechecks, copies, local_copies, own_managers, import_waits]
     makers += [published_last, announced_last, registered_last, set_before_start]
     makers += [looks, releases, removals, unfinished, put_back, into_locks, own_states]
-    makers += [first_wins, cleared_first, threadsafe_calls]
+    makers += [first_wins, cleared_first, built_aside, late_reads, announced_twice]
+    makers += [threadsafe_calls]
     if conflict.is_deadlock or conflict.finding.shape in WAITING:
         makers += [sorted_locks, out_of_locks, deferred_waits, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).

@@ -24,6 +24,7 @@ from unsnarl.patches.locks import (
     bear,
     classes,
     expression,
+    import_lock,
     lock_births,
     module_births,
     new_name,
@@ -88,6 +89,7 @@ def lock_draft(
     elif choice.reentrant:
         _make_reentrant(choice, every, owners)
     for name, runs in _runs(sources, spans).items():
+        imported = False
         for run in runs:
             lock = expression(choice, run, sources[name], owners)
             if at_fault.intersection(lock.split(".")[1:-1]):
@@ -104,6 +106,9 @@ def lock_draft(
                 names |= {one: ast.unparse(call) for one, call in before.items()}
                 added[name] += [f"{one} = {ast.unparse(call)}" for one, call in before.items()]
             added[name].append(f"with {lock}:")
+            if lock == choice.name and not imported:
+                added[name] += import_lock(choice, every[name])
+                imported = True
     if not size or (turns and not split):
         raise UnpatchableError("the lock is held there already, or no loop can be split")
     texts = _texts(every, added, names)

@@ -147,6 +147,7 @@ class LineEdits:
         self._changed: dict[int, str] = {}
         self._removed: set[int] = set()
         self._shifts: dict[int, int] = {}
+        self._apart: dict[int, int] = {}
 
     def insert_before(self, line: int, text: str, like: int = 0) -> None:
         """A new line with the indentation of `like`, by default of the line itself.
@@ -162,6 +163,10 @@ class LineEdits:
     def insert_after(self, line: int, text: str, like: int = 0) -> None:
         """The same, behind the line."""
         self._after.setdefault(line, []).append(self._whole(like or line, text))
+
+    def set_apart(self, line: int, blanks: int) -> None:
+        """So many blank lines between a line and what is inserted before it."""
+        self._apart[line] = blanks
 
     def move(self, first: int, last: int, behind: int) -> None:
         """Lines to another line of the same block; with the blank one above a paragraph."""
@@ -205,6 +210,7 @@ class LineEdits:
             # What is put before a line that moves stands where the line stood, unless the line's
             # own block moves as a whole.
             yield from self._before.get(number, ())
+            yield self.source.newline * self._apart.get(number, 0)
             if number not in self._removed:
                 yield self._shifted(number, self._changed.get(number, line))
             yield from self._ended(number, line)

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 
 from msgspec.structs import replace
 
@@ -30,6 +31,10 @@ from unsnarl.reports.steps import UNSET
 # What a look-up gives where there is nothing yet.
 ABSENT = ("None", UNSET, "<no file>", "NULL", "nullptr")
 NOTHING = (*ABSENT, "False", "0", "[]", "{}", "()", "''", '""', "set()")
+# Nobody writes that for its own sake: what belongs there comes later.
+NO_BYTES = "<file of 0 bytes>"
+# A container without anything in it: `<OrderedDict of 0>`.
+EMPTY = re.compile(r"<(?!folder|file)[\w.]+ of 0>")
 # The interpreter itself noticed it; the program may have caught what it said.
 ITERATED = re.compile(r"changed size during iteration|mutated during iteration")
 # What is not there: a key, an attribute, an index, a file, or a method of None.
@@ -48,13 +53,15 @@ SETS_NOTHING = re.compile(r"=\s*(None|NULL|nullptr);?$")
 class ShownConflict:
     """One thread's first and last access, and those of others that came in between.
 
-    Or two accesses alone, one of each thread. `span` says how far apart they are shown.
+    Or two accesses alone, one of each thread. `span` says how far apart they are shown; `overlaps`
+    that the other thread was in the middle of something as well.
     """
 
     points: tuple[FindingPoint, ...]
     failure: FailureReport
     code: ProgramText
     span: int = 1
+    overlaps: bool = False
     elements: tuple[str, ...] = ()
     fails: tuple[FindingPoint, ...] = field(default=(), repr=False)
 
@@ -160,9 +167,12 @@ class ShownConflict:
         """Whether they touch the same element, as far as that is known."""
         if one.variable != other.variable:
             return False
-        parts = dict(zip(map(id, self.points), self.elements, strict=False))
-        mine, its = parts.get(id(one), ""), parts.get(id(other), "")
+        mine, its = self._element(one), self._element(other)
         return not mine or mine == its
+
+    def _element(self, point: FindingPoint) -> str:
+        """What of the variable an access touches, as far as that is known."""
+        return dict(zip(map(id, self.points), self.elements, strict=False)).get(id(point), "")
 
     def takes_out(self, point: FindingPoint) -> bool:
         """Whether a write takes something away that had been there."""
@@ -176,6 +186,17 @@ class ShownConflict:
         )
         names = QUEUE_TAKES_OUT if point.op == CALL else TAKES_OUT
         return any(getattr(call.func, "attr", "") in names for call in calls)
+
+    def puts(self, point: FindingPoint) -> bool:
+        """Whether a write leaves something behind, as opposed to one that tears down."""
+        return mode(point) == "W" and not self.ends_use(point) and not self.takes_out(point)
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether another thread took something out and then put it, or what came of it, elsewhere:
+        nothing has ended."""
+        taken = [at for at, one in enumerate(self.others) if self.ends_use(one)]
+        return any(map(self.puts, self.others[taken[0] + 1 :])) if taken else False
 
     @property
     def removes_one(self) -> bool:
@@ -191,7 +212,7 @@ class ShownConflict:
     def sees_nothing(self) -> bool:
         """Whether another thread looked at what the last access writes, and found nothing."""
         late = [one for one in self.others if one.variable == self.last.variable]
-        return any(self.looks(one) and one.value in NOTHING for one in late) or self.misses
+        return any(self.looks(one) and is_nothing(one.value) for one in late) or self.misses
 
     @property
     def misses(self) -> bool:
@@ -205,15 +226,44 @@ class ShownConflict:
         )
 
     @property
+    def breaks(self) -> bool:
+        """Whether the last access failed at once because nothing was there."""
+        last = (self.last.thread, self.last.file, self.last.line)
+        return any(
+            (one.thread, one.file, one.line) == last
+            and bool(MISSING.search(f"{one.value} {self.failure.message}"))
+            for one in self.fails
+        )
+
+    @property
     def announces(self) -> bool:
         """Whether the thread says that something is done before it does it."""
         return self.first.part in ANNOUNCING and mode(self.last) == "W"
+
+    @cached_property
+    def fills(self) -> bool:
+        """Whether the thread puts something into what it has made and stored for others."""
+        if self.is_pair or self.looks(self.first) or self.looks(self.last):
+            return False
+        inside = self.last.op == CALL or bool(self.last.part) or bool(self._element(self.last))
+        if len(self.variables) == 1 and inside and not self.takes_out(self.last):
+            return self.code.makes(self.first)
+        return self.code.fills(self.first, self.last)
+
+    @cached_property
+    def was_checked(self) -> bool:
+        """Whether the last write was made by a check of what another one has written since.
+
+        Who sets a variable because it found nothing there looked before the other one set it.
+        """
+        is_one = len(self.variables) == 1 and self.modes.endswith("WW")
+        return is_one and self.is_overwritten and self.code.guards(self.last)
 
     @property
     def is_empty(self) -> bool:
         """Whether the first write leaves nothing behind: by its value, else by its line."""
         if self.first.value is not None:
-            return self.first.value in NOTHING
+            return is_nothing(self.first.value)
         return self.first.text.rstrip(";").rpartition("=")[2].strip() in NOTHING
 
     @property
@@ -225,10 +275,22 @@ class ShownConflict:
     def is_overwritten(self) -> bool:
         """Whether the writes set the variable, as opposed to changing what it contains."""
         return all(
-            point.op == "write" and not point.part and self._assigns(point)
+            point.op == "write"
+            and not point.part
+            and self._assigns(point)
+            # What a removal gives is assigned, not what it is removed from.
+            and (bool(SETS_NOTHING.search(point.text)) or not self.takes_out(point))
             for point in self.points
             if mode(point) == "W"
         )
+
+    @property
+    def reads_others(self) -> bool:
+        """Whether the thread finds what another one has put in the place of its own."""
+        # Further up in the same function, it is another call that reads.
+        turned = self.first.function == self.last.function and self.first.line >= self.last.line
+        single = self.modes == "WWR" and len(self.variables) == 1
+        return single and not turned and self.is_overwritten
 
     def _assigns(self, point: FindingPoint) -> bool:
         return bool(re.match(r"[^=!<>]*[^=!<>]=[^=]|.*[-+*/|&^]=", point.text))
@@ -242,6 +304,7 @@ class ShownConflict:
             self.decides,
             self.had_decided,
             self.is_ended and self.looks(self.last),
+            self.reads_others,
         )
         return any(ways)
 
@@ -256,10 +319,11 @@ def conflicts_in(
 ) -> Iterator[ShownConflict]:
     """Every broken atomicity; the latest first, which is nearest to the failure."""
     shown = [point for point in points if is_data(point) and not point.setup]
-    fails = tuple(point for point in points if point.op == FAIL)
+    fails = failing_points(points)
     data = [replace(point, variable=whole(point.variable)) for point in shown]
     elements = [element(point) for point in shown]
     found = [pick for pick in conflicts(data) if not _is_one_wait(data[pick[0]], data[pick[-1]])]
+    found = [pick for pick in found if not _is_outdated(pick, data, found)]
     picks = sorted(found, reverse=True, key=lambda pick: pick[::-1])
     # Where each of two threads was in the middle of something, the one that began it.
     for pick in picks or [pick[:3] for pick in overlaps(data)]:
@@ -268,9 +332,46 @@ def conflicts_in(
             failure,
             code,
             pick[-1] - pick[0],
+            not picks,
             tuple(elements[i] for i in pick),
             fails,
         )
+
+
+def _is_outdated(
+    pick: tuple[int, ...], data: Sequence[FindingPoint], found: Sequence[tuple[int, ...]]
+) -> bool:
+    """Whether the thread itself has set the variable since its first access.
+
+    What it saw before that has nothing to do with what another one did later.
+    """
+    first, *others, last = pick
+    return any(
+        data[own].thread == data[first].thread
+        and mode(data[own]) == "W"
+        and (own, *others, last) in found
+        for own in range(first + 1, others[0])
+    )
+
+
+def half_written(points: Sequence[FindingPoint]) -> tuple[FindingPoint, ...]:
+    """Where a thread read a file that another one had emptied and not yet written."""
+    files = [one for one in points if is_data(one) and one.value == NO_BYTES]
+    for one, other in pairwise(files):
+        same = one.variable == other.variable and one.thread != other.thread
+        if same and (mode(one), mode(other)) == ("W", "R"):
+            return one, other
+    return ()
+
+
+def failing_points(points: Sequence[FindingPoint]) -> tuple[FindingPoint, ...]:
+    """Where threads failed."""
+    return tuple(point for point in points if point.op == FAIL)
+
+
+def is_nothing(value: str | None) -> bool:
+    """Whether a value says that there is nothing, or nothing in it."""
+    return value in NOTHING or bool(EMPTY.fullmatch(value or ""))
 
 
 def _is_one_wait(first: FindingPoint, last: FindingPoint) -> bool:

@@ -35,6 +35,10 @@ GOES_THROUGH = (
 )
 WAITS = ("wait", "wait_for", "sleep")
 COPIES = ("list", "tuple", "sorted", "set", "dict", "copy", "frozenset")
+# What is new: nobody else can have it before it is stored.
+MAKES = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
+# By custom, classes have capitals; of those that have none, the containers.
+CLASSES = (*COPIES, "defaultdict", "deque", "bytearray", "cls")
 BINDS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)
 
 
@@ -157,7 +161,10 @@ def is_tried(block: Block, tried: int, handled: int) -> bool:
     return any(
         isinstance(node, ast.Try)
         and node.body[0].lineno <= tried <= end(node.body[-1])
-        and (_is_handled(node, handled) or (_leaves(node.body) and handled > end(node)))
+        and (
+            _is_handled(node, handled)
+            or (_leaves(node.orelse or node.body) and handled > end(node))
+        )
         for node in own_nodes(block)
     )
 
@@ -307,6 +314,48 @@ def values(statement: ast.stmt) -> list[ast.expr]:
 def stores(statement: ast.stmt, names: Iterable[str]) -> bool:
     """Whether what a statement stores is computed from one of the names."""
     return any(set(names) & _names(value) for value in values(statement))
+
+
+def fills(block: Block, made: ast.stmt, last: ast.stmt) -> bool:
+    """Whether a statement puts something into what another one has made, and stored for others."""
+    if not isinstance(made, ast.Assign) or not is_new(block, made):
+        return False
+    stored = {ast.unparse(one) for one in (*made.targets, made.value)}
+    return any(
+        ast.unparse(part.value) in stored
+        for part in _own_parts(last)
+        if isinstance(part, ast.Attribute | ast.Subscript)
+        and (isinstance(part.ctx, ast.Store) or _is_called(last, part))
+    )
+
+
+def is_new(block: Block, statement: ast.stmt) -> bool:
+    """Whether what it stores is new: made in its line, or by the last one that bound its name."""
+    if not isinstance(statement, ast.Assign):
+        return False
+    value = statement.value
+    if not isinstance(value, ast.Name):
+        return _makes(value)
+    bound_before = [
+        node
+        for node in own_nodes(block)
+        if isinstance(node, ast.Assign)
+        and node.lineno < statement.lineno
+        and value.id in bound(node)
+    ]
+    latest = max(bound_before, key=lambda node: node.lineno, default=None)
+    return latest is not None and _makes(latest.value)
+
+
+def _makes(node: ast.expr) -> bool:
+    """Whether an expression makes something new: a display, or a call of a class."""
+    called = _called(node).lstrip("_") if isinstance(node, ast.Call) else ""
+    return isinstance(node, MAKES) or called[:1].isupper() or called in CLASSES
+
+
+def _is_called(statement: ast.stmt, node: ast.AST) -> bool:
+    calls = (part for part in _own_parts(statement) if isinstance(part, ast.Call))
+    return any(call.func is node for call in calls)
 
 
 def is_bare(statement: ast.stmt) -> bool:

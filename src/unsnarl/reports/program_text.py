@@ -125,6 +125,30 @@ class ProgramText:
         names = flow.carrying(block, statement, there.line, strict=flow.is_bare(last))
         return flow.stores(last, names)
 
+    def fills(self, one: FindingPoint, other: FindingPoint) -> bool:
+        """Whether the second access puts something into what the first one made and stored."""
+        found = joint(one, other)
+        block = self._block(found[0]) if found else None
+        if found is None or block is None:
+            return False
+        first, last = (self._statement(frame, "") for frame in found)
+        return first is not None and last is not None and flow.fills(block, first, last)
+
+    def makes(self, point: FindingPoint) -> bool:
+        """Whether a write stores something new, which it makes itself."""
+        own = called_lines(point)[-1]
+        block, statement = self._block(own), self._statement(own, point.text)
+        return block is not None and statement is not None and flow.is_new(block, statement)
+
+    def guards(self, point: FindingPoint) -> bool:
+        """Whether a test of the variable leads to an access: in its function, or in the caller."""
+        name = last_name(point.variable)
+        for frame in called_lines(point)[:-3:-1]:
+            block = self._block(frame)
+            if block is not None and flow.is_guarded(block, frame.line, frame.line, name):
+                return True
+        return False
+
     def iterates(self, one: FindingPoint, other: FindingPoint) -> bool:
         """Whether the first access goes through a container, and the second is made meanwhile."""
         found = joint(one, other)

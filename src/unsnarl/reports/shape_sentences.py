@@ -51,6 +51,17 @@ def _lost(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 
 
 def _checked(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
+    if mode(points[0]) == mode(points[-1]) == "W" and points[0].op != CALL:
+        other = 0 if points[0].thread != points[-1].thread else _other(points)
+        return (
+            f"{names[-1]} acted at {_at(points[-1])} on a check of {_variable(points[-1])} that it "
+            f"had made before {names[other]} changed it at {_at(points[other])}."
+        )
+    if points[0].thread != points[-1].thread:
+        return (
+            f"{names[0]} decided by {_variable(points[0])} at {_at(points[0])}; {names[-1]} "
+            f"changed it after that, at {_at(points[-1])}."
+        )
     other = _other(points)
     did = "used" if points[other].op == CALL else "changed"
     return (
@@ -71,6 +82,11 @@ def _stale(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 
 
 def _unfinished(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
+    if points[0].thread != points[-1].thread:
+        return (
+            f"{names[0]} had emptied {_variable(points[0])} at {_at(points[0])}, and not yet "
+            f"written it, when {names[-1]} read it at {_at(points[-1])}."
+        )
     other = _other(points)
     first, last = points[0], points[-1]
     used = "looked at it" if mode(points[other]) == "R" else "used it"

@@ -8,13 +8,19 @@ lines do: check, iterate, close. docs/shapes.md has a paragraph and a picture fo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Literal
 
 from msgspec.structs import replace
 
 from unsnarl.model.report import FailureReport, Finding, FindingPoint
-from unsnarl.reports.conflicts import NOTHING, ShownConflict, conflicts_in
+from unsnarl.reports.conflicts import (
+    ShownConflict,
+    conflicts_in,
+    failing_points,
+    half_written,
+    is_nothing,
+)
 from unsnarl.reports.paths import short_files
 from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, whole
 from unsnarl.reports.program_text import ProgramText, joint
@@ -52,6 +58,7 @@ PRIORITY: tuple[Shape, ...] = (
 UNFINISHED: Shape = "unfinished change seen"
 SIGNAL: Shape = "missed signal"
 CHECKED: Shape = "check-then-act"
+FLAGS = ("True", "False")
 # What the waits alone show; else what led there may be a conflict on data.
 BY_WAITS: tuple[Shape, ...] = ("lock-order deadlock", "lock held while waiting", "starvation")
 # What who waits for what says.
@@ -77,7 +84,7 @@ def shape_and_summary(
 def _where_decided(points: tuple[FindingPoint, ...]) -> tuple[FindingPoint, ...]:
     """With the lines of the function that checks and acts, where it calls others for both."""
     first, *others, last = points
-    found = joint(first, last)
+    found = joint(first, last) if first.thread == last.thread else None
     if found is None or found[0].line == found[1].line:
         return points
     here, there = found
@@ -110,11 +117,31 @@ def _of_data(
     about = {whole(name) for name in finding.variables}
     every = ((_shape(one), one) for one in conflicts_in(failure, points, code))
     found = [(shape, one) for shape, one in every if shape is not None]
+    torn = half_written(points)
+    if torn and all(one.overlaps for _, one in found):
+        return UNFINISHED, torn
     if found:
         shape, chosen = min(found, key=lambda one: _preference(one[0], one[1], about))
         return shape, chosen.points
     pairs = ((_order(pair), pair.points) for pair in _pairs(failure, finding, points, code))
-    return next(((name, pair) for name, pair in pairs if name is not None), None)
+    named = next(((name, pair) for name, pair in pairs if name is not None), None)
+    decided = min(_decided(failure, points, code), key=lambda one: one.span, default=None)
+    return named or ((CHECKED, decided.points) if decided else None)
+
+
+def _decided(
+    failure: FailureReport, points: Sequence[FindingPoint], code: ProgramText
+) -> Iterator[ShownConflict]:
+    """A thread acted on one thing by what it saw of another; meanwhile others had used either."""
+    data = [point for point in points if is_data(point) and not point.setup]
+    for pick in combinations(range(len(data)), 3):
+        first, other, last = (data[at] for at in pick)
+        found = ShownConflict((first, other, last), failure, code, pick[-1] - pick[0])
+        either = {whole(first.variable), whole(last.variable)}
+        between = other.thread != first.thread and whole(other.variable) in either
+        acts = not found.is_pair and not any(map(found.looks, (other, last)))
+        if between and acts and found.decides:
+            yield found
 
 
 def _is_signalled(
@@ -182,7 +209,7 @@ def _pairs(
             continue
         one, other = pair
         if one.thread != other.thread and whole(one.variable) == whole(other.variable):
-            yield ShownConflict((one, other), failure, code)
+            yield ShownConflict((one, other), failure, code, fails=failing_points(points))
 
 
 def _shape(found: ShownConflict) -> Shape | None:
@@ -191,7 +218,7 @@ def _shape(found: ShownConflict) -> Shape | None:
         return "changed while iterated"
     if found.computes:
         return "lost update"
-    if found.decides or found.had_decided:
+    if found.decides or found.had_decided or found.was_checked:
         return CHECKED
     return _several(found) if len(found.variables) > 1 else _single(found)
 
@@ -215,7 +242,7 @@ def _single(found: ShownConflict) -> Shape | None:
 
 def _is_new(found: ShownConflict) -> bool:
     """Whether the first write begins to make something, as opposed to taking a thing apart."""
-    return found.is_empty and not found.takes_out(found.first)
+    return found.fills or (found.is_empty and not found.takes_out(found.first))
 
 
 def _is_made(found: ShownConflict) -> bool:
@@ -233,15 +260,15 @@ def _is_torn_down(found: ShownConflict) -> bool:
 def _several(found: ShownConflict) -> Shape:
     """One thread is between its accesses of two variables when another comes."""
     if not found.looks(found.first):
-        if found.announces:
+        if found.announces or found.fills:
             return "published before initialised"
-        if found.ends_use(found.first) and found.misses:
+        if found.ends_use(found.first) and found.misses and not found.puts(found.last):
             return "used after close"
         if found.sees_nothing and _is_made(found):
             return "published before initialised"
         if found.first.op == CALL and all(map(found.looks, found.others)):
             return UNFINISHED
-    elif any(map(found.ends_use, found.others)):
+    elif any(map(found.ends_use, found.others)) and not found.is_moved:
         return "used after close"
     return "two variables out of step"
 
@@ -251,12 +278,20 @@ def _order(found: ShownConflict) -> Shape | None:
     first, last = found.first, found.last
     if found.iterates:
         return "changed while iterated"
-    if found.ends_use(first) and not found.code.asks(last):
+    # Who sets it anew does not use what was there.
+    is_used = found.modes != "WW" or not found.is_overwritten
+    if is_used and found.ends_use(first) and (found.breaks or not found.code.asks(last)):
         return "used after close"
-    early = last.due or (first.value or UNSET) in NOTHING
+    # What was seen is not always known; of C programs rarely.
+    seen = first.value if first.file.endswith(".py") else first.value or UNSET
+    early = last.due or is_nothing(seen)
+    if found.modes == "RW" and first.value in FLAGS and found.code.asks(first) and not last.due:
+        return CHECKED
     if found.modes == "RW" and early:
         return "published before initialised"
-    return "lost update" if found.modes == "WW" and found.is_overwritten else None
+    if found.modes != "WW" or not found.is_overwritten:
+        return None
+    return CHECKED if found.was_checked else "lost update"
 
 
 def _who(failure: FailureReport, point: FindingPoint) -> str:

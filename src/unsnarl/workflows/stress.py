@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import shlex
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -74,7 +75,22 @@ def stress(
     _write(file, text)
     found = stressing.hunted(file, on_answer)
     about = stressing.about(spec, str(os.path.relpath(file)))
-    return dataclasses.replace(found, report=replace(found.report, stress=about))
+    command = shlex.join(
+        ["unsnarl", "stress", *(("--setup", setup_file) if setup_file else ()), spec]
+    )
+    warnings = (*found.report.warnings, *_narrow_patch(found.report, about.file, command))
+    return dataclasses.replace(found, report=replace(found.report, stress=about, warnings=warnings))
+
+
+def _narrow_patch(report: Report, file: str, command: str) -> Iterator[Notice]:
+    """What a patch of a class is worth that only one program of its calls was run with."""
+    shown = [one for failure in report.failures for one in failure.findings]
+    if any(one.patch is not None and one.patch.works for one in shown):
+        text = (
+            f"the patch is only as wide as the calls of {file}, with which it was run; "
+            f"apply it, then stress the class once more: {command}"
+        )
+        yield Notice("stress-narrow-patch", text)
 
 
 def check_hypothesis() -> None:
