@@ -14,7 +14,6 @@ from unsnarl.errors import warn
 from unsnarl.model.choices import LEVELS, ORDERS
 
 if TYPE_CHECKING:
-    from unsnarl.recording.recorder import RecordedRun
     from unsnarl.workflows.record import RecordResult
 
 MOST_THREADS = 8
@@ -123,12 +122,14 @@ def _facts(result: RecordResult) -> dict[str, Any]:
         "bytes": kept.bytes,
         "dropped": kept.dropped,
         "replaced": kept.replaced,
-        "trace": None if kept.trace is None else _trace(kept),
+        "trace": _trace(result),
     }
 
 
-def _trace(kept: RecordedRun) -> dict[str, Any]:
-    assert kept.trace is not None
+def _trace(result: RecordResult) -> dict[str, Any] | None:
+    kept = result.kept
+    if kept is None or kept.trace is None:
+        return None
     return {
         "file": str(kept.trace.path),
         "events": kept.trace.events,

@@ -15,7 +15,7 @@ Times are stored as differences. What is read is checked as a run file is: nothi
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -69,7 +69,7 @@ def gather(run: Path, options: TrackerOptions, dropped: int = 0) -> Stored | Non
 
 
 def write(
-    path: Path, blocks: Iterator[Events], options: TrackerOptions, dropped: int = 0
+    path: Path, blocks: Iterable[Events], options: TrackerOptions, dropped: int = 0
 ) -> Stored:
     """Write a trace; it has its name only when it is whole."""
     temporary = path.with_suffix(f"{SUFFIX}.tmp")
@@ -79,7 +79,7 @@ def write(
     try:
         with temporary.open("wb") as file:
             file.write(bytes(HEADER.size) + text)
-            for block in blocks:
+            for block in _of_a_size(blocks):
                 total += len(block)
                 data = codec.compress(_packed(block))
                 file.write(BLOCK_HEADER.pack(len(block), len(data)) + data)
@@ -93,6 +93,12 @@ def write(
     finally:
         temporary.unlink(missing_ok=True)
     return Stored(path, total, size)
+
+
+def _of_a_size(blocks: Iterable[Events]) -> Iterator[Events]:
+    for block in blocks:
+        for at in range(0, len(block), BLOCK):
+            yield block[at : at + BLOCK]
 
 
 def _blocks_of_piece(piece: Path) -> Iterator[Events]:
