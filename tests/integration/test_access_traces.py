@@ -82,8 +82,7 @@ def server(tmp_path_factory):
     (folder / "program.py").write_text(RANDOM)
     client = Client(folder, "script", "program.py")
     yield client
-    client.socket.close()
-    client.process.wait(60)
+    client.close()
 
 
 def same_graph(run, trace):
@@ -145,7 +144,9 @@ def test_the_papers_graph_has_no_edges_from_reads(server, anti_edges, own_reads)
 
     def sources(**changes):
         server.run(3, seed=5, **changes)
-        return {point & 15 for point in read_run(server.path(3, "run")).edges["source_point"].tolist()}
+        return {
+            point & 15 for point in read_run(server.path(3, "run")).edges["source_point"].tolist()
+        }
 
     assert 0 in sources()
     assert 0 not in sources(anti_edges=anti_edges, own_reads=own_reads)
