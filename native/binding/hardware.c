@@ -64,13 +64,16 @@ static void hardware_dealloc(PyObject *object) {
 }
 
 static PyObject *hardware_new(PyTypeObject *type, PyObject *args, PyObject *named) {
-    static char *names[] = {"cores", "sets", "ways", "line", "entries", "trap", NULL};
+    static char *names[] = {"cores",   "sets", "ways",        "line",
+                            "entries", "trap", "quiet_locks", NULL};
     unsigned cores, sets, ways, line, entries;
     unsigned long long trap;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "IIIIIK:Hardware", names, &cores, &sets, &ways,
-                                     &line, &entries, &trap))
+    int quiet_locks = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, named, "IIIIIK|p:Hardware", names, &cores, &sets, &ways,
+                                     &line, &entries, &trap, &quiet_locks))
         return NULL;
-    const struct uns_hardware_options options = {cores, sets, ways, line, entries, trap};
+    const struct uns_hardware_options options = {cores,   sets, ways,       line,
+                                                 entries, trap, quiet_locks};
     Hardware *self = (Hardware *)type->tp_alloc(type, 0);
     if (!self)
         return NULL;

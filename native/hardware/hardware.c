@@ -43,7 +43,7 @@ struct uns_hardware {
 struct access {
     uint64_t line, cell;
     uint32_t set, core;
-    int write;
+    int write, quiet;
     struct metadata here;
 };
 
@@ -90,7 +90,9 @@ void uns_hardware_free(struct uns_hardware *h) {
 
 /* ---- contexts */
 
-static void push(struct uns_hardware *h, uint32_t core, enum event event) {
+static void push(struct uns_hardware *h, const struct access *a, uint32_t core, enum event event) {
+    if (a->quiet)
+        return;
     h->contexts[core] = (uint16_t)((h->contexts[core] << EVENT_BITS | event) & CONTEXT_MASK);
 }
 
@@ -216,8 +218,8 @@ static void read_miss(struct uns_hardware *h, const struct access *a) {
     h->counts.read_replies++;
     write_table(h, a, &source);
     share(h, from); /* where others have it, too, all are shared already */
-    push(h, a->core, LOCAL_READ);
-    push(h, core_of(h, from), REMOTE_READ);
+    push(h, a, a->core, LOCAL_READ);
+    push(h, a, core_of(h, from), REMOTE_READ);
     install(h, a, UNS_SHARED, &source);
 }
 
@@ -232,11 +234,11 @@ static void invalidate_others(struct uns_hardware *h, const struct access *a) {
         write_table(h, a, &h->metadata[at]);
         h->counts.write_backs += h->states[at] == UNS_MODIFIED;
         h->states[at] = UNS_INVALID;
-        push(h, core, REMOTE_WRITE);
+        push(h, a, core, REMOTE_WRITE);
     }
     /* What memory alone answers is no communication (4.2.1). */
     if (h->counts.invalidate_replies > before)
-        push(h, a->core, LOCAL_WRITE);
+        push(h, a, a->core, LOCAL_WRITE);
 }
 
 static void upgrade(struct uns_hardware *h, const struct access *a, uint32_t at) {
@@ -278,7 +280,8 @@ void uns_hardware_feed(struct uns_hardware *h, const struct uns_event_record *ev
     struct access a = {.line = event->address >> h->line_bits,
                        .cell = event->cell,
                        .core = event->thread % h->options.cores,
-                       .write = event->kind != UNS_EVENT_READ};
+                       .write = event->kind != UNS_EVENT_READ,
+                       .quiet = event->kind == UNS_EVENT_FORCED && h->options.quiet_locks};
     a.set = (uint32_t)(a.line & (h->options.sets - 1));
     a.here =
         (struct metadata){event->time, event->point, h->contexts[a.core], event->thread, a.core};

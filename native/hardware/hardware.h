@@ -31,6 +31,7 @@ struct uns_hardware_options {
     uint32_t line;       /* bytes, a power of two */
     uint32_t entries;    /* of the communication table */
     uint64_t trap;       /* accesses that go by while software reads it: what comes is discarded */
+    int quiet_locks;     /* atomic instructions leave contexts alone, as the tracker's locks do */
 };
 
 /* MESI. A way that is invalid is free. */

@@ -9,7 +9,7 @@
 #define X 0x7f0000001000ull
 #define Y (X + 64)
 
-static const struct uns_hardware_options paper = {16, 64, 8, 64, 1 << 14, 1 << 14};
+static const struct uns_hardware_options paper = {16, 64, 8, 64, 1 << 14, 1 << 14, 0};
 static struct uns_hardware *machine;
 static uint64_t now;
 
@@ -76,7 +76,7 @@ TEST(contexts_are_ten_bits_of_the_latest_five_events) {
 }
 
 TEST(a_small_cache_forgets_and_says_so) {
-    const struct uns_hardware_options tiny = {2, 1, 1, 64, 4, 0};
+    const struct uns_hardware_options tiny = {2, 1, 1, 64, 4, 0, 0};
     begin(&tiny);
     happens(0, 10, X, UNS_EVENT_WRITE);
     happens(0, 11, Y, UNS_EVENT_NEW);
@@ -90,7 +90,7 @@ TEST(a_small_cache_forgets_and_says_so) {
 }
 
 TEST(what_comes_during_a_trap_is_discarded_and_counted) {
-    const struct uns_hardware_options small = {2, 64, 8, 64, 2, 3};
+    const struct uns_hardware_options small = {2, 64, 8, 64, 2, 3, 0};
     begin(&small);
     for (uint32_t line = 0; line < 8; line++)
         happens(0, 10 + line, X + 64 * line, UNS_EVENT_READ);
@@ -101,6 +101,21 @@ TEST(what_comes_during_a_trap_is_discarded_and_counted) {
     CHECK_EQUAL(counts->discarded, 4);
     CHECK_EQUAL(uns_hardware_edges(machine)->used, 4);
     uns_hardware_free(machine);
+}
+
+TEST(locks_can_leave_contexts_alone) {
+    for (int quiet = 0; quiet < 2; quiet++) {
+        struct uns_hardware_options options = paper;
+        options.quiet_locks = quiet;
+        begin(&options);
+        happens(0, 10, X, UNS_EVENT_FORCED);
+        happens(1, 20, X, UNS_EVENT_FORCED);
+        CHECK_EQUAL(uns_hardware_context(machine, 0), quiet ? 0 : 3);
+        CHECK_EQUAL(uns_hardware_context(machine, 1), quiet ? 0 : 1);
+        uns_hardware_end(machine);
+        CHECK(edge(10, 20) != NULL);
+        uns_hardware_free(machine);
+    }
 }
 
 TEST(impossible_machines_are_refused) {

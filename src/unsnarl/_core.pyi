@@ -56,7 +56,14 @@ class Tracker:
 
 class Hardware:
     def __init__(
-        self, cores: int, sets: int, ways: int, line: int, entries: int, trap: int
+        self,
+        cores: int,
+        sets: int,
+        ways: int,
+        line: int,
+        entries: int,
+        trap: int,
+        quiet_locks: bool = False,
     ) -> None: ...
     def feed(self, events: bytes | NDArray[Any], /) -> None: ...
     def result(self) -> tuple[bytes, bytes]: ...

@@ -40,6 +40,7 @@ class Access(NamedTuple):
     point: int
     address: int
     write: bool
+    lock: bool = False
 
 
 class Node(NamedTuple):
@@ -79,10 +80,12 @@ class Machine:
     line: int = 64
     entries: int = 1 << 14
     trap: int = 1 << 14
+    quiet_locks: bool = False
     counts: Counter[str] = field(default_factory=Counter)
     table: list[Edge] = field(default_factory=list)
     graph: Counter[Edge] = field(default_factory=Counter)
     deaf_until: int = 0
+    quiet: bool = False  # the access under way
 
     def __post_init__(self) -> None:
         self.contexts = [full_of_reads() for _ in range(self.cores)]
@@ -104,6 +107,7 @@ class Machine:
         core = access.thread % self.cores
         number = access.address // self.line
         here = Node(access.point, tuple(self.contexts[core]))
+        self.quiet = access.lock and self.quiet_locks
         self.counts["accesses"] += 1
         self.counts["writes" if access.write else "reads"] += 1
         cache = self.cache(core, number)
@@ -123,6 +127,10 @@ class Machine:
             own.state, own.writer, own.core = State.MODIFIED, here, core
         elif access.write:
             own.state = State.MODIFIED
+
+    def push(self, core: int, seen: Seen) -> None:
+        if not self.quiet:
+            self.contexts[core].append(seen)
 
     def cache(self, core: int, number: int) -> OrderedDict[int, Line]:
         return self.caches[core][number % self.sets]
@@ -145,8 +153,8 @@ class Machine:
         self.note(line.writer, here)
         self.counts["write_backs"] += line.state is State.MODIFIED
         line.state = State.SHARED
-        self.contexts[core].append(Seen.LOCAL_READ)
-        self.contexts[supplier].append(Seen.REMOTE_READ)
+        self.push(core, Seen.LOCAL_READ)
+        self.push(supplier, Seen.REMOTE_READ)
         self.install(core, number, Line(State.SHARED, line.writer, line.core))
 
     def invalidate(self, core: int, number: int, here: Node) -> None:
@@ -156,9 +164,9 @@ class Machine:
             self.counts["invalidate_replies"] += 1
             self.counts["write_backs"] += line.state is State.MODIFIED
             self.note(line.writer, here)
-            self.contexts[other].append(Seen.REMOTE_WRITE)
+            self.push(other, Seen.REMOTE_WRITE)
         if others:
-            self.contexts[core].append(Seen.LOCAL_WRITE)
+            self.push(core, Seen.LOCAL_WRITE)
 
     def install(self, core: int, number: int, line: Line) -> None:
         cache = self.cache(core, number)

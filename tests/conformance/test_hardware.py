@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The simulated hardware against its twin, the twin against cases worked out by hand; invariants."""
+"""The simulated hardware against its twin, the twin against cases worked out by hand."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ def rows(accesses: list[Access]) -> np.ndarray:
     for name in ("thread", "point", "address"):
         events[name] = [getattr(one, name) for one in accesses]
     events["cell"] = events["address"] + 1
-    kinds = {False: EventKind.READ, True: EventKind.WRITE}
-    events["kind"] = [kinds[one.write] for one in accesses]
+    events["kind"] = [
+        EventKind.FORCED if one.lock else EventKind.WRITE if one.write else EventKind.READ
+        for one in accesses
+    ]
     return events
 
 
@@ -151,7 +153,8 @@ accesses = st.lists(
             st.integers(0, 2**63 - 1),
         ),
         write=st.booleans(),
-    ),
+        lock=st.booleans(),
+    ).map(lambda one: one._replace(write=one.write or one.lock)),
     max_size=200,
 )
 sizes = st.fixed_dictionaries(
@@ -162,6 +165,7 @@ sizes = st.fixed_dictionaries(
         "line": st.sampled_from([8, 64]),
         "entries": st.integers(1, 40),
         "trap": st.integers(0, 30),
+        "quiet_locks": st.booleans(),
     }
 )
 

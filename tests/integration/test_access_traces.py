@@ -63,9 +63,8 @@ def work(seed):
         step(draw)
 
 def main():
-    threads = [
-        threading.Thread(target=work, args=(random.random(),)) for _ in range(random.randrange(2, 6))
-    ]
+    seeds = [random.random() for _ in range(random.randrange(2, 6))]
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in seeds]
     for thread in threads:
         thread.start()
     for thread in threads:

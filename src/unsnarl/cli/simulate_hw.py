@@ -36,6 +36,11 @@ def _size(name: str, text: str) -> Any:
 @_size("entries", "Of the communication table.")
 @_size("trap", "Accesses that go by while software reads the full table.")
 @click.option(
+    "--quiet-locks",
+    is_flag=True,
+    help="Operations on locks leave contexts alone.",
+)
+@click.option(
     "--context",
     type=click.IntRange(0, 5),
     default=5,
@@ -54,7 +59,7 @@ def _size(name: str, text: str) -> Any:
 @json_option()
 @click.argument("traces", nargs=-1, metavar="[TRACE]...")
 def simulate_hw(
-    traces: tuple[str, ...], json_file: str | None, context: int, top: int, **machine: int
+    traces: tuple[str, ...], json_file: str | None, context: int, top: int, **machine: Any
 ) -> int:
     """Rank what caches that remember writers would have collected.
 

@@ -34,6 +34,7 @@ class Machine(msgspec.Struct, frozen=True):
         entries: Of the communication table.
         trap: Accesses that go by while software reads the full table; what they communicate is
             lost. The paper gives no figure: one access for each entry that is read.
+        quiet_locks: Operations on locks leave contexts alone: hardware knows atomic instructions.
     """
 
     cores: int = 16
@@ -42,6 +43,7 @@ class Machine(msgspec.Struct, frozen=True):
     line: int = 64
     entries: int = 1 << 14
     trap: int = 1 << 14
+    quiet_locks: bool = False
 
     @property
     def sets(self) -> int:
@@ -98,6 +100,7 @@ def machine_for(machine: Machine) -> _core.Hardware:
             line=machine.line,
             entries=machine.entries,
             trap=machine.trap,
+            quiet_locks=machine.quiet_locks,
         )
     except (ValueError, OverflowError) as error:
         hint = "up to 64 cores and 64 ways; a line and the number of sets are powers of 2"
