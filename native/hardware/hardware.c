@@ -6,6 +6,8 @@
 #define CONTEXT_MASK ((1u << UNS_HARDWARE_CONTEXT) - 1)
 #define EVENT_BITS   2
 #define NO_WAY       UINT32_MAX
+#define NO_LINE      UINT64_MAX /* tag of a way that is invalid: no address has it */
+#define FILTER_BITS  16
 
 /* Two bits: an empty register is one of local reads, as in the paper. */
 enum event { LOCAL_READ, LOCAL_WRITE, REMOTE_READ, REMOTE_WRITE };
@@ -32,6 +34,7 @@ struct uns_hardware {
     uint64_t *tags, *used;
     uint8_t *states;
     struct metadata *metadata;
+    uint32_t *filter; /* copies in all caches, by a hash of the line: 0 spares the bus a look */
     uint16_t contexts[UNS_CORES_MOST];
     struct entry *table;
     uint32_t filled;
@@ -70,12 +73,15 @@ struct uns_hardware *uns_hardware_new(const struct uns_hardware_options *options
     h->states = calloc(lines, sizeof *h->states);
     h->metadata = calloc(lines, sizeof *h->metadata);
     h->table = calloc(options->entries, sizeof *h->table);
+    h->filter = calloc(1u << FILTER_BITS, sizeof *h->filter);
     h->edges.row_size = sizeof(struct uns_edge_record);
     h->edges.key_size = UNS_KEY;
-    if (h->tags && h->used && h->states && h->metadata && h->table)
-        return h;
-    uns_hardware_free(h);
-    return NULL;
+    if (!h->tags || !h->used || !h->states || !h->metadata || !h->table || !h->filter) {
+        uns_hardware_free(h);
+        return NULL;
+    }
+    memset(h->tags, 0xFF, lines * sizeof *h->tags);
+    return h;
 }
 
 void uns_hardware_free(struct uns_hardware *h) {
@@ -84,6 +90,7 @@ void uns_hardware_free(struct uns_hardware *h) {
     free(h->states);
     free(h->metadata);
     free(h->table);
+    free(h->filter);
     uns_table_free(&h->edges);
     free(h);
 }
@@ -153,9 +160,20 @@ static size_t ways_of(const struct uns_hardware *h, uint32_t set, uint32_t core)
 static uint32_t find(const struct uns_hardware *h, uint32_t set, uint32_t core, uint64_t line) {
     size_t first = ways_of(h, set, core);
     for (uint32_t way = 0; way < h->options.ways; way++)
-        if (h->tags[first + way] == line && h->states[first + way])
+        if (h->tags[first + way] == line)
             return (uint32_t)first + way;
     return NO_WAY;
+}
+
+static uint32_t *copies_of(const struct uns_hardware *h, uint64_t line) {
+    return &h->filter[line * 0x9E3779B97F4A7C15ull >> (64 - FILTER_BITS)];
+}
+
+static void give_up(struct uns_hardware *h, uint32_t at) {
+    h->counts.write_backs += h->states[at] == UNS_MODIFIED;
+    --*copies_of(h, h->tags[at]);
+    h->tags[at] = NO_LINE;
+    h->states[at] = UNS_INVALID;
 }
 
 /* The longest unused, or a free one. */
@@ -167,7 +185,7 @@ static uint32_t victim(struct uns_hardware *h, const struct access *a) {
         oldest = h->used[at] < h->used[oldest] ? at : oldest;
     }
     h->counts.evictions++;
-    h->counts.write_backs += h->states[oldest] == UNS_MODIFIED;
+    give_up(h, (uint32_t)oldest);
     return (uint32_t)oldest;
 }
 
@@ -175,6 +193,7 @@ static void install(struct uns_hardware *h, const struct access *a, enum uns_lin
                     const struct metadata *metadata) {
     uint32_t at = victim(h, a);
     h->tags[at] = a->line;
+    ++*copies_of(h, a->line);
     h->states[at] = (uint8_t)state;
     h->used[at] = ++h->clock;
     h->metadata[at] = *metadata;
@@ -184,6 +203,8 @@ static void install(struct uns_hardware *h, const struct access *a, enum uns_lin
 /* Who has the line replies: its writer, if that still has it, else the first core. */
 static uint32_t supplier(const struct uns_hardware *h, const struct access *a) {
     uint32_t found = NO_WAY;
+    if (!*copies_of(h, a->line))
+        return found;
     for (uint32_t core = 0; core < h->options.cores; core++) {
         uint32_t at = find(h, a->set, core, a->line);
         if (at == NO_WAY)
@@ -226,14 +247,13 @@ static void read_miss(struct uns_hardware *h, const struct access *a) {
 /* Every other copy is given up, with a reply of its own. */
 static void invalidate_others(struct uns_hardware *h, const struct access *a) {
     uint64_t before = h->counts.invalidate_replies;
-    for (uint32_t core = 0; core < h->options.cores; core++) {
+    for (uint32_t core = 0; *copies_of(h, a->line) && core < h->options.cores; core++) {
         uint32_t at = core == a->core ? NO_WAY : find(h, a->set, core, a->line);
         if (at == NO_WAY)
             continue;
         h->counts.invalidate_replies++;
         write_table(h, a, &h->metadata[at]);
-        h->counts.write_backs += h->states[at] == UNS_MODIFIED;
-        h->states[at] = UNS_INVALID;
+        give_up(h, at);
         push(h, a, core, REMOTE_WRITE);
     }
     /* What memory alone answers is no communication (4.2.1). */
