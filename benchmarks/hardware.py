@@ -42,7 +42,9 @@ def figures(quick: bool) -> Iterator[Figure]:
         yield _simulated(name, trace(count, *how), rounds, bar=BAR)
     yield _simulated("everything shared", trace(count, *ALL_SHARED), rounds)
     with tempfile.TemporaryDirectory(prefix="unsnarl-trace-") as folder:
-        yield from _files(Path(folder), trace(count, *KINDS["one in 20 shared"]), rounds)
+        events = trace(count, *KINDS["one in 20 shared"])
+        yield from _files(Path(folder), events, rounds)
+        yield from _codecs(events, rounds)
 
 
 def _simulated(name: str, events: Events, rounds: int, bar: float | None = None) -> Figure:
@@ -68,7 +70,21 @@ def _files(folder: Path, events: Events, rounds: int) -> Iterator[Figure]:
     )  # fmt: skip
     tracked = [_millions(partial(offline.track, stored), count) for _ in range(rounds)]
     yield median(f"traces: tracked, from a file with {name}", tracked, unit="million accesses/s")
-    yield median(f"traces: {name}", [path.stat().st_size / count], unit="bytes/access")
+
+
+def _codecs(events: Events, rounds: int) -> Iterator[Figure]:
+    """What the choice of a codec costs."""
+    blocks = [
+        files._packed(events[at : at + files.BLOCK]) for at in range(0, len(events), files.BLOCK)
+    ]
+    for codec in filter(None, map(codecs.named, ("zstd", "zlib"))):
+        samples = [
+            _millions(partial(list, map(codec.compress, blocks)), len(events))
+            for _ in range(rounds)
+        ]
+        yield median(f"traces: compressed with {codec.name}", samples, unit="million accesses/s")
+        size = sum(len(codec.compress(block)) for block in blocks) / len(events)
+        yield median(f"traces: with {codec.name}", [size], unit="bytes/access")
 
 
 def trace(count: int, own: float, size: int) -> Events:

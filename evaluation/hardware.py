@@ -49,7 +49,7 @@ from unsnarl.runfile import RunFile
 from unsnarl.traces import offline
 from unsnarl.traces.files import Trace, path_of
 from unsnarl.traces.hardware import HardwareCounts, Machine, simulate
-from unsnarl.workflows.simulate_hw import GraphSize, graph_size, known_only
+from unsnarl.workflows.simulate_hw import GraphSize, graph_size, listed_only
 
 HOME = Path(sys.prefix) / "hardware"
 PAGE = REPOSITORY / "docs" / "hardware.md"
@@ -152,7 +152,7 @@ def _inspected(case: Case, *, labelled: bool) -> dict[int, Seen | None]:
     found: dict[int, Seen | None] = {}
     for size in SIZES:
         options = BugabooOptions(labelled=labelled, context_size=size)
-        ranked = known_only(ranking(runs, options), case.interner)
+        ranked = listed_only(ranking(runs, options), case.interner)
         counted = inspections(ranked, case.is_bug_site)
         found[size] = Seen(counted.points, counted.functions) if counted else None
     return found

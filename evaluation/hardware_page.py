@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/hardware.md: Bugaboo's tables 2, 3 and 5 for its hardware, ours beside the paper's."""
+"""docs/hardware.md: Bugaboo's tables 2, 3 and 5 for its hardware, ours next to the paper's."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def page(draws: Sequence[HardwareDraw], kernels: Sequence[KernelResult]) -> Page
     text = markdown.sections(
         "# Bugaboo's hardware, simulated",
         "Made by `python -m evaluation.hardware`. Bugaboo (Lucia, Ceze: MICRO 2009) proposes caches "
-        "that remember which instruction wrote a line, BB-HW, beside its software tracker, BB-SW. "
+        "that remember which instruction wrote a line, BB-HW, in addition to its software tracker, BB-SW. "
         "Here hunts of the zoo keep a trace of every access, on the paper's own kind of graph: "
         "sources are writes (`--no-anti-edges --no-own-reads`). The same traces go through our "
         "tracker with words for cells, through the tracker with lines of 64 bytes, and through the "

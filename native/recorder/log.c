@@ -290,7 +290,7 @@ void uns_log_sync(struct uns_thread *t, uint32_t point, uint64_t cell) {
 }
 
 /* What has no address has a line of its own: keys are far apart. */
-static uint64_t place_of(struct uns_tracked *t, uint64_t key) {
+static uint64_t address_of(struct uns_tracked *t, uint64_t key) {
     uint64_t address = t && t->address ? t->address : key | 1ull << 63;
     if (t)
         t->address = 0;
@@ -300,12 +300,12 @@ static uint64_t place_of(struct uns_tracked *t, uint64_t key) {
 static void hear(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point, uint64_t key,
                  enum uns_event_kind kind) {
     lock_order();
-    tracker->moment = tracker->now();
-    uint64_t address = place_of(t, key);
+    tracker->event_time = tracker->now();
+    uint64_t address = address_of(t, key);
     struct uns_event_record *record = room(&everybody, &events, UNS_SECTION_EVENTS, sizeof *record);
     if (UNS_UNLIKELY(!record))
         return;
-    record->time = tracker->moment;
+    record->time = tracker->event_time;
     record->cell = key;
     record->address = address;
     record->point = point;

@@ -85,7 +85,7 @@ static void unlock_cell(struct uns_tracker *tracker, uint64_t key) {
 
 /* Of the event under way. Who has heard it has asked already: its trace has the same time. */
 static uint64_t time_of(const struct uns_tracker *tracker) {
-    return UNS_UNLIKELY(tracker->tap != NULL) ? tracker->moment : tracker->now();
+    return UNS_UNLIKELY(tracker->tap != NULL) ? tracker->event_time : tracker->now();
 }
 
 static struct uns_history *history(const struct uns_tracker *tracker, const struct uns_cell *cell) {

@@ -144,7 +144,7 @@ struct uns_tracker {
     struct uns_tracked *live[UNS_LIVE_IDS];
     uint64_t (*now)(void);
     const struct uns_tap *tap; /* NULL: nobody listens */
-    uint64_t moment;           /* ... the time of the event that it heard last */
+    uint64_t event_time;       /* ... the time of the event that it heard last */
     char locks[UNS_LOCK_STRIPES];
 };
 

@@ -22,7 +22,7 @@ static uint64_t cell_at(uintptr_t word) {
 }
 
 /* Whoever writes the events down wants to know where the cell is. */
-static void place(struct uns_thread *t, uintptr_t word) {
+static void set_address(struct uns_thread *t, uintptr_t word) {
     if (UNS_UNLIKELY(uns_rt.tracker.tap != NULL))
         t->tracked.address = word * GRANULE;
 }
@@ -63,7 +63,7 @@ static void track_words(struct uns_thread *t, uint32_t point, const volatile voi
     for (uint64_t i = from; i < cells && i < MOST_CELLS; i++) {
         uint64_t cell = cell_at(WORD_OF(address) + i);
         uns_gate_touch(t, UNS_POINT_SITE(point), cell);
-        place(t, WORD_OF(address) + i);
+        set_address(t, WORD_OF(address) + i);
         uns_track_access(t, point, cell, write);
     }
 }
@@ -76,7 +76,7 @@ static void access_cells(struct uns_thread *t, uint32_t site, const volatile voi
         uns_c_remember(site, address, size);
     t->last_site = site;
     int may_switch = uns_c_may_switch();
-    place(t, WORD_OF(address));
+    set_address(t, WORD_OF(address));
     uns_access_inline(site, cell_at(WORD_OF(address)), write, may_switch);
     t->may_switch |= (uint32_t)may_switch; /* ... and what the language does next */
     /* Not before: while it waited for its turn, another may have freed it. */

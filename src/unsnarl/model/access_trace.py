@@ -30,7 +30,7 @@ Events = npt.NDArray[Any]
 
 
 class EventKind(enum.IntEnum):
-    """What the tracker was told (enum uns_event_kind)."""
+    """What the tracker was given (enum uns_event_kind)."""
 
     READ = 1
     WRITE = 2

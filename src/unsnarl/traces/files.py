@@ -158,9 +158,9 @@ class Trace:
             raise RunFileError(path, f"cannot be read: {error.strerror}") from error
         except msgspec.MsgspecError as error:
             raise RunFileError(path, f"its options cannot be read: {error}") from error
-        self._codec = self._known(name.rstrip(b"\0").decode("ascii", "replace"))
+        self._codec = self._codec_named(name.rstrip(b"\0").decode("ascii", "replace"))
 
-    def _known(self, name: str) -> codecs.Codec:
+    def _codec_named(self, name: str) -> codecs.Codec:
         codec = codecs.named(name)
         if codec is None:
             hint = "install it: pip install 'unsnarl[traces]'"

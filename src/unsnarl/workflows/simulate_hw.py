@@ -184,7 +184,7 @@ class _Simulation:
             self._counts,
             graph_size(comparison, self._interner),
             graph_size(comparison, self._interner, 0),
-            self._named(known_only(ranking(comparison, options), self._interner)),
+            self._named(listed_only(ranking(comparison, options), self._interner)),
         )
 
     def _evidence(self, one: _TracedRun) -> Evidence:
@@ -220,7 +220,7 @@ def hardware_evidence(run: RunFile, simulated: Simulated, interner: Interner) ->
     return cut_off(evidence, run.ends)
 
 
-def known_only(ranked: SiteRanking, interner: Interner) -> SiteRanking:
+def listed_only(ranked: SiteRanking, interner: Interner) -> SiteRanking:
     """Without what is no code point: memory, where an edge has no source."""
     kept = ranked.sites != interner.unknown_site
     return SiteRanking(
