@@ -19,6 +19,7 @@ from unsnarl.model.access_trace import ACCESSES
 from unsnarl.model.evidence import Comparison, Evidence
 from unsnarl.model.graph import Edges, context_mask
 from unsnarl.model.run import RunRecord
+from unsnarl.model.site import Site
 from unsnarl.replay.target_process import find_run
 from unsnarl.runfile import Interner, RunFile, RunFileError, SiteTable, layout, read_run
 from unsnarl.traces import hardware
@@ -87,8 +88,8 @@ def simulate_hw(
 ) -> HardwareResult:
     """Run traces of one campaign through the hardware, and rank what it collected.
 
-    With failing and passing runs the ranking is Bugaboo's labelled one, for the signature that most
-    of them have; else its unlabelled one.
+    With failing and passing runs the ranking is Bugaboo's labelled one, for the signature and the
+    switching mode that most failing runs have; else its unlabelled one.
 
     Args:
         words: Traces, runs (as for `replay`) or a campaign, which stands for all its traces.
@@ -166,7 +167,10 @@ class _Simulation:
         self._counts = HardwareCounts()
 
     def of(self, campaign: str, runs: Sequence[_TracedRun]) -> HardwareResult:
-        signature = _commonest(one.record for one in runs)
+        records = [one.record for one in runs]
+        switch, signature = _commonest([one for one in records if one.label != "pass"] or records)
+        # Of one mode: free switching has interleavings that the lock forbids, failure or not.
+        runs = [one for one in runs if one.record.switch == switch]
         failing = [one for one in runs if signature and one.record.signature == signature]
         passing = [one for one in runs if one.record.label == "pass"]
         labelled = bool(failing and passing)
@@ -195,7 +199,7 @@ class _Simulation:
         return hardware_evidence(one.run, simulated, self._interner)
 
     def _named(self, ranked: SiteRanking) -> tuple[RankedPoint, ...]:
-        sites = {}
+        sites: dict[int, Site] = {}
         for index, site in enumerate(self._interner.point_table().site.tolist()):
             sites.setdefault(site, self._interner.point(index).site)
         return tuple(
@@ -209,9 +213,10 @@ class _Simulation:
         )
 
 
-def _commonest(records: Iterable[RunRecord]) -> str:
-    counts = Counter(one.signature for one in records if one.label != "pass")
-    return min(counts, key=lambda signature: (-counts[signature], signature), default="")
+def _commonest(records: Iterable[RunRecord]) -> tuple[str, str]:
+    """The switching mode and signature that most of them have."""
+    counts = Counter((str(one.switch), one.signature) for one in records)
+    return min(counts, key=lambda both: (-counts[both], both))
 
 
 def hardware_evidence(run: RunFile, simulated: Simulated, interner: Interner) -> Evidence:
