@@ -99,7 +99,7 @@ def test_a_recorded_run_is_ranked_by_what_is_rare(tmp_path):
     assert not answer["labelled"]
     assert answer["points"]
     # Nobody but the trace has counted: the value is contexts by executions.
-    assert all(0 < one["value"] for one in answer["points"])
+    assert all(one["value"] > 0 for one in answer["points"])
 
 
 class TestRefusals:

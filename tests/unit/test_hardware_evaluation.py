@@ -10,8 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from evaluation import hardware_page  # noqa: E402
-from evaluation.hardware_results import (  # noqa: E402
+from evaluation import hardware_page
+from evaluation.hardware_results import (
     GRAPHS,
     HARDWARE,
     LINES,
@@ -21,10 +21,10 @@ from evaluation.hardware_results import (  # noqa: E402
     KernelResult,
     Seen,
 )
-from evaluation.papers import BUGABOO_2, BUGABOO_2_HARDWARE, BUGABOO_5  # noqa: E402
+from evaluation.papers import BUGABOO_2, BUGABOO_2_HARDWARE, BUGABOO_5
 
-from unsnarl.traces.hardware import HardwareCounts  # noqa: E402
-from unsnarl.workflows.simulate_hw import GraphSize, rates  # noqa: E402
+from unsnarl.traces.hardware import HardwareCounts
+from unsnarl.workflows.simulate_hw import GraphSize, rates
 
 
 def case(words: float | None, hardware: float | None) -> CaseResult:
