@@ -128,7 +128,8 @@ def _what(rows: Sequence[Row], draws: Sequence[HardwareDraw]) -> str:
     text = (
         f"Measured: {len(rows)} programs of the zoo, {len(rows) - python} in C and C++ and "
         f"{python} in Python, {seeds} draw{'s' if seeds != 1 else ''} of up to 25 failing and 25 "
-        "passing runs each."
+        "passing runs each. Those that the paper has come first; the others are those of "
+        "`--all` that were measured so far."
     )
     return text + (f" No result: {', '.join(lost)}." if lost else "")
 
@@ -256,7 +257,19 @@ def _imprecision(rows: Sequence[Row]) -> str:
         "Means over the programs of the zoo: "
         + ", ".join(texts)
         + ". The paper has 17 to 27 % and "
-        "33 to 60 % for four full applications."
+        "33 to 60 % for four full applications. " + _evicted(rows)
+    )
+
+
+def _evicted(rows: Sequence[Row]) -> str:
+    """Why there is less of it here."""
+    lines = sum(case.counts.evictions for row in rows for case in row.cases)
+    if lines:
+        return f"{lines} lines were evicted in all runs of the zoo together."
+    return (
+        "No line was evicted in any run of the zoo: its kernels fit into the caches, so what the "
+        "hardware misses more than lines do is what it does not note, above all writes to "
+        "exclusive lines."
     )
 
 

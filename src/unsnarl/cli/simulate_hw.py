@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unsnarl.cli.shared import check_json_file, json_option, write_json
+from unsnarl.cli.shared import Decorator, check_json_file, json_option, write_json
 from unsnarl.errors import warn
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 MACHINE = {"cores": 16, "kilobytes": 32, "ways": 8, "line": 64, "entries": 1 << 14, "trap": 1 << 14}
 
 
-def _size(name: str, text: str) -> Any:
+def _size(name: str, text: str) -> Decorator:
     return click.option(
         f"--{name}",
         type=click.IntRange(min=0 if name == "trap" else 1),
