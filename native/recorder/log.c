@@ -297,12 +297,24 @@ static uint64_t address_of(struct uns_tracked *t, uint64_t key) {
     return address;
 }
 
+/* The disk may take its time, and the gate's watch must not mind: who has the token would seem to
+ * be blocked, and another would run as well. */
+static struct uns_event_record *next_event(void) {
+    int grows = events.at == events.end;
+    if (UNS_UNLIKELY(grows))
+        __atomic_fetch_add(&uns_rt.paused, 1, __ATOMIC_RELAXED);
+    struct uns_event_record *record = room(&everybody, &events, UNS_SECTION_EVENTS, sizeof *record);
+    if (UNS_UNLIKELY(grows))
+        __atomic_fetch_sub(&uns_rt.paused, 1, __ATOMIC_RELAXED);
+    return record;
+}
+
 static void hear(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point, uint64_t key,
                  enum uns_event_kind kind) {
     lock_order();
     tracker->event_time = tracker->now();
     uint64_t address = address_of(t, key);
-    struct uns_event_record *record = room(&everybody, &events, UNS_SECTION_EVENTS, sizeof *record);
+    struct uns_event_record *record = next_event();
     if (UNS_UNLIKELY(!record))
         return;
     record->time = tracker->event_time;
