@@ -31,6 +31,7 @@ NAMES = (
     "clocks",
     "recording",
     "orders",
+    "hardware",
     "pages",
     "collecting",
 )

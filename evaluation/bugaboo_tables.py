@@ -118,9 +118,8 @@ def section(found: Sequence[Row], objects: Sequence[ObjectDraw], figures: dict[s
         "runs, of which as many fail as in the hunt, at least one. *object* tracks whole objects "
         "instead of attributes and elements, in hunts of its own (fewer draws, only the paper's "
         "programs), where the paper tracks whole "
-        "cache lines and sees little difference (6.2.2). Its BB-HW has no meaning here: there is "
-        "no simulated hardware to record on, hence no tables 3 and 5 either. What differs: "
-        + _setting(found),
+        "cache lines and sees little difference (6.2.2). Its BB-HW, with tables 3 and 5, is in "
+        "docs/hardware.md. What differs: " + _setting(found),
         _table_2(found, objects),
         _detected(found),
         "### Table 4: the size of contexts",

@@ -110,6 +110,60 @@ BUGABOO_4: dict[str, tuple[float | None, ...]] = {
     "aget": (None, 3.8, 3.8, 1.4, 1.0, 1.0),
 }
 
+# Table 2 of Bugaboo, BB-HW: labelled and unlabelled inspections, in code points and functions.
+BUGABOO_2_HARDWARE: dict[str, tuple[tuple[float, float], tuple[float, float]]] = {
+    "bank": ((1.4, 1.0), (2.2, 1.2)),
+    "circlist": ((2.2, 1.2), (2.0, 1.6)),
+    "logsweep": ((1.0, 1.0), (1.0, 1.0)),
+    "multiorder": ((1.0, 1.0), (1.0, 1.0)),
+    "strlen": ((1.8, 1.0), (5.8, 3.2)),
+    "jsinterp": ((1.0, 1.0), (1.4, 1.2)),
+    "macnetio": ((1.4, 1.0), (2.8, 2.6)),
+    "txtframe": ((1.0, 1.0), (2.8, 2.4)),
+    "idinit": ((1.0, 1.0), (1.0, 1.0)),
+    "binlog": ((34.0, 24.4), (19.2, 11.0)),
+    "apachelog": ((12.0, 10.6), (80.2, 49.8)),
+    "pbzip2": ((14.5, 4.8), (5.2, 1.6)),
+    "aget": ((1.0, 1.0), (1.0, 1.0)),
+}
+
+# Table 3: code points that are missing, in percent: with lines; with lines and evictions.
+BUGABOO_3 = {
+    "aget": (16.67, 33.33),
+    "apachelog": (25.57, 59.09),
+    "binlog": (27.43, 54.51),
+    "pbzip2": (26.32, 59.65),
+}
+
+
+class Table5Hardware(NamedTuple):
+    """A row of Bugaboo's table 5: per 10,000 accesses (traps: 10 million), then graph sizes."""
+
+    read_misses: float
+    write_misses: float
+    coherence_misses: float
+    metadata_writes: float
+    table_writes: float
+    traps: float
+    plain: tuple[int, int]
+    with_context: tuple[int, int]
+
+
+BUGABOO_5 = {
+    "blackscholes": Table5Hardware(
+        212.41, 53.93, 0.02, 266.36, 212.55, 11.3, (51, 104), (230, 472)
+    ),
+    "canneal": Table5Hardware(429.33, 15.23, 0.0, 444.57, 429.33, 6.2, (216, 437), (2025, 4055)),
+    "dedup": Table5Hardware(5.0, 0.49, 0.05, 5.53, 5.09, 0.1, (227, 750), (3784, 11570)),
+    "ferret": Table5Hardware(33.7, 23.96, 0.08, 57.74, 33.78, 0.0, (398, 821), (572, 1216)),
+    "aget": Table5Hardware(10.5, 0.25, 8.39, 19.14, 18.91, 0.0, (58, 135), (154, 376)),
+    "pbzip2": Table5Hardware(0.02, 0.0, 0.0, 0.03, 0.02, 0.0, (59, 145), (208, 451)),
+    "apachelog": Table5Hardware(3.27, 3.78, 0.03, 7.08, 3.31, 0.0, (672, 1361), (1797, 3635)),
+    "binlog": Table5Hardware(
+        129.15, 32.85, 0.18, 162.18, 129.41, 6.3, (1303, 3271), (20435, 48861)
+    ),
+}
+
 FALCON_4 = {
     "account": Table4("Account", 0.8, 11, 10, 7, 2),
     "airlines": Table4("AirlinesTickets", 0.33, 4, 1, 0, 1),
@@ -155,6 +209,7 @@ for _in_c, _in_python in (
 ):
     RECON_3[_in_c] = RECON_3[_in_python]
     BUGABOO_2[_in_c] = BUGABOO_2[_in_python]
+    BUGABOO_2_HARDWARE[_in_c] = BUGABOO_2_HARDWARE[_in_python]
     BUGABOO_4[_in_c] = BUGABOO_4[_in_python]
 
 # ReCBuLC (ICSE 2015): table IV, minimum and maximum of two tests; figure 13: lowest and highest

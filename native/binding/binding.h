@@ -267,7 +267,8 @@ int uns_is_signal(PyObject *lock); /* one of ours that guards nothing: a Conditi
 void uns_use_gil_hooks(void);
 extern PyMethodDef uns_control_methods[], uns_thread_methods[], uns_clock_methods[],
     uns_socket_methods[], uns_file_lock_methods[];
-PyObject *uns_track(PyObject *module, PyObject *args);
+extern PyTypeObject TrackerType, HardwareType; /* offline.c, hardware.c */
+int uns_are_events(const Py_buffer *rows);     /* if not, it has raised an exception */
 
 /* orders.c */
 PyObject *uns_solve_order(PyObject *module, PyObject *args);

@@ -17,7 +17,6 @@ static PyMethodDef methods[] = {
     {"set_own_modules", uns_set_own_modules, METH_O, "set_own_modules(names of the target's)"},
     {"watch_databases", uns_watch_databases, METH_NOARGS, "from now on, who opens what"},
     {"watch_files", uns_watch_files, METH_NOARGS, "from now on, who does what to files"},
-    {"track", uns_track, METH_VARARGS, "track(events, context_size, first_read, first_write)"},
     {"solve_order", uns_solve_order, METH_VARARGS, "solve_order(columns..., seconds)"},
     {NULL, NULL, 0, NULL},
 };
@@ -35,13 +34,16 @@ static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT,
 PyMODINIT_FUNC PyInit__core(void) {
     PyObject *module = PyModule_Create(&definition);
     if (!module || PyType_Ready(&SiteType) < 0 || PyType_Ready(&WatchedType) < 0 ||
-        uns_types_init() < 0 || PyModule_AddFunctions(module, uns_control_methods) < 0 ||
+        PyType_Ready(&TrackerType) < 0 || PyType_Ready(&HardwareType) < 0 || uns_types_init() < 0 ||
+        PyModule_AddFunctions(module, uns_control_methods) < 0 ||
         PyModule_AddFunctions(module, uns_thread_methods) < 0 ||
         PyModule_AddFunctions(module, uns_clock_methods) < 0 ||
         PyModule_AddFunctions(module, uns_socket_methods) < 0 ||
         PyModule_AddFunctions(module, uns_file_lock_methods) < 0 ||
         PyModule_AddObjectRef(module, "Site", (PyObject *)&SiteType) < 0 ||
         PyModule_AddObjectRef(module, "Watched", (PyObject *)&WatchedType) < 0 ||
+        PyModule_AddObjectRef(module, "Tracker", (PyObject *)&TrackerType) < 0 ||
+        PyModule_AddObjectRef(module, "Hardware", (PyObject *)&HardwareType) < 0 ||
         uns_locks_init(module) < 0) {
         Py_XDECREF(module);
         return NULL;

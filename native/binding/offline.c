@@ -1,105 +1,182 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * The tracker over a stream of events: the same code as online, for conformance and for traces.
+ * The tracker over a trace: the same code as online, for conformance and for recorded events. A
+ * trace may be longer than memory, so it comes in parts.
  */
 #include "binding/binding.h"
 #include "runtime/array.h"
 #include "tracker/shadow.h"
 #include <sys/mman.h>
 
-struct event {
-    uint32_t thread, point;
-    uint64_t cell;
-    uint32_t kind, reserved;
-};
-enum { EVENT_READ, EVENT_WRITE, EVENT_FORCED, EVENT_FORGET, EVENT_INIT };
+#define NO_CELL   64 /* `bits` of an address that are no part of a cell: the trace's own cells */
+#define THREADS   (UNS_NO_THREAD + 1u)
+#define FIRST_IDS (UNS_LIVE_IDS - 1)
 
-static uint64_t event_time;
+typedef struct {
+    PyObject_HEAD struct uns_tracker tracker;
+    struct uns_shadow shadow;
+    struct uns_tracked **threads; /* by index */
+    unsigned bits;
+    int shadowed;
+} Tracker;
+
+static __thread uint64_t event_time;
 
 static uint64_t offline_now(void) {
     return event_time;
 }
 
-static void feed(struct uns_tracker *tracker, struct uns_tracked *threads, const struct event *e) {
-    struct uns_tracked *t = &threads[e->thread];
-    uint64_t key = uns_mix(e->cell); /* neighbouring cells must not share a bucket */
-    switch (e->kind) {
-    case EVENT_READ:
+/* A thread whose beginning the trace does not have gets the next id, as it would have online. */
+static struct uns_tracked *thread_of(Tracker *self, uint32_t index, uint32_t id) {
+    if (index == UNS_NO_THREAD)
+        return NULL;
+    if (!self->threads[index]) {
+        struct uns_tracked *t = uns_pages(sizeof *t);
+        if (!t)
+            return NULL;
+        uns_tracked_init(&self->tracker, t, id ? id : index % FIRST_IDS + 1, index);
+        self->threads[index] = t;
+    }
+    return self->threads[index];
+}
+
+/* A line of a cache is never made anew, and has no first write. */
+static enum uns_event_kind kind_of(const Tracker *self, const struct uns_event_record *e) {
+    if (self->bits == NO_CELL || e->kind != UNS_EVENT_NEW)
+        return (enum uns_event_kind)e->kind;
+    return UNS_EVENT_WRITE;
+}
+
+static void feed(Tracker *self, struct uns_tracked *t, const struct uns_event_record *e) {
+    struct uns_tracker *tracker = &self->tracker;
+    uint64_t line = e->address >> (self->bits % NO_CELL);
+    uint64_t key = self->bits == NO_CELL ? e->cell : uns_cell_key(uns_mix(line), line);
+    switch (kind_of(self, e)) {
+    case UNS_EVENT_READ:
         uns_read(tracker, t, e->point, key);
         break;
-    case EVENT_INIT:
+    case UNS_EVENT_NEW:
         uns_write_new(tracker, t, e->point, key);
         break;
-    case EVENT_WRITE:
+    case UNS_EVENT_WRITE:
         uns_write(tracker, t, e->point, key);
         break;
-    case EVENT_FORCED:
+    case UNS_EVENT_FORCED:
         uns_write_forced(tracker, t, e->point, key);
         break;
-    case EVENT_FORGET:
-        uns_forget(tracker, t, key);
+    case UNS_EVENT_FORGET:
+        if (self->bits == NO_CELL)
+            uns_forget(tracker, t, key);
+        break;
+    case UNS_EVENT_WAIT:
+        uns_wait_forever(tracker, t, e->point, key);
+        break;
+    case UNS_EVENT_THREAD:
         break;
     }
 }
 
 /* The same, with the cells in shadow memory: what probe_c does in free runs. */
-static void feed_shadow(struct uns_tracker *tracker, struct uns_shadow *shadow,
-                        struct uns_tracked *t, const struct event *e) {
+static void feed_shadow(Tracker *self, struct uns_tracked *t, const struct uns_event_record *e) {
+    struct uns_tracker *tracker = &self->tracker;
+    struct uns_shadow *shadow = &self->shadow;
+    uintptr_t at = e->address;
     uns_view_shadow(tracker, shadow, t);
     switch (e->kind) {
-    case EVENT_READ:
-        if (!uns_sees_read(e->cell) && !(uns_view.mask && uns_repeats_read(e->cell, e->point)))
-            uns_shadow_read(tracker, shadow, t, e->point, e->cell);
+    case UNS_EVENT_READ:
+        if (!uns_sees_read(at) && !(uns_view.mask && uns_repeats_read(at, e->point)))
+            uns_shadow_read(tracker, shadow, t, e->point, at);
         break;
-    case EVENT_WRITE:
-        if (!uns_sees_write(e->cell) && !(uns_view.mask && uns_repeats_write(e->cell, e->point)))
-            uns_shadow_write(tracker, shadow, t, e->point, e->cell);
+    case UNS_EVENT_WRITE:
+        if (!uns_sees_write(at) && !(uns_view.mask && uns_repeats_write(at, e->point)))
+            uns_shadow_write(tracker, shadow, t, e->point, at);
         break;
-    case EVENT_FORCED:
-        uns_shadow_forced(tracker, shadow, t, e->point, e->cell);
+    case UNS_EVENT_NEW:
+        uns_shadow_forget(shadow, at, UNS_SHADOW_WORD);
+        uns_shadow_forced(tracker, shadow, t, e->point, at);
         break;
-    case EVENT_INIT:
-        uns_shadow_forget(shadow, e->cell, UNS_SHADOW_WORD);
-        uns_shadow_forced(tracker, shadow, t, e->point, e->cell);
+    case UNS_EVENT_FORCED:
+        uns_shadow_forced(tracker, shadow, t, e->point, at);
         break;
-    case EVENT_FORGET:
-        uns_shadow_forget(shadow, e->cell, UNS_SHADOW_WORD);
+    case UNS_EVENT_FORGET:
+        uns_shadow_forget(shadow, at, UNS_SHADOW_WORD);
         break;
     }
 }
 
-/* uns_mix backwards. */
-static uint64_t unmix(uint64_t key) {
-    return (key ^ key >> 32) * 0xF1DE83E19937733Dull;
+int uns_is_event(const struct uns_event_record *e) {
+    int nobody = e->thread == UNS_NO_THREAD;
+    return e->kind >= UNS_EVENT_READ && e->kind <= UNS_EVENT_THREAD &&
+           (!nobody || e->kind == UNS_EVENT_FORGET) && e->cell &&
+           (e->kind != UNS_EVENT_THREAD || e->cell < UNS_LIVE_IDS);
 }
 
-static int shadowed;
+int uns_are_events(const Py_buffer *rows) {
+    const struct uns_event_record *events = rows->buf;
+    int good = rows->len % (Py_ssize_t)sizeof *events == 0;
+    for (Py_ssize_t i = 0; good && i < rows->len / (Py_ssize_t)sizeof *events; i++)
+        good = uns_is_event(&events[i]);
+    if (!good)
+        PyErr_SetString(PyExc_ValueError, "these are no events of a trace");
+    return good;
+}
 
-static void append_rows(const struct uns_table *all, struct uns_array *rows) {
+static PyObject *tracker_feed(PyObject *object, PyObject *given) {
+    Tracker *self = (Tracker *)object;
+    Py_buffer rows;
+    if (PyObject_GetBuffer(given, &rows, PyBUF_SIMPLE) < 0)
+        return NULL;
+    const struct uns_event_record *events = rows.buf;
+    int good = uns_are_events(&rows);
+    for (Py_ssize_t i = 0; good && i < rows.len / (Py_ssize_t)sizeof *events; i++) {
+        const struct uns_event_record *e = &events[i];
+        event_time = e->time;
+        uint32_t id = e->kind == UNS_EVENT_THREAD ? (uint32_t)e->cell : 0;
+        struct uns_tracked *t = thread_of(self, e->thread, id);
+        if (self->shadowed)
+            feed_shadow(self, t, e);
+        else
+            feed(self, t, e);
+    }
+    uns_view_nothing();
+    PyBuffer_Release(&rows);
+    if (!good)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static void append_rows(const Tracker *self, const struct uns_table *all, struct uns_array *rows) {
     for (uint32_t i = 0; i < all->used; i++) {
         if (uns_array_append(rows, all->rows + (size_t)i * all->row_size, all->row_size) < 0)
             continue;
         struct uns_edge_record *copy = /* patterns begin alike */
             (struct uns_edge_record *)((char *)rows->data + rows->used - all->row_size);
-        copy->cell = shadowed ? copy->cell * UNS_SHADOW_WORD : unmix(copy->cell);
+        copy->cell = self->shadowed ? copy->cell * UNS_SHADOW_WORD : copy->cell;
     }
 }
 
 enum { EDGES, PATTERNS, GAPS, TABLES };
 
-static PyObject *results(struct uns_tracked *threads) {
+/* The newest thread first, as the recorder has them. */
+static PyObject *tracker_result(PyObject *object, PyObject *unused) {
+    Tracker *self = (Tracker *)object;
     struct uns_table all[TABLES] = {0};
     struct uns_array edges = {0}, patterns = {0};
-    for (uint32_t i = 0; i + 1 < UNS_LIVE_IDS; i++) {
-        struct uns_table *own[TABLES] = {&threads[i].edges, &threads[i].patterns, &threads[i].gaps};
-        for (int kind = 0; kind < TABLES; kind++) {
-            uns_table_merge(&all[kind], own[kind]);
-            uns_table_free(own[kind]);
+    for (uint32_t i = 0; i < THREADS; i++)
+        if (self->threads[i]) {
+            uns_windows_end(&self->tracker, self->threads[i]);
+            break;
         }
+    for (uint32_t i = THREADS; i-- > 0;) {
+        const struct uns_tracked *t = self->threads[i];
+        const struct uns_table *own[TABLES] = {t ? &t->edges : NULL, t ? &t->patterns : NULL,
+                                               t ? &t->gaps : NULL};
+        for (int kind = 0; t && kind < TABLES; kind++)
+            uns_table_merge(&all[kind], own[kind]);
     }
-    append_rows(&all[EDGES], &edges);
-    append_rows(&all[PATTERNS], &patterns);
-    append_rows(&all[GAPS], &patterns);
+    append_rows(self, &all[EDGES], &edges);
+    append_rows(self, &all[PATTERNS], &patterns);
+    append_rows(self, &all[GAPS], &patterns);
     PyObject *both = Py_BuildValue("y#y#", edges.data ? edges.data : "", (Py_ssize_t)edges.used,
                                    patterns.data ? patterns.data : "", (Py_ssize_t)patterns.used);
     for (int kind = 0; kind < TABLES; kind++)
@@ -109,61 +186,76 @@ static PyObject *results(struct uns_tracked *threads) {
     return both;
 }
 
-static PyObject *run(const struct event *events, Py_ssize_t count,
-                     const struct uns_tracker_options *options) {
-    struct uns_tracker tracker;
-    struct uns_shadow shadow = {0};
-    struct uns_tracked *threads = uns_pages(UNS_LIVE_IDS * sizeof *threads);
-    if (!threads || uns_tracker_init(&tracker, options, offline_now) < 0 ||
-        (shadowed && uns_shadow_init(&shadow) < 0))
-        return PyErr_NoMemory();
-    for (uint32_t i = 0; i + 1 < UNS_LIVE_IDS; i++)
-        uns_tracked_init(&tracker, &threads[i], i + 1, i);
-    for (event_time = 0; (Py_ssize_t)event_time < count; event_time++)
-        if (shadowed)
-            feed_shadow(&tracker, &shadow, &threads[events[event_time].thread],
-                        &events[event_time]);
-        else
-            feed(&tracker, threads, &events[event_time]);
-    uns_windows_end(&tracker, &threads[0]);
-    PyObject *both = results(threads);
-    uns_tracker_free(&tracker);
-    uns_shadow_free(&shadow);
-    uns_view_nothing();
-    munmap(threads, UNS_LIVE_IDS * sizeof *threads);
-    return both;
+static void tracker_dealloc(PyObject *object) {
+    Tracker *self = (Tracker *)object;
+    for (uint32_t i = 0; self->threads && i < THREADS; i++)
+        if (self->threads[i]) {
+            uns_table_free(&self->threads[i]->edges);
+            uns_table_free(&self->threads[i]->patterns);
+            uns_table_free(&self->threads[i]->gaps);
+            uns_table_free(&self->threads[i]->pairs);
+            munmap(self->threads[i], sizeof *self->threads[i]);
+        }
+    PyMem_Free(self->threads);
+    uns_tracker_free(&self->tracker);
+    uns_shadow_free(&self->shadow);
+    Py_TYPE(object)->tp_free(object);
 }
 
-PyObject *uns_track(PyObject *module, PyObject *args) {
-    Py_buffer events;
-    unsigned context_size, window_size = 0;
-    int first_read, anti_edges = 0, own_reads = 0, racy_lookup = 1;
-    const char *rule;
-    shadowed = 0;
-    if (!PyArg_ParseTuple(args, "y*Ips|pppIp:track", &events, &context_size, &first_read, &rule,
-                          &anti_edges, &own_reads, &racy_lookup, &window_size, &shadowed))
-        return NULL;
-    const struct event *rows = events.buf;
-    Py_ssize_t count = events.len / (Py_ssize_t)sizeof *rows;
-    PyObject *result = NULL;
-    int good = context_size <= UNS_CONTEXT_MAX && window_size <= UNS_WINDOW_MAX && window_size != 1;
-    for (Py_ssize_t i = 0; good && i < count; i++)
-        good = rows[i].thread + 1 < UNS_LIVE_IDS && rows[i].kind <= EVENT_INIT;
-    if (good) {
-        const struct uns_tracker_options options = {
-            .context_size = context_size,
-            .first_read = first_read,
-            .racy_lookup = racy_lookup,
-            .anti_edges = anti_edges,
-            .own_reads = own_reads,
-            .window_size = window_size,
-            .first_write = !strcmp(rule, "off")     ? UNS_FIRST_WRITE_OFF
-                           : !strcmp(rule, "paper") ? UNS_FIRST_WRITE_PAPER
-                                                    : UNS_FIRST_WRITE_SHARED};
-        result = run(rows, count, &options);
-    } else {
-        PyErr_SetString(PyExc_ValueError, "a thread, an event kind or a size is out of range");
-    }
-    PyBuffer_Release(&events);
-    return result;
+static enum uns_first_write rule_of(const char *rule) {
+    return !strcmp(rule, "off")     ? UNS_FIRST_WRITE_OFF
+           : !strcmp(rule, "paper") ? UNS_FIRST_WRITE_PAPER
+                                    : UNS_FIRST_WRITE_SHARED;
 }
+
+static PyObject *tracker_new(PyTypeObject *type, PyObject *args, PyObject *named) {
+    static char *names[] = {"context_size", "first_read",  "first_write", "anti_edges", "own_reads",
+                            "racy_lookup",  "window_size", "shadow",      "bits",       NULL};
+    unsigned context_size = UNS_CONTEXT_MAX, window_size = 0, bits = NO_CELL;
+    int first_read = 1, anti_edges = 0, own_reads = 0, racy_lookup = 1, shadowed = 0;
+    const char *rule = "shared";
+    if (!PyArg_ParseTupleAndKeywords(args, named, "|IpspppIpI:Tracker", names, &context_size,
+                                     &first_read, &rule, &anti_edges, &own_reads, &racy_lookup,
+                                     &window_size, &shadowed, &bits))
+        return NULL;
+    if (context_size > UNS_CONTEXT_MAX || window_size > UNS_WINDOW_MAX || window_size == 1 ||
+        bits > NO_CELL) {
+        PyErr_SetString(PyExc_ValueError, "a size is out of range");
+        return NULL;
+    }
+    const struct uns_tracker_options options = {.context_size = context_size,
+                                                .first_read = first_read,
+                                                .racy_lookup = racy_lookup,
+                                                .anti_edges = anti_edges,
+                                                .own_reads = own_reads,
+                                                .window_size = window_size,
+                                                .first_write = rule_of(rule)};
+    Tracker *self = (Tracker *)type->tp_alloc(type, 0);
+    if (!self)
+        return NULL;
+    self->bits = bits;
+    self->shadowed = shadowed;
+    self->threads = PyMem_Calloc(THREADS, sizeof *self->threads);
+    if (!self->threads || uns_tracker_init(&self->tracker, &options, offline_now) < 0 ||
+        (shadowed && uns_shadow_init(&self->shadow) < 0)) {
+        Py_DECREF(self);
+        return PyErr_NoMemory();
+    }
+    return (PyObject *)self;
+}
+
+static PyMethodDef tracker_methods[] = {
+    {"feed", tracker_feed, METH_O, "feed(events): the next ones of the trace"},
+    {"result", tracker_result, METH_NOARGS, "result() -> (edges, patterns), once, at the end"},
+    {NULL, NULL, 0, NULL},
+};
+
+PyTypeObject TrackerType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "unsnarl._core.Tracker",
+    .tp_basicsize = sizeof(Tracker),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_doc = "The tracker, over a trace.",
+    .tp_new = tracker_new,
+    .tp_dealloc = tracker_dealloc,
+    .tp_methods = tracker_methods,
+};

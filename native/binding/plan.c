@@ -229,13 +229,16 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
         .time_limit = number(run, PLAN_TIMEOUT, 0),
         .core = core_for((long)number(run, PLAN_NUMBER, 0)),
         .trace = number(run, PLAN_TRACE, 0) != 0,
+        .accesses = number(run, PLAN_ACCESSES, 0) != 0,
         .heap_errors = number(run, PLAN_HEAP_ERRORS, 0) != 0,
         .by_object = !strcmp(granularity, "object"),
         .tracker = {.context_size = (unsigned)number(run, PLAN_CONTEXT_SIZE, 5),
                     .first_read = number(run, PLAN_FIRST_READ, 1) != 0,
                     .racy_lookup = number(run, PLAN_RACY_LOOKUP, 1) != 0,
                     .anti_edges = number(run, PLAN_ANTI_EDGES, 1) != 0,
-                    .own_reads = kind_of(strategy) >= UNS_PLAN_CONTROLLED,
+                    /* Free runs leave them out: they would cost the fast path. */
+                    .own_reads = kind_of(strategy) >= UNS_PLAN_CONTROLLED &&
+                                 number(run, PLAN_OWN_READS, 1) != 0,
                     .window_size = (unsigned)number(run, PLAN_WINDOW_SIZE, UNS_WINDOW_DEFAULT),
                     .first_write = first_write_of(rule)},
         .site_limit = (uint32_t)number(run, PLAN_SITE_LIMIT, uns_site_watermark() + UNS_LATE_SITES),

@@ -86,6 +86,15 @@ static void log_access(const Site *site, struct uns_thread *t, const struct oper
         uns_sketch_event(t, point);
 }
 
+/* Whoever writes the events down wants to know where a cell is: as if what belongs to an object lay
+ * behind its header, in the order of the cells' homes. What lies far off has a line of its own. */
+#define MOST_SLOTS 4096u
+static void set_address(struct uns_thread *t, const PyObject *object, uint64_t cell) {
+    uint64_t slot = ((cell >> 8) - uns_home(object)) & UNS_CELL_MASK;
+    t->tracked.address =
+        slot < MOST_SLOTS ? (uintptr_t)object + sizeof(PyObject) + slot * sizeof(PyObject *) : 0;
+}
+
 static __thread unsigned delivered; /* accesses of the thread */
 
 static inline void deliver(Site *site, const struct operation *operation) {
@@ -99,16 +108,22 @@ static inline void deliver(Site *site, const struct operation *operation) {
     uint32_t point = UNS_POINT(site->id, o.op);
     if (UNS_UNLIKELY(uns_rt.recording)) {
         log_access(site, t, &o);
-        return;
+        if (!uns_rt.tracks)
+            return;
     }
     if (UNS_UNLIKELY(uns_rt.held))
         deliver_at_gate(site, t, &o);
+    int tapped = uns_rt.tracker.tap != NULL && o.object;
+    if (UNS_UNLIKELY(tapped))
+        set_address(t, o.object, o.cell);
     if (UNS_UNLIKELY(site->flags & SITE_INIT) && !uns_rt.by_object && !is_last_writer(t, o.cell))
         uns_write_new(&uns_rt.tracker, &t->tracked, point, o.cell);
     else
         uns_track_access(t, point, o.cell, o.write);
     if (UNS_UNLIKELY(uns_rt.held))
         uns_count_remote(t, site->id);
+    if (UNS_UNLIKELY(tapped && o.shape))
+        set_address(t, o.object, o.shape);
     if (o.shape)
         uns_track_access(t, point, o.shape, o.shape_write);
 }

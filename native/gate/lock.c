@@ -20,7 +20,7 @@ static uint64_t lock_cell(const struct uns_lock *lock) {
  * address is void. */
 void uns_lock_made(struct uns_lock *lock, uint32_t flags) {
     *lock = (struct uns_lock){.owner = UNS_NO_OWNER, .flags = flags};
-    if (uns_rt.active && !uns_rt.recording)
+    if (uns_rt.active && uns_rt.tracks)
         uns_forget(&uns_rt.tracker, NULL, lock_cell(lock));
     if (UNS_UNLIKELY(uns_gate.rules))
         uns_rules_gave(lock);
@@ -48,7 +48,8 @@ static void record(struct uns_thread *t, const struct uns_lock *lock, uint32_t p
     if (UNS_UNLIKELY(uns_rt.recording)) {
         if (logged)
             uns_log_sync(t, point, cell);
-        return;
+        if (!uns_rt.tracks || !logged)
+            return;
     }
     if (UNS_UNLIKELY(uns_gate.sketch) && logged)
         follow(t, point);

@@ -54,7 +54,8 @@ static void begin(int count, char **arguments, char **environment) {
     if (uns_run_begin(&uns_c_plan, &hooks) < 0)
         refuse("its memory is limited too tightly");
     uns_c_beginning = 0;
-    if (!uns_rt.gated && !uns_rt.recording && uns_shadow_init(&uns_c_shadow) < 0)
+    if (!uns_rt.gated && !uns_rt.recording && !uns_rt.tracker.tap &&
+        uns_shadow_init(&uns_c_shadow) < 0)
         refuse("its memory is limited too tightly");
     uns_rt.tracker.stale = STALE;
     uns_c_watch_threads();

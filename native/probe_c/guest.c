@@ -8,7 +8,7 @@
 
 static void begins(void) {
     uns_shadow_free(&uns_c_shadow);
-    if (!uns_rt.held && !uns_rt.recording)
+    if (!uns_rt.held && !uns_rt.recording && !uns_rt.tracker.tap)
         uns_shadow_init(&uns_c_shadow); /* without room for one, cells are in the hash table */
     uns_view_everything();              /* what this thread did before was of no interest */
     uns_rt.hooks.excuses = uns_c_peeks;

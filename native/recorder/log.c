@@ -14,6 +14,7 @@
 #include "runtime/futex.h"
 #include "gate/gate.h"
 #include "recorder/log.h"
+#include "recorder/recorder.h"
 #include "runtime/busy.h"
 #include <fcntl.h>
 #include <stdio.h>
@@ -32,15 +33,27 @@
 
 static char run_file[4096];
 
+/* The tracker's events, of all threads: their piece bears the name of the first. */
+static struct uns_stream events;
+static struct uns_thread everybody = {.path = "0"};
+
 void uns_logs_begin(const char *file) {
     snprintf(run_file, sizeof run_file, "%s", file ? file : "");
+    memset(&events, 0, sizeof events); /* a forked copy leaves what it has mapped alone */
+}
+
+uint64_t uns_events_dropped(void) {
+    return events.dropped;
 }
 
 /* Not kept open: the program's descriptors must have the numbers that they always have. */
 static int open_piece(const struct uns_thread *t, uint32_t section) {
-    static const char *const names[] = {"log", "values", "branches"};
+    static const char *const names[] = {[UNS_SECTION_LOG] = "log",
+                                        [UNS_SECTION_VALUES] = "values",
+                                        [UNS_SECTION_BRANCHES] = "branches",
+                                        [UNS_SECTION_EVENTS] = "events"};
     char path[sizeof run_file + 32];
-    snprintf(path, sizeof path, "%s.%s.%u", run_file, names[section - UNS_SECTION_LOG], t->index);
+    snprintf(path, sizeof path, "%s.%s.%u", run_file, names[section], t->index);
     return open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 }
 
@@ -275,3 +288,43 @@ void uns_log_sync(struct uns_thread *t, uint32_t point, uint64_t cell) {
     }
     uns_sketch_event(t, point);
 }
+
+/* What has no address has a line of its own: keys are far apart. */
+static uint64_t address_of(struct uns_tracked *t, uint64_t key) {
+    uint64_t address = t && t->address ? t->address : key | 1ull << 63;
+    if (t)
+        t->address = 0;
+    return address;
+}
+
+/* The disk may take its time, and the gate's watch must not mind: who has the token would seem to
+ * be blocked, and another would run as well. */
+static struct uns_event_record *next_event(void) {
+    int grows = events.at == events.end;
+    if (UNS_UNLIKELY(grows))
+        __atomic_fetch_add(&uns_rt.paused, 1, __ATOMIC_RELAXED);
+    struct uns_event_record *record = room(&everybody, &events, UNS_SECTION_EVENTS, sizeof *record);
+    if (UNS_UNLIKELY(grows))
+        __atomic_fetch_sub(&uns_rt.paused, 1, __ATOMIC_RELAXED);
+    return record;
+}
+
+static void hear(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point, uint64_t key,
+                 enum uns_event_kind kind) {
+    lock_order();
+    tracker->event_time = tracker->now();
+    uint64_t address = address_of(t, key);
+    struct uns_event_record *record = next_event();
+    if (UNS_UNLIKELY(!record))
+        return;
+    record->time = tracker->event_time;
+    record->cell = key;
+    record->address = address;
+    record->point = point;
+    record->thread = t ? (uint16_t)t->index : UNS_NO_THREAD;
+    LAST();
+    record->kind = (uint8_t)kind;
+    events.at += sizeof *record;
+}
+
+const struct uns_tap uns_event_tap = {hear, unlock_order};

@@ -13,5 +13,7 @@ void uns_recorder_begin(const char *file);
 void uns_record_event(const struct uns_thread *t, uint32_t point, uint64_t cell);
 /* The schedule. With the gate's mutex held, or at the end. */
 void uns_record_segment(const struct uns_segment_record *segment);
+/* Writes down what the tracker is given, into a piece of its own, up to a limit. */
+extern const struct uns_tap uns_event_tap;
 int uns_write_run_file(void);
 #endif

@@ -198,6 +198,7 @@ static void add_rules(struct uns_array *out) {
 static void add_counters(struct uns_array *out) {
     uns_rt.counters[UNS_COUNT_STEPS] = uns_gate_arrivals();
     uns_rt.counters[UNS_COUNT_CELLS_EVICTED] = uns_rt.tracker.evicted;
+    uns_rt.counters[UNS_COUNT_TRACE_DROPPED] += uns_events_dropped();
     for (const struct uns_thread *t = uns_rt.threads; t; t = t->next) {
         uns_rt.counters[UNS_COUNT_EVENTS] += uns_events_of(t);
         uns_rt.counters[UNS_COUNT_LOG_DROPPED] +=

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define PLAN_MAGIC   0x4e4c50534e55ull /* "UNSPLN" */
-#define PLAN_VERSION 6u
+#define PLAN_VERSION 7u
 
 struct header {
     uint64_t magic;

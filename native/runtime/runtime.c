@@ -124,8 +124,11 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     memset(&uns_rt, 0, sizeof uns_rt);
     uns_self = NULL;
     int gated = plan->kind >= UNS_PLAN_CONTROLLED;
-    if (uns_tracker_init(&uns_rt.tracker, &plan->tracker, gated ? logical_now : cycle_now) < 0)
+    /* Of events that have one order their numbers are the time. */
+    int counted = gated || plan->accesses;
+    if (uns_tracker_init(&uns_rt.tracker, &plan->tracker, counted ? logical_now : cycle_now) < 0)
         return -1;
+    uns_rt.tracker.tap = plan->accesses ? &uns_event_tap : NULL;
     uns_rt.hooks = *hooks;
     uns_rt.site_limit = plan->site_limit;
     uns_rt.any_access = plan->any_access;
@@ -138,6 +141,7 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_rt.recording = plan->kind == UNS_PLAN_RECORD;
     uns_rt.blind = uns_rt.recording && plan->sketch.level < UNS_LEVEL_ACCESS &&
                    !plan->sketch.values && !plan->sketch.noise;
+    uns_rt.tracks = !uns_rt.recording || plan->accesses;
     uns_rt.tracing = plan->trace;
     uns_rt.by_object = plan->by_object;
     if (!uns_rt.shared_sites || (plan->kind != UNS_PLAN_FREE && uns_gate_begin(plan) < 0))
@@ -151,8 +155,8 @@ int uns_run_begin(const struct uns_plan *plan, const struct uns_hooks *hooks) {
     uns_self->state = UNS_RUNNING;
     watch_signals();
     __atomic_store_n(&uns_rt.active, 1, __ATOMIC_RELEASE);
-    uns_rt.fast =
-        !uns_rt.held && !uns_rt.recording && plan->tracker.racy_lookup && !plan->by_object;
+    uns_rt.fast = !uns_rt.held && !uns_rt.recording && !plan->accesses &&
+                  plan->tracker.racy_lookup && !plan->by_object;
     uns_guest_begins();
     return plan->time_limit > 0 || gated ? uns_watch_begin(plan->time_limit) : 0;
 }

@@ -124,6 +124,7 @@ struct uns_runtime {
     int noise;
     int recording; /* events are logged, and nothing else is done with them */
     int blind;     /* ... but accesses are of no interest */
+    int tracks;    /* the tracker is given what happens: it is not only logged */
     struct uns_sketch sketch;
     uint32_t reports; /* what its level has, UNS_REPORTS_... */
     int tracing;      /* keep every event, not only the graph */

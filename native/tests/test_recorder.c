@@ -150,6 +150,58 @@ TEST(a_gated_run_has_its_schedule_and_its_trace) {
     remove_files();
 }
 
+static void writes_and_ends(void) {
+    writes(3, 2);
+    writes(3, 3);
+}
+
+static void trace_accesses(void) {
+    struct worker workers[2];
+    CHECK_EQUAL(uns_run_begin(&plan, &no_hooks), 0);
+    CHECK(!uns_rt.fast);
+    start(&workers[0], writes_and_ends);
+    join(&workers[0]);
+    start(&workers[1], reads_one);
+    join(&workers[1]);
+    uns_self->tracked.address = 0x1234;
+    writes(4, 1);
+    CHECK_EQUAL(uns_run_finish(), 0);
+}
+
+/* All of them, in one order, each with the time that the tracker had for it. */
+static void check_events(enum uns_plan_kind kind) {
+    size_t size;
+    uint32_t kinds[UNS_EVENT_THREAD + 1] = {0}, count = 0;
+    plan_file_of(kind);
+    plan.accesses = 1;
+    CHECK_EQUAL(check_in_process(trace_accesses), 0);
+    char *data = contents(".events.0", &size);
+    CHECK(data != NULL);
+    const struct uns_piece_header *header = (void *)data;
+    CHECK_EQUAL(header->section, UNS_SECTION_EVENTS);
+    CHECK_EQUAL(header->record_size, sizeof(struct uns_event_record));
+    const struct uns_event_record *events = (void *)(data + UNS_PIECE_BYTES);
+    while (events[count].kind)
+        kinds[events[count++].kind]++;
+    for (uint32_t i = 1; i < count; i++)
+        CHECK(events[i].time > events[i - 1].time);
+    CHECK_EQUAL(kinds[UNS_EVENT_THREAD], 3);
+    CHECK_EQUAL(kinds[UNS_EVENT_READ], 1);
+    CHECK_EQUAL(kinds[UNS_EVENT_WRITE], 3);
+    CHECK_EQUAL(events[0].kind, UNS_EVENT_THREAD);
+    CHECK_EQUAL(events[count - 1].address, 0x1234);
+    CHECK_EQUAL(events[count - 1].point, UNS_POINT(4, UNS_WRITE));
+    free(data);
+    remove_files();
+}
+
+TEST(a_free_run_writes_down_what_its_tracker_is_given) {
+    check_events(UNS_PLAN_FREE);
+}
+TEST(a_gated_run_writes_down_what_its_tracker_is_given) {
+    check_events(UNS_PLAN_CONTROLLED);
+}
+
 /* At both ends of blocks of sites, and in the last one, which is not whole. */
 static const uint32_t far_sites[] = {1, UNS_COUNTED_SITES - 1, UNS_COUNTED_SITES, 700, 999};
 #define FAR_SITES (sizeof far_sites / sizeof *far_sites)

@@ -56,20 +56,36 @@ void uns_tracked_init(struct uns_tracker *tracker, struct uns_tracked *t, uint32
     t->own_id = t->write_id = t->slot = t->read_slot = UINT32_MAX;
     t->write_mask = tracker->first_write == UNS_FIRST_WRITE_PAPER ? 0 : ~t->bit;
     /* Without racy look-up every access takes the lock first (Recon 5.4.2): no fast path. */
-    if (tracker->racy_lookup)
+    if (tracker->racy_lookup && !tracker->tap)
         choose_fast_paths(tracker, t);
+    if (UNS_UNLIKELY(tracker->tap != NULL)) {
+        uns_busy();
+        tracker->tap->begin(tracker, t, 0, id, UNS_EVENT_THREAD);
+        tracker->tap->end();
+        uns_idle();
+    }
     tracker->live[id] = t;
 }
 
-static void lock_cell(struct uns_tracker *tracker, uint64_t key) {
+static void lock_cell(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
+                      uint64_t key, enum uns_event_kind kind) {
     uns_busy();
+    if (UNS_UNLIKELY(tracker->tap != NULL))
+        tracker->tap->begin(tracker, t, point, key, kind);
     while (__atomic_test_and_set(&tracker->locks[key % UNS_LOCK_STRIPES], __ATOMIC_ACQUIRE))
         ;
 }
 
 static void unlock_cell(struct uns_tracker *tracker, uint64_t key) {
     __atomic_clear(&tracker->locks[key % UNS_LOCK_STRIPES], __ATOMIC_RELEASE);
+    if (UNS_UNLIKELY(tracker->tap != NULL))
+        tracker->tap->end();
     uns_idle();
+}
+
+/* Of the event under way. Who has heard it has asked already: its trace has the same time. */
+static uint64_t time_of(const struct uns_tracker *tracker) {
+    return UNS_UNLIKELY(tracker->tap != NULL) ? tracker->event_time : tracker->now();
 }
 
 static struct uns_history *history(const struct uns_tracker *tracker, const struct uns_cell *cell) {
@@ -88,7 +104,7 @@ static void join_window(struct uns_tracker *tracker, struct uns_tracked *t, stru
 
 void uns_read_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                    uint64_t key) {
-    lock_cell(tracker, key);
+    lock_cell(tracker, t, point, key, UNS_EVENT_READ);
     struct uns_cell *cell = uns_cell_find(tracker, t, key);
     struct uns_history *past = history(tracker, cell);
     int foreign = cell->writer && cell->writer != t->id;
@@ -96,7 +112,7 @@ void uns_read_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t 
         communicates = foreign && !(repeated && tracker->first_read);
     int own = cell->writer == t->id && tracker->own_reads;
     int noted = communicates || own || (!cell->writer && !repeated);
-    uint64_t now = noted || tracker->window_size ? tracker->now() : 0;
+    uint64_t now = noted || tracker->window_size ? time_of(tracker) : 0;
     if (noted) {
         past->reader = access_now(t, point, now);
         cell->has_reader = 1;
@@ -155,9 +171,9 @@ static int skip_write(const struct uns_tracker *tracker, const struct uns_tracke
 
 void uns_write_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                     uint64_t key) {
-    lock_cell(tracker, key);
+    lock_cell(tracker, t, point, key, UNS_EVENT_WRITE);
     struct uns_cell *cell = uns_cell_find(tracker, t, key);
-    uint64_t now = tracker->now();
+    uint64_t now = time_of(tracker);
     if (!skip_write(tracker, t, cell))
         write_cell(tracker, t, point, cell, now, 0);
     join_window(tracker, t, cell, point, 1, now);
@@ -167,11 +183,11 @@ void uns_write_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t
 /* Lock operations have no windows: which thread had a lock last is what locks are for. */
 void uns_write_forced(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                       uint64_t key) {
-    lock_cell(tracker, key);
+    lock_cell(tracker, t, point, key, UNS_EVENT_FORCED);
     struct uns_cell *cell = uns_cell_find(tracker, t, key);
     if (UNS_UNLIKELY(cell->slot)) /* data, too: whoever was here last has missed this */
         cell->slot |= UNS_SLOT_MISSED;
-    write_cell(tracker, t, point, cell, tracker->now(), 1);
+    write_cell(tracker, t, point, cell, time_of(tracker), 1);
     unlock_cell(tracker, key);
 }
 
@@ -182,9 +198,9 @@ static void void_cell(struct uns_tracker *tracker, struct uns_tracked *t, struct
 
 void uns_write_new(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                    uint64_t key) {
-    lock_cell(tracker, key);
+    lock_cell(tracker, t, point, key, UNS_EVENT_NEW);
     struct uns_cell *cell = uns_cell_find(tracker, t, key);
-    uint64_t now = tracker->now();
+    uint64_t now = time_of(tracker);
     uns_window_end(tracker, t, cell);
     cell->writer = cell->slot = cell->has_reader = 0;
     cell->sharers = 0;
@@ -195,16 +211,20 @@ void uns_write_new(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t 
 
 void uns_wait_forever(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,
                       uint64_t key) {
-    lock_cell(tracker, key);
+    lock_cell(tracker, t, point, key, UNS_EVENT_WAIT);
     struct uns_cell *cell = uns_cell_find(tracker, t, key);
-    struct uns_access_record wait = access_now(t, point, tracker->now());
+    struct uns_access_record wait = access_now(t, point, time_of(tracker));
     if (cell->writer)
         add_edge(t, key, &history(tracker, cell)->writer, &wait);
     unlock_cell(tracker, key);
 }
 
 void uns_forget(struct uns_tracker *tracker, struct uns_tracked *t, uint64_t key) {
-    lock_cell(tracker, key);
+    /* Every word of every block that is allocated: most were never touched, and nobody else can
+     * know the others yet. */
+    if (UNS_UNLIKELY(tracker->tap != NULL) && !uns_cell_if_any(tracker, key))
+        return;
+    lock_cell(tracker, t, 0, key, UNS_EVENT_FORGET);
     struct uns_cell *cell = uns_cell_if_any(tracker, key);
     if (cell)
         void_cell(tracker, t, cell);

@@ -103,12 +103,23 @@ struct uns_often {
     uint32_t row;   /* of its latest edge */
 };
 
+/* Hears every event just before the tracker takes it, in the one order in which it takes them: from
+ * `begin` to `end` there is no other. There are no fast paths then. */
+struct uns_tracker;
+struct uns_tracked;
+struct uns_tap {
+    void (*begin)(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point, uint64_t key,
+                  enum uns_event_kind kind);
+    void (*end)(void);
+};
+
 /* What the tracker keeps of a thread; hot fields first. */
 struct uns_tracked {
     uint64_t bit, read_bit, write_mask;
     uint32_t id, own_id, write_id, index;
     uint32_t slot, read_slot; /* what a cell's slot says after our write, our read */
     uint32_t remote;          /* its latest access found another thread's before it */
+    uint64_t address;         /* of its next access, for the tap; 0: it has none */
     struct uns_table edges, patterns;
     struct uns_table gaps;  /* patterns of kinds UNREAD and REREAD: their threads alternate not */
     struct uns_table pairs; /* patterns of two accesses, each time anew: the first UNS_PAIRS_MOST */
@@ -132,6 +143,8 @@ struct uns_tracker {
     uint32_t stale; /* writes in a row that may have one time (shadow.c) */
     struct uns_tracked *live[UNS_LIVE_IDS];
     uint64_t (*now)(void);
+    const struct uns_tap *tap; /* NULL: nobody listens */
+    uint64_t event_time;       /* ... the time of the event that it heard last */
     char locks[UNS_LOCK_STRIPES];
 };
 

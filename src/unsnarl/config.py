@@ -51,6 +51,10 @@ class Settings:
     heap_errors: bool = True
     window: int = 5
     granularity: Literal["cell", "object"] = "cell"
+    # Edges that the papers' graphs do not have (docs/adr/0007).
+    anti_edges: bool = True
+    own_reads: bool = True
+    accesses: bool = False
     unlabelled: bool = False
     confirm: int = 5
     # From the first failure to the answer, within `time`.
@@ -162,6 +166,9 @@ KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "heap-errors": ("heap_errors", _yes_or_no),
     "window": ("window", _window),
     "granularity": ("granularity", _granularity),
+    "anti-edges": ("anti_edges", _yes_or_no),
+    "own-reads": ("own_reads", _yes_or_no),
+    "accesses": ("accesses", _yes_or_no),
     "unlabelled": ("unlabelled", _yes_or_no),
     "confirm": ("confirm", _natural),
     "answer": ("answer", _seconds),

@@ -85,6 +85,14 @@ ERRORS: dict[str, str] = {
         "the machine is too busy, or unpinned threads (`--no-pin`) never ran there. Nothing was "
         "stored. Try again with `--pin`, or when the machine is less busy."
     ),
+    "no-codec": (
+        "An access trace was compressed with zstd, and this installation has none: it comes with "
+        "Python 3.14 and with the extra `traces`. Nothing was read."
+    ),
+    "no-trace": (
+        "`unsnarl simulate-hw` was given a run without an access trace. Make one: "
+        "`unsnarl hunt --accesses -- COMMAND`, or `unsnarl record --level access --all -- COMMAND`."
+    ),
     "code-changed": (
         "The target's code or build differs from the one that the campaign's runs were made with, "
         "so nothing can be added to the campaign. `unsnarl replay` and `unsnarl verify` follow "
@@ -493,6 +501,11 @@ WARNINGS: dict[str, str] = {
     "log-dropped": (
         "A thread logged more than a gigabyte, or the disk was full: what it did from then on was "
         "not recorded. Record at a coarser level, or a shorter run."
+    ),
+    "trace-dropped": (
+        "A run made more than a gigabyte of accesses (33 million), or the disk was full. Its trace "
+        "has the first of them, in their order, and ends there: so does what is made of it. Trace "
+        "a shorter run."
     ),
     "no-failure": (
         "Nothing failed. For n passing runs, the share of failing schedules of this kind is below "

@@ -9,8 +9,9 @@ from itertools import pairwise
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.conformance import tracker_twin
 from tests.conformance.test_tracker import R, W, streams
-from tests.conformance.tracker_twin import EdgeKey, EdgeValue, Event, Tracker, pack, unpack
+from tests.conformance.tracker_twin import EdgeKey, EdgeValue, Event, Tracker, unpack
 
 from unsnarl.model.graph import CONTEXT_MOST
 
@@ -20,9 +21,8 @@ STEP = 64
 
 
 def track(events: list[Event], *options, racy_lookup: bool = True) -> dict[EdgeKey, EdgeValue]:
-    from unsnarl import _core
-
-    return unpack(_core.track(pack(events), *options, False, False, racy_lookup, 0, True)[0])
+    native = tracker_twin.track(events, *options, racy_lookup=racy_lookup, shadow=True)
+    return unpack(native[0], mixed=False)
 
 
 # context size, first read, first write

@@ -14,7 +14,7 @@ from tests.conformance.tracker_twin import (
     Kind,
     Seen,
     Tracker,
-    pack,
+    track,
     unpack,
 )
 
@@ -167,16 +167,12 @@ options = st.tuples(
 @given(streams, options, st.booleans())
 @settings(deadline=None, max_examples=500)
 def test_the_native_tracker_agrees_with_its_twin(events: list[Event], options, racy_lookup: bool):
-    from unsnarl import _core
-
-    native = unpack(_core.track(pack(events), *options, racy_lookup)[0])
+    native = unpack(track(events, *options, racy_lookup)[0])
     assert native == Tracker(*options).feed(events).edges
 
 
 @given(streams, options, st.booleans(), st.integers(2, 9))
 @settings(deadline=None, max_examples=300)
 def test_windows_leave_the_edges_alone(events: list[Event], options, racy_lookup: bool, size: int):
-    from unsnarl import _core
-
-    native = unpack(_core.track(pack(events), *options, racy_lookup, size)[0])
+    native = unpack(track(events, *options, racy_lookup, size)[0])
     assert native == Tracker(*options).feed(events).edges

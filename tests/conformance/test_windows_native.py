@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.conformance.tracker_twin import Event, Kind, pack
+from tests.conformance.tracker_twin import Event, Kind, track, unmix
 from tests.conformance.window_twin import (
     FIGURE_1,
     FineKey,
@@ -18,7 +18,6 @@ from tests.conformance.window_twin import (
     figure_1,
 )
 
-from unsnarl import _core
 from unsnarl.analyses.falcon import suspiciousness
 from unsnarl.model.pattern import FINE, PATTERN, PatternKind, Patterns
 
@@ -38,8 +37,10 @@ sizes = st.integers(2, 9)
 
 def native(events: list[Event], size: int, *, gated: bool) -> Patterns:
     """What the tracker's own windows leave; gated runs keep every access."""
-    _, patterns = _core.track(pack(events), 5, True, "shared", True, gated, True, size)
-    return np.frombuffer(patterns, dtype=PATTERN)
+    _, patterns = track(events, 5, True, "shared", True, gated, True, size)
+    rows = np.frombuffer(patterns, dtype=PATTERN).copy()
+    rows["cell"] = [unmix(key) for key in rows["cell"].tolist()]
+    return rows
 
 
 @given(streams, sizes)

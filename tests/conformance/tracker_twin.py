@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-EVENT = struct.Struct("<IIQII")
+EVENT = struct.Struct("<QQQIHBB")  # struct uns_event_record
 EDGE = struct.Struct("<IIHHHHQQQII")
 
 CONTEXT_BITS = 3  # of one event
@@ -32,13 +32,13 @@ class Seen(enum.IntEnum):
 
 
 class Kind(enum.IntEnum):
-    """Kinds of events, as `_core.track` numbers them."""
+    """Kinds of events, as traces number them."""
 
-    READ = 0
-    WRITE = 1
-    FORCED_WRITE = 2  # synchronisation: never skipped
-    RESET = 3  # the object is new: forget the cell
-    INIT_WRITE = 4  # reset, then write
+    READ = 1
+    WRITE = 2
+    FORCED_WRITE = 3  # synchronisation: never skipped
+    RESET = 4  # the object is new: forget the cell
+    INIT_WRITE = 5  # reset, then write
 
 
 class Event(NamedTuple):
@@ -177,18 +177,46 @@ class Tracker:
         self.contexts[thread] = (self._context(thread) << CONTEXT_BITS | seen) & mask
 
 
+def mix(cell: int) -> int:
+    """A key for a cell: neighbours must not share a bucket of the native table."""
+    key = cell * 0x9E37_79B9_7F4A_7C15 % 2**64
+    return key ^ key >> 32
+
+
+def unmix(key: int) -> int:
+    """And back."""
+    return (key ^ key >> 32) * 0xF1DE_83E1_9937_733D % 2**64
+
+
 def pack(events: Iterable[Event]) -> bytes:
-    """Events as `_core.track` takes them."""
-    return b"".join(EVENT.pack(e.thread, e.point, e.cell, e.kind, 0) for e in events)
+    """Events as the native tracker takes them; their addresses are the cells."""
+    return b"".join(
+        EVENT.pack(time, mix(e.cell), e.cell, e.point, e.thread, e.kind, 0)
+        for time, e in enumerate(events)
+    )
 
 
-def unpack(edges: bytes) -> dict[EdgeKey, EdgeValue]:
-    """Edges as `_core.track` returns them (struct uns_edge_record); none may be there twice."""
+def track(events: Iterable[Event], *options: object, **more: object) -> tuple[bytes, bytes]:
+    """The native tracker's edges and patterns, with the cells of the events."""
+    from unsnarl import _core
+
+    tracker = _core.Tracker(*options, **more)
+    tracker.feed(pack(events))
+    return tracker.result()
+
+
+def unpack(edges: bytes, *, mixed: bool = True) -> dict[EdgeKey, EdgeValue]:
+    """Edges as the native tracker returns them (struct uns_edge_record); none may be there twice.
+
+    Args:
+        mixed: Cells are keys that `mix` made.
+    """
     result: dict[EdgeKey, EdgeValue] = {}
     for row in EDGE.iter_unpack(edges):
         source, sink, source_context, sink_context, *value, reserved = row
         key = EdgeKey(source, source_context, sink, sink_context)
         assert key not in result, f"{key} is there twice"
         assert reserved == 0
-        result[key] = EdgeValue(*value)
+        found = EdgeValue(*value)
+        result[key] = found._replace(cell=unmix(found.cell)) if mixed else found
     return result

@@ -12,6 +12,7 @@ from tests.unit.imports import PACKAGE, imported_by, modules
 LAYERS = (
     "model",
     "runfile",
+    "traces",
     "probes",
     "execution",
     "campaigns",

@@ -19,7 +19,9 @@ def run_that_lost(name):
     return parse_run(run_file([threads, section(Section.COUNTERS, data, 8)]))
 
 
-@pytest.mark.parametrize("name", ["cells_evicted", "edges_dropped", "patterns_dropped"])
+@pytest.mark.parametrize(
+    "name", ["cells_evicted", "edges_dropped", "patterns_dropped", "trace_dropped"]
+)
 def test_what_was_dropped_is_said_with_the_number_of_runs(name):
     tally = Tally(1, 1, 0)
     for lost in (name, "", name):

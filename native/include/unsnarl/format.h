@@ -44,6 +44,7 @@ enum uns_section {
     UNS_SECTION_PENDING = 17,  /* struct uns_pending_record: what threads were about to do */
     UNS_SECTION_LATEST = 18,   /* struct uns_trace_record: ... and who had touched cells last */
     UNS_SECTION_STANDSTILLS = 19, /* struct uns_standstill_record, the rows of one together */
+    UNS_SECTION_EVENTS = 20,      /* struct uns_event_record: of pieces only, never in a run file */
 };
 
 /* A point is what a node of the graph stands for: a site and what was done there.
@@ -206,6 +207,25 @@ struct uns_branch_record {
     uint16_t thread, count;
 };
 
+/* One event as the tracker took it: a trace of all of them, in their one order, makes its graph
+ * again. The address is where hardware would look; what has none (a file) has a line of its own. */
+enum uns_event_kind {
+    UNS_EVENT_READ = 1,
+    UNS_EVENT_WRITE,
+    UNS_EVENT_FORCED, /* an operation on a lock: a write that is never skipped */
+    UNS_EVENT_FORGET, /* the memory was made anew */
+    UNS_EVENT_NEW,    /* ... and this is its first write */
+    UNS_EVENT_WAIT,   /* an acquire that never came back */
+    UNS_EVENT_THREAD, /* it begins; the cell is the id that it is tracked by */
+};
+struct uns_event_record {
+    uint64_t time, cell, address;
+    uint32_t point;
+    uint16_t thread; /* UNS_NO_THREAD: nobody's */
+    uint8_t kind, reserved;
+};
+#define UNS_NO_THREAD 0xFFFFu
+
 /* Logs are written by their threads into files of their own, which the parent puts together: one
  * page with this header, then records. Those of the log are packed, since a page of a file that is
  * touched for the first time costs more than all else:
@@ -265,5 +285,6 @@ _Static_assert(sizeof(struct uns_trace_record) == 24, "trace record");
 _Static_assert(sizeof(struct uns_log_record) == 16, "log record");
 _Static_assert(sizeof(struct uns_value_record) == 32, "value record");
 _Static_assert(sizeof(struct uns_branch_record) == 16, "branch record");
+_Static_assert(sizeof(struct uns_event_record) == 32, "event record");
 _Static_assert(sizeof(struct uns_piece_header) == 160, "piece header");
 #endif

@@ -105,6 +105,7 @@ struct uns_plan {
     double time_limit; /* seconds, 0: none */
     int core;          /* pin gated threads to this core, -1: do not */
     int trace;
+    int accesses;    /* the tracker's events are written down, every one, in one order */
     int heap_errors; /* of C: to use a freed block is a failure */
     int by_object;
     struct uns_sketch sketch; /* to record; in a gated run, events that also stop at the gate */

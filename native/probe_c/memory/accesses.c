@@ -21,6 +21,12 @@ static uint64_t cell_at(uintptr_t word) {
     return uns_cell_key(uns_mix(word), word);
 }
 
+/* Whoever writes the events down wants to know where the cell is. */
+static void set_address(struct uns_thread *t, uintptr_t word) {
+    if (UNS_UNLIKELY(uns_rt.tracker.tap != NULL))
+        t->tracked.address = word * GRANULE;
+}
+
 /* A thread's first access of a free run. With noise, or without racy look-up, there is no fast
  * path: it has no view. */
 static void look(struct uns_thread *t) {
@@ -49,6 +55,19 @@ static void access_shadow(struct uns_thread *t, uint32_t point, uintptr_t addres
     uns_idle();
 }
 
+/* Of what is copied, cleared or freed nobody knows the objects: every second int of an array, or
+ * the second of a struct, begins between two words of 8 bytes. */
+static void track_words(struct uns_thread *t, uint32_t point, const volatile void *address,
+                        uint64_t size, uint64_t from, int write) {
+    uint64_t cells = size <= 8 ? 1 : (size + GRANULE - 1) / GRANULE;
+    for (uint64_t i = from; i < cells && i < MOST_CELLS; i++) {
+        uint64_t cell = cell_at(WORD_OF(address) + i);
+        uns_gate_touch(t, UNS_POINT_SITE(point), cell);
+        set_address(t, WORD_OF(address) + i);
+        uns_track_access(t, point, cell, write);
+    }
+}
+
 /* An object of 8 bytes is one cell, at its beginning; smaller ones that share 4 bytes are one. */
 static __thread int freeing; /* the write under way is a free */
 static void access_cells(struct uns_thread *t, uint32_t site, const volatile void *address,
@@ -57,6 +76,7 @@ static void access_cells(struct uns_thread *t, uint32_t site, const volatile voi
         uns_c_remember(site, address, size);
     t->last_site = site;
     int may_switch = uns_c_may_switch();
+    set_address(t, WORD_OF(address));
     uns_access_inline(site, cell_at(WORD_OF(address)), write, may_switch);
     t->may_switch |= (uint32_t)may_switch; /* ... and what the language does next */
     /* Not before: while it waited for its turn, another may have freed it. */
@@ -64,15 +84,7 @@ static void access_cells(struct uns_thread *t, uint32_t site, const volatile voi
         uns_c_check_freed(address, site, "double free", "a block is freed a second time");
     uns_c_check_freed(address, site, "use after free",
                       write ? "write to a freed block" : "read of a freed block");
-    uint32_t point = UNS_POINT(site, write ? UNS_WRITE : UNS_READ);
-    /* Of what is copied, cleared or freed nobody knows the objects: every second int of an array,
-     * or the second of a struct, begins between two words of 8 bytes. */
-    uint64_t cells = size <= 8 ? 1 : (size + GRANULE - 1) / GRANULE;
-    for (uint64_t i = 1; i < cells && i < MOST_CELLS; i++) {
-        uint64_t cell = cell_at(WORD_OF(address) + i);
-        uns_gate_touch(t, site, cell);
-        uns_track_access(t, point, cell, write);
-    }
+    track_words(t, UNS_POINT(site, write ? UNS_WRITE : UNS_READ), address, size, 1, write);
 }
 
 uint64_t uns_c_cell(uintptr_t address) {
@@ -98,7 +110,10 @@ void uns_c_accessed(uint32_t site, const volatile void *address, uint64_t size, 
     if (!uns_rt.recording || uns_rt.sketch.values || uns_rt.sketch.level == UNS_LEVEL_ACCESS)
         site = uns_c_outside(site);
     if (UNS_UNLIKELY(uns_rt.recording)) {
-        log_access(t, UNS_POINT(site, write ? UNS_WRITE : UNS_READ), address, size);
+        uint32_t point = UNS_POINT(site, write ? UNS_WRITE : UNS_READ);
+        log_access(t, point, address, size);
+        if (uns_rt.tracks)
+            track_words(t, point, address, size, 0, write);
         return;
     }
     if (uns_c_shadow.words)
@@ -117,7 +132,7 @@ void uns_c_accessed_by_free(uint32_t site, const volatile void *address, uint64_
 /* Memory made anew: what was known of it is void. Under the gate, the last bytes of a very large
  * block keep their past: voiding is for what a program asks for often. */
 void uns_c_fresh(const void *address, uint64_t size) {
-    if (!uns_c_on() || uns_rt.recording)
+    if (!uns_c_on() || !uns_rt.tracks)
         return;
     if (uns_c_shadow.words) {
         uns_shadow_forget(&uns_c_shadow, (uintptr_t)address, size);

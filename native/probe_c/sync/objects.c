@@ -179,7 +179,8 @@ void uns_c_sync(const void *address, uint32_t site, enum uns_op op) {
         if (uns_rt.sketch.values)
             uns_c_settle_value(uns_current());
         uns_log_sync(uns_current(), UNS_POINT(site, op), uns_cell_key(hash, hash >> 32));
-        return;
+        if (!uns_rt.tracks)
+            return;
     }
     if (uns_view.mask && uns_repeats_write((uintptr_t)address, UNS_POINT(site, op)))
         return;

@@ -22,10 +22,12 @@ from unsnarl.execution.result import Result, read_safely
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.signatures import of_caught
 from unsnarl.execution.target import Target
+from unsnarl.model.access_trace import options_of
 from unsnarl.model.plan import Plan
 from unsnarl.model.run import RunRecord, Switch
 from unsnarl.model.schedule import Schedule
-from unsnarl.runfile import RunFile
+from unsnarl.runfile import RunFile, RunFileError
+from unsnarl.traces.files import gather
 
 Stop = Literal["enough", "max-runs", "time", "always-fails", "always-hangs", "interrupted"]
 
@@ -236,6 +238,9 @@ class Campaign:
             "output": str(self.store.output_file(number)),
             "window_size": self.settings.window,
             "granularity": self.settings.granularity,
+            "anti_edges": self.settings.anti_edges,
+            "own_reads": self.settings.own_reads,
+            "accesses": self.settings.accesses,
             # The text of one failure will do: for pytest it takes four times a passing run.
             "brief": self._lessons.tally.first_failing is not None and not runner.reads_output,
         }
@@ -258,6 +263,8 @@ class Campaign:
             self._note_caught(record, run)
             kept, gone = self.tally.keep(record)
             profile, schedule = profile_of(run), _schedule(record, run)
+        if kept and result.plan.accesses:
+            self._keep_accesses(result)
         wide = result.plan.sites is None
         self._lessons.add(Lesson(record, phase, not serial, profile, wide, schedule))
         # The new run is stored before the old one goes: a kill in between leaves one too many.
@@ -265,6 +272,15 @@ class Campaign:
         if gone is not None:
             self.store.forget(gone)
         self._progress(self.tally)
+
+    def _keep_accesses(self, result: Result) -> None:
+        """What is lost of a trace costs the trace only."""
+        path, run = self.store.run_file(result.plan.number), result.run
+        try:
+            dropped = run.counters["trace_dropped"] if run is not None else 0
+            gather(path, options_of(result.plan), dropped)
+        except RunFileError as error:
+            self.damaged.append(str(error))
 
     def _note_caught(self, record: RunRecord, run: RunFile) -> None:
         root = self.target.root

@@ -154,7 +154,8 @@ def _about_losses(campaign: Campaign, lost: int) -> list[tuple[str, str]]:
     for name in LOSSES:
         if tally.counters[name]:
             what, verb = name.split("_")
-            text = f"{what} were {verb} in {tally.counters[name]} runs"
+            named = "accesses of their traces" if what == "trace" else what
+            text = f"{named} were {verb} in {tally.counters[name]} runs"
             found.append((f"{what}-{verb}", text))
     if campaign.damaged:
         more = len(campaign.damaged) - MOST_NAMES

@@ -30,6 +30,8 @@ from unsnarl.execution.disk import check_room, disk_full, not_writable, storing
 from unsnarl.execution.target import Target
 from unsnarl.model.run import Failure, RunRecord
 from unsnarl.runfile import CODES_FILE
+from unsnarl.runfile.pieces import discard
+from unsnarl.traces.files import path_of
 
 FOLDER = ".unsnarl"
 # Stores of earlier versions have a table of findings besides; nothing reads it.
@@ -52,7 +54,7 @@ CREATE TABLE runs (
     failure TEXT                       -- JSON, model.run.Failure
 );
 """
-KEPT_SUFFIXES = (".run", ".out", ".replay")
+KEPT_SUFFIXES = (".run", ".out", ".replay", ".trace")
 # Of sqlite's errors, those that are the disk's: primary codes, without the details above 255.
 SQLITE_FULL = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 SQLITE_UNWRITABLE = (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM)
@@ -220,6 +222,10 @@ class Store:
         """The capture of a run: its replay, with values (so the suffix)."""
         return self.folder / "runs" / f"{number:06d}.replay"
 
+    def trace_file(self, number: int) -> Path:
+        """Every access of the run, if that was asked for."""
+        return path_of(self.run_file(number))
+
     def add(self, record: RunRecord, phase: str, kept: bool) -> None:
         """Store one finished run; its files go unless they are to be kept."""
         failure = msgspec.json.encode(record.failure).decode() if record.failure else None
@@ -293,6 +299,8 @@ class Store:
         self.run_file(number).unlink(missing_ok=True)
         self.output_file(number).unlink(missing_ok=True)
         self.capture_file(number).unlink(missing_ok=True)
+        self.trace_file(number).unlink(missing_ok=True)
+        discard(self.run_file(number))
 
     def _connect(self) -> sqlite3.Connection:
         with _committing(self.folder):

@@ -15,7 +15,7 @@ from unsnarl.model.run import RunRecord, Switch
 from unsnarl.runfile import RunFile
 
 # What the tables of a run may have had no room for.
-LOSSES = ("cells_evicted", "edges_dropped", "patterns_dropped")
+LOSSES = ("cells_evicted", "edges_dropped", "patterns_dropped", "trace_dropped")
 HUNT = "hunt"
 SUPPORT = "support"
 # With so many failing runs under the lock, more of them with free switching count for nothing.

@@ -77,6 +77,23 @@ if TYPE_CHECKING:
     help="What counts as shared: single attributes and elements, or whole objects. [default: cell]",
 )
 @click.option(
+    "--anti-edges/--no-anti-edges",
+    default=None,
+    help="Whether a read and the write that ends what it saw are an edge of the graph, which the "
+    "papers' graphs do not have. [default: yes]",
+)
+@click.option(
+    "--own-reads/--no-own-reads",
+    default=None,
+    help="... also if the thread itself had written what it read. [default: yes]",
+)
+@click.option(
+    "--accesses",
+    is_flag=True,
+    default=None,
+    help="Keep every access of the runs that are kept, for `unsnarl simulate-hw`.",
+)
+@click.option(
     "--unlabelled",
     is_flag=True,
     default=None,

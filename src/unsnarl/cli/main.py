@@ -37,6 +37,7 @@ from unsnarl.cli.reproduce import reproduce
 from unsnarl.cli.rm import rm
 from unsnarl.cli.serve import serve
 from unsnarl.cli.show import show
+from unsnarl.cli.simulate_hw import simulate_hw
 from unsnarl.cli.skill import skill
 from unsnarl.cli.stress import stress
 from unsnarl.cli.verify import verify
@@ -82,7 +83,7 @@ def cli() -> None:
 
 
 cli.add_section("Find", hunt, stress, record)
-cli.add_section("Understand", show, report, serve, rank, export)
+cli.add_section("Understand", show, report, serve, rank, export, simulate_hw)
 cli.add_section("Prove", confirm, minimise, fix, keep, verify)
 cli.add_section("Reproduce", replay, reproduce, clocks)
 cli.add_section("Watch", collect)

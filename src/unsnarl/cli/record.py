@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from unsnarl.workflows.record import RecordResult
 
 MOST_THREADS = 8
-OPTIONS = ("level", "order", "fenced", "values", "branches", "noise", "until_fail")
+OPTIONS = ("level", "order", "fenced", "values", "branches", "noise", "accesses", "until_fail")
 
 
 @click.command(cls=TargetCommand, context_settings={"allow_interspersed_args": False})
@@ -40,6 +40,13 @@ OPTIONS = ("level", "order", "fenced", "values", "branches", "noise", "until_fai
 @click.option("--fenced", is_flag=True, help="Fence every stamp, not only those of acquired locks.")
 @click.option("--values", is_flag=True, help="Also log the values that accesses read and write.")
 @click.option("--branches", is_flag=True, help="Also log which way branches go (Python).")
+@click.option(
+    "--all",
+    "accesses",
+    is_flag=True,
+    help="Also write every access of every thread to a trace, with its address and in one order, "
+    "for `unsnarl simulate-hw`. Threads wait for each other at every access.",
+)
 @click.option("--noise", is_flag=True, help="Delay threads now and then: failures come sooner.")
 @click.option(
     "--until-fail",
@@ -115,6 +122,19 @@ def _facts(result: RecordResult) -> dict[str, Any]:
         "bytes": kept.bytes,
         "dropped": kept.dropped,
         "replaced": kept.replaced,
+        "trace": _trace(result),
+    }
+
+
+def _trace(result: RecordResult) -> dict[str, Any] | None:
+    kept = result.kept
+    if kept is None or kept.trace is None:
+        return None
+    return {
+        "file": str(kept.trace.path),
+        "events": kept.trace.events,
+        "bytes": kept.trace.bytes,
+        "dropped": kept.untraced,
     }
 
 
@@ -130,6 +150,10 @@ def _lines(result: RecordResult) -> list[str]:
     ]
     if kept.dropped:
         lines.append(f"{kept.dropped} events had no room [log-dropped]")
+    if kept.trace is not None:
+        lines.append(f"{kept.trace.events} accesses in {kept.trace.path}, {kept.trace.bytes} bytes")
+    if kept.untraced:
+        lines.append(f"{kept.untraced} accesses had no room in the trace [trace-dropped]")
     if kept.replaced:
         lines.append(hooks_replaced(kept.replaced))
     if kept.record.label == "pass":

@@ -67,6 +67,9 @@ def check_json_file(name: str | None) -> None:
     if name is None or name == "-":
         return
     path = Path(name)
+    if path.suffix in (".trace", ".run"):
+        hint = f"put the file's name behind: unsnarl simulate-hw {name} --json"
+        raise UsageError("bad-argument", f"--json would overwrite {name}", hint)
     if path.suffix == ".py" or path.is_dir():
         raise UsageError(
             "bad-argument",

@@ -11,7 +11,7 @@ from unsnarl.cli.shared import check_json_file, json_option, write_json
 @click.command()
 @json_option()
 def skill(json_file: str | None) -> int:
-    """Print SKILL.md: from a flaky test to a verified fix, for agents.
+    """Print SKILL.md: from a flaky test to a proven fix, for agents.
 
     \b
     Examples:

@@ -110,6 +110,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         schedule: What a replay in the same process follows; `anchors`: in another one.
         capture: Points at which values are noted.
         trace: Whether every event is kept.
+        accesses: Whether all that the tracker is given is written down (model/access_trace.py).
         heap_errors: Whether the use of a freed block of C is a failure.
         rules: What the gate enforces.
         sketch: The file of the sketch that a run is led along.
@@ -139,6 +140,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     anchors: Sequence[AnchoredSegment] | None = None
     capture: Sequence[int] | None = None
     trace: bool = False
+    accesses: bool = False
     heap_errors: bool = False
     rules: tuple[Rule, ...] = ()
     follow: Follow | None = None
@@ -158,8 +160,10 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     first_read: bool = True
     first_write: Literal["shared", "paper", "off"] = "shared"
     racy_lookup: bool = True
-    # Not in the papers: reads are sources, too (docs/adr/0007).
+    # Not in the papers: reads are sources, too; under the gate also a thread's reads of its own
+    # writes (docs/adr/0007).
     anti_edges: bool = True
+    own_reads: bool = True
     site_limit: int | None = None
 
 

@@ -42,6 +42,7 @@ class Recorded(msgspec.Struct, frozen=True):
     Attributes:
         fenced: Every stamp proves an order between cores. Otherwise only those of acquired locks,
             and of threads that begin and end, do; the others may be off by `slack` ticks.
+        accesses: Besides, everything that the tracker was given is in a trace of its own.
         clocks: What is known of the cores' clocks, as recording.clocks keeps it; empty if nothing.
     """
 
@@ -50,6 +51,7 @@ class Recorded(msgspec.Struct, frozen=True):
     fenced: bool = False
     values: bool = False
     branches: bool = False
+    accesses: bool = False
     slack: int = 0
     clocks: Mapping[str, Any] = {}
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
@@ -17,10 +18,12 @@ from unsnarl.campaigns.tally import Tally
 from unsnarl.execution.result import Result
 from unsnarl.execution.runner import Runner
 from unsnarl.execution.target import Target
+from unsnarl.model.access_trace import options_of
 from unsnarl.model.plan import Plan, Strategy
 from unsnarl.model.record import Recorded
 from unsnarl.model.run import RunRecord, Switch
 from unsnarl.runfile import RunFile, RunFileError, pieces, read_run
+from unsnarl.traces.files import Stored, gather
 
 STRATEGY: Strategy = "record"
 PHASE = "record"
@@ -34,6 +37,8 @@ class RecordedRun(msgspec.Struct, frozen=True):
     bytes: int
     dropped: int
     replaced: str = ""  # the target's function that took over from our hook
+    trace: Stored | None = None  # of all its accesses
+    untraced: int = 0  # ... for which there was no room
 
 
 class Recording:
@@ -114,6 +119,7 @@ class Recording:
             values=how.values,
             branches=how.branches,
             noise=self._noise,
+            accesses=how.accesses,
         )
 
     def _gather(self, record: RunRecord) -> RecordedRun | None:
@@ -122,13 +128,31 @@ class Recording:
         try:
             note = {"record": msgspec.to_builtins(self._how)}
             size = pieces.gather(path, note, whole=self._how.level != "access")
-            return _kept(record, read_run(path), size)
+            kept = _kept(record, read_run(path), size)
         except RunFileError as error:
             self.damaged.append(str(error))
             return None
+        return self._with_trace(kept, path)
+
+    def _with_trace(self, kept: RecordedRun, path: Path) -> RecordedRun:
+        """What is lost of a trace costs the trace only."""
+        try:
+            trace = gather(path, options_of(self._plan(kept.record.number)), kept.untraced)
+        except RunFileError as error:
+            self.damaged.append(str(error))
+            return kept
+        return msgspec.structs.replace(kept, trace=trace)
 
 
 def _kept(record: RunRecord, run: RunFile, size: int) -> RecordedRun:
     logged = run.record.threads if run.record else ()
     events = {thread.path: len(thread.events) for thread in logged}
-    return RecordedRun(record, events, size, run.counters["log_dropped"], run.notes.replaced)
+    counters = run.counters
+    return RecordedRun(
+        record,
+        events,
+        size,
+        counters["log_dropped"],
+        run.notes.replaced,
+        untraced=counters["trace_dropped"],
+    )

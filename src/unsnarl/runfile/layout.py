@@ -49,6 +49,7 @@ class Section(enum.IntEnum):
     PENDING = 17
     LATEST = 18
     STANDSTILLS = 19
+    EVENTS = 20
 
 
 class StandstillFlag(enum.IntFlag):

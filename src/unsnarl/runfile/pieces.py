@@ -5,6 +5,7 @@
     000007.run.log.0       one for each thread, mapped into its memory while it ran:
     000007.run.log.1       a header (native/include/unsnarl/format.h), then records
     000007.run.values.1
+    000007.run.events.0    what the tracker was given, by all threads (traces/files.py)
 
 A process that was killed leaves pieces only: their headers say which threads there were.
 """
@@ -42,6 +43,7 @@ STORED = {Section.LOG: PACKED, Section.VALUES: VALUE, Section.BRANCHES: BRANCH}
 # The field that is written last: a record is there if it is not 0. (No packed one has point 0.)
 WRITTEN = {Section.LOG: "point", Section.VALUES: "point", Section.BRANCHES: "count"}
 _NAME = re.compile(r"\.(log|values|branches)\.(\d{1,5})")
+EVENTS = ".events.0"
 
 
 class Piece(NamedTuple):
@@ -60,6 +62,11 @@ def paths(run: Path) -> list[Path]:
         if match:
             found.append((match[1], int(match[2]), path))
     return [path for _, _, path in sorted(found)]
+
+
+def events_path(run: Path) -> Path:
+    """Where a run writes what its tracker is given."""
+    return run.with_name(run.name + EVENTS)
 
 
 def gather(run: Path, note: dict[str, Any], *, whole: bool = False) -> int:
@@ -86,7 +93,8 @@ def gather(run: Path, note: dict[str, Any], *, whole: bool = False) -> int:
             sections[kind] = (table.itemsize, table.tobytes())
     # Pieces go only when the run file is whole.
     write_sections(run, sections)
-    discard(run)
+    for path in files:
+        path.unlink(missing_ok=True)
     return sum(piece.rows.nbytes for piece in pieces)
 
 
@@ -103,7 +111,7 @@ def _shared(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 def discard(run: Path) -> None:
     """Remove the pieces of a run."""
-    for path in paths(run):
+    for path in (*paths(run), events_path(run)):
         path.unlink(missing_ok=True)
 
 

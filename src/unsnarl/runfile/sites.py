@@ -306,10 +306,14 @@ class Interner:
         ranks[order] = np.arange(len(order))
         return ranks
 
-    def graph(self, run: RunFile) -> Graph:
-        """The run's graph, with campaign-wide indexes for points."""
-        edges = run.edges.copy()
-        raw = np.concatenate((run.edges["source_point"], run.edges["sink_point"]))
+    def graph(self, run: RunFile, given: Edges | None = None) -> Graph:
+        """The run's graph, with campaign-wide indexes for points.
+
+        Args:
+            given: What else was made of the run's accesses, in place of its own edges.
+        """
+        edges = (run.edges if given is None else given).copy()
+        raw = np.concatenate((edges["source_point"], edges["sink_point"]))
         indexes = self.indexes(raw, run)
         edges["source_point"] = indexes[: len(edges)]
         edges["sink_point"] = indexes[len(edges) :]
@@ -320,7 +324,7 @@ class Interner:
         return Evidence(
             self.graph(run),
             self._patterns(run, run.patterns),
-            self._counts(run),
+            self.counts(run),
             run.orders,
             self._patterns(run, run.pairs),
         )
@@ -334,7 +338,13 @@ class Interner:
             points[rows] = self.indexes(points[rows], run)
         return patterns
 
-    def _counts(self, run: RunFile) -> Counts:
+    @property
+    def unknown_site(self) -> int:
+        """The index of what no table lists: site 0, for one; -1 if no run had any."""
+        return self._sites.get(_key(UNKNOWN_SITE), -1)
+
+    def counts(self, run: RunFile) -> Counts:
+        """How often the run executed each site."""
         # First: it may add sites, and the table has a row for each.
         sites = self._site_indexes(run)
         counts = np.zeros(len(self._sites), dtype=COUNT)

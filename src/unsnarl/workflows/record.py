@@ -57,6 +57,7 @@ class RecordOptions:
         values: Log the values that accesses read and write.
         branches: Log which way branches go (Python).
         noise: Delay threads now and then, so that failures come sooner.
+        accesses: Write down every access of every thread, in one order, and the run's graph.
         until_fail: Make up to so many runs until one fails; None for a single run.
     """
 
@@ -66,6 +67,7 @@ class RecordOptions:
     values: bool = False
     branches: bool = False
     noise: bool = False
+    accesses: bool = False
     until_fail: int | None = None
 
 
@@ -136,9 +138,13 @@ class _Recorder:
             fenced=options.fenced,
             values=options.values,
             branches=options.branches,
+            accesses=options.accesses,
             clocks=_clocks(on_warning),
             slack=0 if options.fenced or options.order == "global" else SLACK_TICKS,
         )
+        if self._how.accesses and self._how.level != "access":
+            hint = "unsnarl record --level access --all -- COMMAND"
+            raise UsageError("bad-argument", "--all is for --level access", hint)
         if self._how.branches and self._target.kind == "program":
             raise UsageError("level-unavailable", "branches can be recorded in Python only")
         self._store = Store.create(
