@@ -35,6 +35,11 @@ ERRORS: dict[str, str] = {
         "An option or argument has a value that the command cannot use. The message names it; "
         "`unsnarl COMMAND --help` lists what is allowed."
     ),
+    "bad-anomaly": (
+        "This is not what a watched program writes or sends: it is too large, damaged, from "
+        "another version, or not from unsnarl at all. The message says what is wrong with it, and "
+        "nothing of it was used."
+    ),
     "bad-baseline": (
         "The file given to `--baseline` is missing, is not what `--update-baseline` writes, or is "
         "from a newer version. Nothing was run. Write it anew with `--update-baseline`."
