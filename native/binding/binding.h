@@ -263,7 +263,7 @@ int uns_has_children(void);
 int uns_is_signal(PyObject *lock); /* one of ours that guards nothing: a Condition's waiter */
 void uns_use_gil_hooks(void);
 extern PyMethodDef uns_control_methods[], uns_thread_methods[], uns_clock_methods[],
-    uns_socket_methods[], uns_file_lock_methods[];
+    uns_socket_methods[], uns_file_lock_methods[], uns_burst_methods[];
 PyObject *uns_track(PyObject *module, PyObject *args);
 
 /* orders.c */

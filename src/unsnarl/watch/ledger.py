@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What watching has cost, and what it may cost: processor time against processor time.
+
+All the time that the process spends in a burst counts as ours, though the program gets on
+meanwhile: nobody can measure how far it would have come without probes. So the share that is kept
+here is an upper bound of the real overhead (docs/adr/0080).
+"""
+
+from __future__ import annotations
+
+import time
+
+
+class Ledger:
+    """Seconds of the processor: spent on watching, and left to the program.
+
+    Args:
+        budget: The share that watching may have, of the program's own time.
+        loan: What may be spent ahead, in seconds: for programs that end soon.
+    """
+
+    def __init__(self, budget: float, loan: float = 0.0) -> None:
+        self._budget = budget
+        self._loan = loan
+        self.spent = 0.0
+
+    @property
+    def left_to_program(self) -> float:
+        """What the program had for itself."""
+        return max(time.process_time() - self.spent, 0.0)
+
+    @property
+    def overhead(self) -> float:
+        """The measured share: at most so much."""
+        own = self.left_to_program
+        return self.spent / own if own > 0 else 0.0
+
+    def affords(self, seconds: float) -> bool:
+        """Whether so much more stays within the budget."""
+        return self.spent + seconds <= self._budget * self.left_to_program + self._loan
+
+    def wait_for(self, seconds: float) -> float:
+        """How long to sleep until it does, if the program keeps one core busy."""
+        missing = self.spent + seconds - self._budget * self.left_to_program - self._loan
+        return max(missing / self._budget, 0.0)

@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A thread inside the program that opens bursts when the budget allows one, and closes them.
+
+It must not be noticed: whatever goes wrong here ends in one warning, and the program goes on
+unwatched.
+"""
+
+from __future__ import annotations
+
+import _thread
+import contextlib
+import os
+import sys
+import time
+from typing import Any, NamedTuple
+
+from unsnarl import _core
+from unsnarl.watch.analysts import start_analyst
+from unsnarl.watch.ledger import Ledger
+from unsnarl.watch.spool import FORMAT, Spool
+
+# Of the processor's time. Shorter bursts would be mostly beginning and end; longer ones keep the
+# program slow for longer.
+SHORTEST, LONGEST = 0.005, 0.05
+FIXED_SHARE = 4  # a burst is at least so many times as long as its beginning and end
+PATIENCE = 1.0  # real seconds: a program that sleeps is not watched for longer
+SLICE = 0.002
+SLEEP_MOST = 1.0
+ANALYST_COST = 0.5  # expected, until the first one has ended
+
+
+class Settings(NamedTuple):
+    """What `start` was given; see there."""
+
+    program: str
+    version: str
+    budget: float
+    loan: float
+    spool: str
+    root: str
+    include: tuple[str, ...]
+    analyst: bool
+
+
+class Watcher:
+    """Watches this process, until it ends or something goes wrong."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.instance = os.urandom(8).hex()
+        self.ledger = Ledger(settings.budget, settings.loan)
+        self.spool = Spool(settings.spool, self.instance)
+        self.bursts = 0
+        self._twins: Any = None
+        self._fixed = 0.001
+        self._in_burst = False
+        self._file = ""
+        self._before = (0.0, 0.0)  # of the process, of the thread, when the burst began
+        self._fixed_now = 0.0
+        self._stopped = False
+        self._described = (-1, 0)
+        self._analyst_before = self.spool.analyst_seconds()
+        self._analyst_now = 0.0
+        self._started = 0.0
+        self._lock = _thread.allocate_lock()
+
+    def start(self) -> None:
+        """Begin to watch, in a thread of its own."""
+        _thread.start_new_thread(self._work, ())
+
+    def stop(self) -> None:
+        """The program ends: close a burst that is open, and let the rest be analysed."""
+        self._stopped = True
+        with contextlib.suppress(Exception), self._lock:
+            if self._in_burst:
+                self._end()
+        with contextlib.suppress(Exception):
+            if self.bursts:
+                self._describe(whole=True)
+                if self.settings.analyst:
+                    self._start_analyst()
+
+    def forked(self) -> Watcher:
+        """In a copy of the process: nothing is watched until its own watcher starts."""
+        self._lock = _thread.allocate_lock()
+        self._stopped = True
+        if self._twins is None:
+            return Watcher(self.settings)
+        _core.forked_burst(*self._twins.without_probes())
+        other = Watcher(self.settings)
+        other._twins = self._twins
+        return other
+
+    def _work(self) -> None:
+        self._started = time.thread_time()
+        try:
+            self._set_up()
+            while not self._stopped:
+                self._turn()
+        except BaseException as error:
+            self._give_up(error)
+
+    def _set_up(self) -> None:
+        if self._twins is None:
+            from unsnarl.watch.twins import Twins  # noqa: PLC0415  not while the program starts
+
+            self._twins = Twins(self.settings.root, list(self.settings.include))
+            _core.prepare_bursts({"strategy": "free", "seed": 0, "window_size": 0})
+        self._account()
+
+    def _turn(self) -> None:
+        """Sleep until a burst can be paid for, and make one."""
+        length = min(max(SHORTEST, FIXED_SHARE * self._fixed), LONGEST)
+        cost = length + self._fixed
+        self._account()
+        if not self.ledger.affords(cost):
+            time.sleep(min(max(self.ledger.wait_for(cost), SLICE), SLEEP_MOST) * _jitter())
+        elif not _has_threads() or not self.spool.has_room():
+            time.sleep(SLICE * 5)
+        else:
+            self._find()
+            self._burst(length)
+            self._serve_analyst()
+
+    def _find(self) -> None:
+        """The program's functions, as they are now."""
+        whole = self.bursts & (self.bursts - 1) == 0  # the 1st, 2nd, 4th, 8th time
+        for file in self._twins.find(whole):
+            self._twins.make(file)
+            self._account()
+
+    def _burst(self, length: float) -> None:
+        if not self._begin():
+            time.sleep(SLEEP_MOST / 10)
+            return
+        opened = time.process_time()
+        patience = time.monotonic() + PATIENCE
+        while time.process_time() - opened < length and time.monotonic() < patience:
+            time.sleep(SLICE)
+        with self._lock:
+            if self._in_burst:
+                self._end()
+
+    def _begin(self) -> bool:
+        with self._lock:
+            self._before = time.process_time(), time.thread_time()
+            functions, codes = self._twins.with_probes()
+            if self._stopped or not functions:
+                return False
+            self._file = self.spool.next_burst()
+            self._in_burst = True
+            _core.begin_burst(self._file, functions, codes)
+            self._fixed_now = time.thread_time() - self._before[1]
+        return True
+
+    def _end(self) -> None:
+        self._in_burst = False
+        before = time.thread_time()
+        is_written, process, thread = _core.end_burst(*self._twins.without_probes())
+        # From the first probe to the last, but for this thread, whose time is counted anyway. Who
+        # ends a burst may be another thread, at the program's end: then both are.
+        own = max(thread - self._before[1], 0.0)
+        self.ledger.spent += max(process - self._before[0] - own, 0.0)
+        self._fixed_now += time.thread_time() - before
+        self._fixed += (self._fixed_now - self._fixed) / 4
+        if is_written and self.spool.checked(self._file):
+            self.bursts += 1
+            self._describe(whole=False)
+
+    def _describe(self, whole: bool) -> None:
+        """What the analyst needs to read the bursts; written when there is something new."""
+        from unsnarl.probes.python import registry  # noqa: PLC0415
+
+        state = (registry.REGISTRY.watermark, self.bursts.bit_length())
+        if state == self._described and not whole:
+            return
+        self._described = state
+        self.spool.write_instance(
+            {
+                "format": FORMAT,
+                "program": self.settings.program,
+                "version": self.settings.version,
+                "interpreter": f"CPython {sys.version.partition(' ')[0]}",
+                "root": self.settings.root,
+                "overhead": self.ledger.overhead,
+                "refused": self._twins.refused,
+                "codes": registry.dump(),
+                "variables": _core.variables(),
+            }
+        )
+
+    def _serve_analyst(self) -> None:
+        """Start one if none is at work and the budget allows it; what it uses is counted."""
+        if not self.settings.analyst:
+            return
+        used = self.spool.analyst_seconds() - self._analyst_before
+        self.ledger.spent += max(used - self._analyst_now, 0.0)
+        self._analyst_now = max(used, self._analyst_now)
+        expected = self._analyst_now or ANALYST_COST
+        if self.ledger.affords(expected) and not self.spool.is_analysed():
+            self._start_analyst()
+
+    def _start_analyst(self) -> None:
+        start_analyst(self.settings.spool)
+
+    def _account(self) -> None:
+        """The thread's own time, since it was counted last."""
+        now = time.thread_time()
+        self.ledger.spent += now - self._started
+        self._started = now
+
+    def _give_up(self, error: BaseException) -> None:
+        with contextlib.suppress(BaseException):
+            if self._in_burst:
+                self._in_burst = False
+                _core.end_burst(*self._twins.without_probes())
+        if not self._stopped and not sys.is_finalizing():
+            warn(f"{type(error).__name__}: {error}")
+
+
+def warn(what: str) -> None:
+    """One line on standard error; the program goes on."""
+    text = f"unsnarl: warning: the program is not watched: {what} [watch-stopped]\n"
+    with contextlib.suppress(OSError):
+        os.write(2, text.encode("utf-8", "replace"))
+
+
+def _has_threads() -> bool:
+    """Whether anybody but the first thread and ours runs."""
+    return _thread._count() > 1
+
+
+def _jitter() -> float:
+    """0.5 to 1.5: what the program does periodically must not always fall between bursts."""
+    return 0.5 + os.urandom(1)[0] / 255
