@@ -132,10 +132,12 @@ class _Head(msgspec.Struct):
 
 
 def anomaly_id(program: str, points: tuple[AnomalyPoint, ...]) -> str:
-    """The stable name of an anomaly: of the program and its code points, without line numbers."""
+    """The stable name of an anomaly: of the program and its code points, without line numbers.
+
+    Nor does the variable count: how it is called is known only once it was seen.
+    """
     claim = [
-        (one.file, one.function, one.op, one.variable, " ".join(one.text.split()), one.region)
-        for one in points
+        (one.file, one.function, one.op, " ".join(one.text.split()), one.region) for one in points
     ]
     return hashlib.sha256(msgspec.json.encode([program, claim])).hexdigest()[:16]
 

@@ -77,10 +77,7 @@ class Spool:
 
     def analyst_seconds(self) -> float:
         """What analysts have used of the processor, all together."""
-        with contextlib.suppress(OSError, ValueError):
-            with open(self._path(CPU), "rb") as stream:  # noqa: PTH123
-                return float(stream.read(40))
-        return 0.0
+        return analyst_seconds(self.folder)
 
     def _path(self, *names: str) -> str:
         return os.path.join(self.folder, *names)  # noqa: PTH118
@@ -95,3 +92,11 @@ class Spool:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)  # noqa: PTH108
             raise
+
+
+def analyst_seconds(folder: str) -> float:
+    """What the analysts of a spool have used of the processor, all together."""
+    with contextlib.suppress(OSError, ValueError):
+        with open(os.path.join(folder, CPU), "rb") as stream:  # noqa: PTH118, PTH123
+            return float(stream.read(40))
+    return 0.0
