@@ -78,9 +78,7 @@ class Analyst:
         for one in batches:
             self.spool.write(one)
         damaged = len(self.spool.damaged)
-        return Analysis(
-            tuple(suspects), tuple(batches), len(observations), damaged, self.problem
-        )
+        return Analysis(tuple(suspects), tuple(batches), len(observations), damaged, self.problem)
 
 
 def work(folder: Path) -> int:

@@ -63,7 +63,7 @@ class GraphBaseline:
         points = sorted({one for edge in self.edges for one in edge[:2]})
         numbers = {one: number for number, one in enumerate(points)}
         edges = sorted((numbers[a], numbers[b], c, d) for a, b, c, d in self.edges)
-        return msgspec.json.encode(_File(VERSION, KIND, tuple(map(tuple, points)), tuple(edges)))
+        return msgspec.json.encode(_File(VERSION, KIND, tuple(points), tuple(edges)))
 
     @cached_property
     def digest(self) -> str:

@@ -41,7 +41,7 @@ class Reader:
         """The edges of a run between accesses of data; what locks do is no communication."""
         edges = self._interner.graph(run).edges
         sync = self._interner.sync_mask() if len(self._interner) else np.empty(0, dtype=bool)
-        kept = edges[~(sync[edges["source_point"]] | sync[edges["sink_point"]])]
+        kept: Edges = edges[~(sync[edges["source_point"]] | sync[edges["sink_point"]])]
         for name in ("source_point", "sink_point"):
             unique, inverse = np.unique(kept[name], return_inverse=True)
             numbers = [self._index(one) for one in unique.tolist()]
@@ -65,4 +65,3 @@ def rows(edges: Edges, points: AnchoredPoints) -> Iterator[tuple[Edge, int]]:
 def as_graph(edges: Edges) -> Graph:
     """For the methods."""
     return Graph(edges.astype(EDGE, copy=False))
-

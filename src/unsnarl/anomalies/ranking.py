@@ -79,9 +79,7 @@ def ranked(
     for pair in sorted(counts, key=lambda one: (-counts[one], one)):
         for end in pair:
             best.setdefault(int(table.site[end]), pair)
-    found = {
-        pair: max(scores[int(table.site[end])] for end in pair) for pair in set(best.values())
-    }
+    found = {pair: max(scores[int(table.site[end])] for end in pair) for pair in set(best.values())}
     suspects = [Suspect(pair, score, novelty.is_new_pair(pair)) for pair, score in found.items()]
     order = table.order
 

@@ -96,7 +96,7 @@ class SpoolFolder:
         return True
 
     def _instance(self, name: str) -> Instance | None:
-        found = _read(self.folder / "instances" / f"{name}.json", Instance)
+        found: Instance | None = _read(self.folder / "instances" / f"{name}.json", Instance)
         if found is None or found.format != layout.FORMAT:
             return None
         if name not in self._readers or self._readers[name][0] != found:

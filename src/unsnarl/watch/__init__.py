@@ -19,10 +19,14 @@ import sysconfig
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from unsnarl.watch.watcher import Watcher
 
 __all__ = ["start", "stop"]
 
+# How a baseline begins and ends (anomalies/baseline.py).
+_HEAD, _TAIL = b'{"version":1,"kind":"communication"', b"}"
 _watcher: list[Watcher] = []
 _hooked: list[bool] = []
 
@@ -38,7 +42,7 @@ def start(
     token_file: str = "",
     root: str = "",
     include: tuple[str, ...] = (),
-    loan: float = 0.0,
+    short_lived: bool = False,
     threshold: float = 0.0,
     analyst: bool = True,
 ) -> bool:
@@ -54,7 +58,8 @@ def start(
         token_file: A file with the token that the endpoint asks for.
         root: The project's folder: code below it is watched. By default the current one.
         include: Packages elsewhere that are watched, too.
-        loan: Seconds of the processor that may be spent ahead of the budget, at the beginning.
+        short_lived: Do not charge the set-up to the budget (about 0.1 s, once): the program may
+            end before it is paid for.
         threshold: Anomalies with lower scores are not reported.
         analyst: Whether to start the process that analyses what was seen.
     """
@@ -69,12 +74,13 @@ def start(
             program or os.path.basename(main).removesuffix(".py"),  # noqa: PTH119
             version,
             budget,
-            loan,
+            short_lived,
             os.path.abspath(spool),  # noqa: PTH100
             os.path.abspath(root or os.getcwd()),  # noqa: PTH100, PTH109
             tuple(include),
             analyst,
         )
+        _check_baseline(baseline, watcher.warn)
         one = watcher.Watcher(settings)
         one.spool.write_settings(_for_analyst(baseline, endpoint, token_file, threshold))
         _watcher[:] = [one]
@@ -82,7 +88,7 @@ def start(
         one.start()
     except Exception as error:
         _watcher.clear()
-        watcher.warn(f"{type(error).__name__}: {error}")
+        watcher.not_watched(error)
         return False
     return True
 
@@ -98,6 +104,22 @@ def _check(budget: float) -> None:
         raise ValueError(f"a budget is a share between 0 and 1, not {budget}")
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         raise RuntimeError("bursts need the interpreter's lock, which this build does not have")
+
+
+def _check_baseline(file: str | None, warn: Callable[[str, str], None]) -> None:
+    """Say what can be seen at a glance; the analyst reads all of it, with checks."""
+    if not file:
+        return
+    try:
+        with open(file, "rb") as stream:  # noqa: PTH123
+            head = stream.read(len(_HEAD))
+            stream.seek(-len(_TAIL), os.SEEK_END)
+            is_whole = head == _HEAD and stream.read() == _TAIL
+        problem = "" if is_whole else "it is damaged, or no baseline"
+    except OSError as error:
+        problem = error.strerror or str(error)
+    if problem:
+        warn("bad-baseline", f"{file} cannot be used: {problem}; all communication counts as new")
 
 
 def _for_analyst(
@@ -133,4 +155,4 @@ def _forked() -> None:
         new.start()
     except Exception as error:
         _watcher.clear()
-        watcher.warn(f"{type(error).__name__}: {error}")
+        watcher.not_watched(error)

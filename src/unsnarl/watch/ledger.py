@@ -16,13 +16,15 @@ class Ledger:
 
     Args:
         budget: The share that watching may have, of the program's own time.
-        loan: What may be spent ahead, in seconds: for programs that end soon.
+        short_lived: The program may end before its budget has paid for the set-up: that is
+            measured, and not charged.
     """
 
-    def __init__(self, budget: float, loan: float = 0.0) -> None:
+    def __init__(self, budget: float, short_lived: bool = False) -> None:
         self._budget = budget
-        self._loan = loan
-        self.spent = 0.0
+        self._short_lived = short_lived
+        self.spent = 0.0  # all of it
+        self.set_up = 0.0  # ... of which making codes with probes, once for each file
 
     @property
     def left_to_program(self) -> float:
@@ -35,11 +37,15 @@ class Ledger:
         own = self.left_to_program
         return self.spent / own if own > 0 else 0.0
 
+    @property
+    def _charged(self) -> float:
+        return self.spent - (self.set_up if self._short_lived else 0.0)
+
     def affords(self, seconds: float) -> bool:
         """Whether so much more stays within the budget."""
-        return self.spent + seconds <= self._budget * self.left_to_program + self._loan
+        return self._charged + seconds <= self._budget * self.left_to_program
 
     def wait_for(self, seconds: float) -> float:
         """How long to sleep until it does, if the program keeps one core busy."""
-        missing = self.spent + seconds - self._budget * self.left_to_program - self._loan
+        missing = self._charged + seconds - self._budget * self.left_to_program
         return max(missing / self._budget, 0.0)

@@ -96,7 +96,8 @@ class Spool:
 
 def analyst_seconds(folder: str) -> float:
     """What the analysts of a spool have used of the processor, all together."""
-    with contextlib.suppress(OSError, ValueError):
+    try:
         with open(os.path.join(folder, CPU), "rb") as stream:  # noqa: PTH118, PTH123
             return float(stream.read(40))
-    return 0.0
+    except (OSError, ValueError):
+        return 0.0

@@ -35,7 +35,7 @@ class Settings(NamedTuple):
     program: str
     version: str
     budget: float
-    loan: float
+    short_lived: bool
     spool: str
     root: str
     include: tuple[str, ...]
@@ -48,15 +48,17 @@ class Watcher:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.instance = os.urandom(8).hex()
-        self.ledger = Ledger(settings.budget, settings.loan)
+        self.ledger = Ledger(settings.budget, settings.short_lived)
         self.spool = Spool(settings.spool, self.instance)
         self.bursts = 0
         self._twins: Any = None
+        self._is_finding = False
         self._fixed = 0.001
         self._in_burst = False
         self._file = ""
         self._before = (0.0, 0.0)  # of the process, of the thread, when the burst began
         self._fixed_now = 0.0
+        self._cost = 0.0
         self._stopped = False
         self._described = (-1, 0)
         self._analyst_before = self.spool.analyst_seconds()
@@ -84,11 +86,11 @@ class Watcher:
         """In a copy of the process: nothing is watched until its own watcher starts."""
         self._lock = _thread.allocate_lock()
         self._stopped = True
-        if self._twins is None:
-            return Watcher(self.settings)
-        _core.forked_burst(*self._twins.without_probes())
+        if self._twins is not None:
+            _core.forked_burst(*self._twins.without_probes())
         other = Watcher(self.settings)
-        other._twins = self._twins
+        # The thread that was just making some is not there: what it left may be half of it.
+        other._twins = None if self._is_finding else self._twins
         return other
 
     def _work(self) -> None:
@@ -104,14 +106,15 @@ class Watcher:
         if self._twins is None:
             from unsnarl.watch.twins import Twins  # noqa: PLC0415  not while the program starts
 
-            self._twins = Twins(self.settings.root, list(self.settings.include))
             _core.prepare_bursts({"strategy": "free", "seed": 0, "window_size": 0})
-        self._account()
+            self._twins = Twins(self.settings.root, list(self.settings.include))
+        self.ledger.set_up += self._account()
 
     def _turn(self) -> None:
         """Sleep until a burst can be paid for, and make one."""
         length = min(max(SHORTEST, FIXED_SHARE * self._fixed), LONGEST)
-        cost = length + self._fixed
+        # A burst ends when its thread gets a turn, which may be late: as late as the latest were.
+        cost = max(length + self._fixed, self._cost)
         self._account()
         if not self.ledger.affords(cost):
             time.sleep(min(max(self.ledger.wait_for(cost), SLICE), SLEEP_MOST) * _jitter())
@@ -125,9 +128,13 @@ class Watcher:
     def _find(self) -> None:
         """The program's functions, as they are now."""
         whole = self.bursts & (self.bursts - 1) == 0  # the 1st, 2nd, 4th, 8th time
-        for file in self._twins.find(whole):
+        self._is_finding = True
+        files = self._twins.find(whole)
+        self._account()
+        for file in files:
             self._twins.make(file)
-            self._account()
+            self.ledger.set_up += self._account()
+        self._is_finding = False
 
     def _burst(self, length: float) -> None:
         if not self._begin():
@@ -160,7 +167,9 @@ class Watcher:
         # From the first probe to the last, but for this thread, whose time is counted anyway. Who
         # ends a burst may be another thread, at the program's end: then both are.
         own = max(thread - self._before[1], 0.0)
-        self.ledger.spent += max(process - self._before[0] - own, 0.0)
+        others = max(process - self._before[0] - own, 0.0)
+        self.ledger.spent += others
+        self._cost = max(others + own, self._cost * 0.75)
         self._fixed_now += time.thread_time() - before
         self._fixed += (self._fixed_now - self._fixed) / 4
         if is_written and self.spool.checked(self._file):
@@ -203,11 +212,12 @@ class Watcher:
     def _start_analyst(self) -> None:
         start_analyst(self.settings.spool)
 
-    def _account(self) -> None:
-        """The thread's own time, since it was counted last."""
+    def _account(self) -> float:
+        """Count the thread's own time, since it was counted last."""
         now = time.thread_time()
-        self.ledger.spent += now - self._started
-        self._started = now
+        used, self._started = now - self._started, now
+        self.ledger.spent += used
+        return used
 
     def _give_up(self, error: BaseException) -> None:
         with contextlib.suppress(BaseException):
@@ -215,14 +225,18 @@ class Watcher:
                 self._in_burst = False
                 _core.end_burst(*self._twins.without_probes())
         if not self._stopped and not sys.is_finalizing():
-            warn(f"{type(error).__name__}: {error}")
+            not_watched(error)
 
 
-def warn(what: str) -> None:
-    """One line on standard error; the program goes on."""
-    text = f"unsnarl: warning: the program is not watched: {what} [watch-stopped]\n"
+def not_watched(error: BaseException) -> None:
+    """Say why, once; the program goes on."""
+    warn("watch-stopped", f"the program is not watched: {type(error).__name__}: {error}")
+
+
+def warn(slug: str, message: str) -> None:
+    """One line on standard error, past the program's own streams."""
     with contextlib.suppress(OSError):
-        os.write(2, text.encode("utf-8", "replace"))
+        os.write(2, f"unsnarl: warning: {message} [{slug}]\n".encode("utf-8", "replace"))
 
 
 def _has_threads() -> bool:

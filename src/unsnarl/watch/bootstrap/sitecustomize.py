@@ -6,6 +6,7 @@ its own. A sitecustomize that it has elsewhere is loaded as well.
 """
 
 import importlib.machinery
+import importlib.util
 import json
 import os
 import sys
@@ -34,5 +35,6 @@ def _watch() -> None:
 try:
     _watch()
 except Exception as _error:
-    print(f"unsnarl: warning: the program is not watched: {_error} [watch-stopped]", file=sys.stderr)
+    _why = f"the program is not watched: {_error}"
+    print(f"unsnarl: warning: {_why} [watch-stopped]", file=sys.stderr)
 _load_the_other()
