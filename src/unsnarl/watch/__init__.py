@@ -136,18 +136,23 @@ def _for_analyst(
 
 def _hook() -> None:
     """Once in a process; copies of it have the hooks already."""
+    from unsnarl.watch.watcher import GUARD  # noqa: PLC0415
+
     if not _hooked:
         _hooked.append(True)
         atexit.register(stop)
-        os.register_at_fork(after_in_child=_forked)
+        os.register_at_fork(
+            before=GUARD.acquire, after_in_parent=GUARD.release, after_in_child=_forked
+        )
 
 
 def _forked() -> None:
     """A copy of the process is watched by itself: its threads are not ours."""
-    if not _watcher:
-        return
     from unsnarl.watch import watcher  # noqa: PLC0415
 
+    watcher.GUARD.release()
+    if not _watcher:
+        return
     old = _watcher.pop()
     try:
         new = old.forked()

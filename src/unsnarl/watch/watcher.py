@@ -26,6 +26,9 @@ FIXED_SHARE = 4  # a burst is at least so many times as long as its beginning an
 PATIENCE = 1.0  # real seconds: a program that sleeps is not watched for longer
 SLICE = 0.002
 SLEEP_MOST = 1.0
+# Held while the thread imports, makes twins, or opens and closes bursts. Who forks waits for it: a
+# copy must not find a module half imported, whose lock nobody would ever release.
+GUARD = _thread.allocate_lock()
 ANALYST_COST = 0.5  # expected, until the first one has ended
 
 
@@ -52,7 +55,6 @@ class Watcher:
         self.spool = Spool(settings.spool, self.instance)
         self.bursts = 0
         self._twins: Any = None
-        self._is_finding = False
         self._fixed = 0.001
         self._in_burst = False
         self._file = ""
@@ -64,7 +66,6 @@ class Watcher:
         self._analyst_before = self.spool.analyst_seconds()
         self._analyst_now = 0.0
         self._started = 0.0
-        self._lock = _thread.allocate_lock()
 
     def start(self) -> None:
         """Begin to watch, in a thread of its own."""
@@ -73,7 +74,7 @@ class Watcher:
     def stop(self) -> None:
         """The program ends: close a burst that is open, and let the rest be analysed."""
         self._stopped = True
-        with contextlib.suppress(Exception), self._lock:
+        with contextlib.suppress(Exception), GUARD:
             if self._in_burst:
                 self._end()
         with contextlib.suppress(Exception):
@@ -84,19 +85,18 @@ class Watcher:
 
     def forked(self) -> Watcher:
         """In a copy of the process: nothing is watched until its own watcher starts."""
-        self._lock = _thread.allocate_lock()
         self._stopped = True
         if self._twins is not None:
             _core.forked_burst(*self._twins.without_probes())
         other = Watcher(self.settings)
-        # The thread that was just making some is not there: what it left may be half of it.
-        other._twins = None if self._is_finding else self._twins
+        other._twins = self._twins
         return other
 
     def _work(self) -> None:
         self._started = time.thread_time()
         try:
-            self._set_up()
+            with GUARD:
+                self._set_up()
             while not self._stopped:
                 self._turn()
         except BaseException as error:
@@ -121,20 +121,19 @@ class Watcher:
         elif not _has_threads() or not self.spool.has_room():
             time.sleep(SLICE * 5)
         else:
-            self._find()
+            with GUARD:
+                self._find()
             self._burst(length)
             self._serve_analyst()
 
     def _find(self) -> None:
         """The program's functions, as they are now."""
         whole = self.bursts & (self.bursts - 1) == 0  # the 1st, 2nd, 4th, 8th time
-        self._is_finding = True
         files = self._twins.find(whole)
         self._account()
         for file in files:
             self._twins.make(file)
             self.ledger.set_up += self._account()
-        self._is_finding = False
 
     def _burst(self, length: float) -> None:
         if not self._begin():
@@ -144,12 +143,12 @@ class Watcher:
         patience = time.monotonic() + PATIENCE
         while time.process_time() - opened < length and time.monotonic() < patience:
             time.sleep(SLICE)
-        with self._lock:
+        with GUARD:
             if self._in_burst:
                 self._end()
 
     def _begin(self) -> bool:
-        with self._lock:
+        with GUARD:
             self._before = time.process_time(), time.thread_time()
             functions, codes = self._twins.with_probes()
             if self._stopped or not functions:
