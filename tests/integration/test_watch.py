@@ -370,7 +370,7 @@ def test_a_baseline_is_collected_and_joined(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "12 of 12 runs passed" in done.stdout
     found = baseline.load(tmp_path / "a.json")
-    assert {one.text for edge in found.edges for one in edge[:2]} == {"box.total += 1"}
+    assert "box.total += 1" in {one.text for edge in found.edges for one in edge[:2]}
     joined = [*unsnarl, "b.json", "--join", "a.json", "--join", "a.json"]
     subprocess.run(joined, cwd=tmp_path, capture_output=True, check=True)
     assert (tmp_path / "b.json").read_bytes() == (tmp_path / "a.json").read_bytes()

@@ -23,13 +23,14 @@ class Ledger:
     def __init__(self, budget: float, short_lived: bool = False) -> None:
         self._budget = budget
         self._short_lived = short_lived
+        self._start = time.process_time()
         self.spent = 0.0  # all of it
         self.set_up = 0.0  # ... of which making codes with probes, once for each file
 
     @property
     def left_to_program(self) -> float:
-        """What the program had for itself."""
-        return max(time.process_time() - self.spent, 0.0)
+        """What the program had for itself, since it is watched."""
+        return max(time.process_time() - self._start - self.spent, 0.0)
 
     @property
     def overhead(self) -> float:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 import weakref
 from collections.abc import Iterable, Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FrameType, FunctionType
 
 from unsnarl.probes.python import importer, loaded
 
@@ -51,6 +52,22 @@ class Twins:
         pairs = [(one, self._own.get(id(one.__code__))) for one in living.values()]
         found = [(one, own) for one, own in pairs if own is not None]
         return [one for one, _ in found], [own for _, own in found]
+
+    def lingering(self) -> set[int]:
+        """The ids of twins that some thread still runs: it began them in a burst."""
+        found: set[int] = set()
+        for top in sys._current_frames().values():
+            frame: FrameType | None = top
+            while frame is not None:
+                if id(frame.f_code) in self._own:
+                    found.add(id(frame.f_code))
+                frame = frame.f_back
+        return found
+
+    def give_up(self, twins: set[int]) -> None:
+        """Their functions get no probes any more: they run for longer than bursts last."""
+        for one in twins:
+            self._twins.pop(id(self._own[one]), None)
 
     def find(self, whole: bool) -> list[str]:
         """Look for functions, among all objects or the latest ones; gives files without twins."""

@@ -23,6 +23,9 @@ from unsnarl.watch.spool import FORMAT, Spool
 # program slow for longer.
 SHORTEST, LONGEST = 0.005, 0.05
 FIXED_SHARE = 4  # a burst is at least so many times as long as its beginning and end
+# What probes that are off cost at most, as a share of the time, and how long that is paid for: what
+# still runs then is a loop that does not end, whose function is left alone from then on.
+OFF_SHARE, LINGER_MOST = 0.3, 1.0
 PATIENCE = 1.0  # real seconds: a program that sleeps is not watched for longer
 SLICE = 0.002
 SLEEP_MOST = 1.0
@@ -61,6 +64,8 @@ class Watcher:
         self._before = (0.0, 0.0)  # of the process, of the thread, when the burst began
         self._fixed_now = 0.0
         self._cost = 0.0
+        self._off = 0.0  # the process's time when what lingers was counted last; 0: nothing does
+        self._lingered = 0.0
         self._stopped = False
         self._described = (-1, 0)
         self._analyst_before = self.spool.analyst_seconds()
@@ -116,8 +121,10 @@ class Watcher:
         # A burst ends when its thread gets a turn, which may be late: as late as the latest were.
         cost = max(length + self._fixed, self._cost)
         self._account()
+        self._charge_lingering()
         if not self.ledger.affords(cost):
-            time.sleep(min(max(self.ledger.wait_for(cost), SLICE), SLEEP_MOST) * _jitter())
+            longest = SLICE * 5 if self._off else SLEEP_MOST
+            time.sleep(min(max(self.ledger.wait_for(cost), SLICE), longest) * _jitter())
         elif not _has_threads() or not self.spool.has_room():
             time.sleep(SLICE * 5)
         else:
@@ -125,6 +132,21 @@ class Watcher:
                 self._find()
             self._burst(length)
             self._serve_analyst()
+
+    def _charge_lingering(self) -> None:
+        """Frames that began in a burst keep their probes, which are off, and cost all the same."""
+        if not self._off:
+            return
+        now = time.process_time()
+        used, self._off = now - self._off, now
+        with GUARD:
+            twins = self._twins.lingering()
+            self.ledger.spent += used * OFF_SHARE
+            self._lingered += used
+            if self._lingered > LINGER_MOST:
+                self._twins.give_up(twins)
+            if not twins or self._lingered > LINGER_MOST:
+                self._off = 0.0
 
     def _find(self) -> None:
         """The program's functions, as they are now."""
@@ -168,6 +190,7 @@ class Watcher:
         own = max(thread - self._before[1], 0.0)
         others = max(process - self._before[0] - own, 0.0)
         self.ledger.spent += others
+        self._off, self._lingered = process, 0.0
         self._cost = max(others + own, self._cost * 0.75)
         self._fixed_now += time.thread_time() - before
         self._fixed += (self._fixed_now - self._fixed) / 4
