@@ -10,6 +10,9 @@ from __future__ import annotations
 
 import time
 
+# What cannot be measured has the rest: after a burst, calls of functions warm up again.
+MARGIN = 0.85
+
 
 class Ledger:
     """Seconds of the processor: spent on watching, and left to the program.
@@ -39,14 +42,18 @@ class Ledger:
         return self.spent / own if own > 0 else 0.0
 
     @property
+    def _allowed(self) -> float:
+        return MARGIN * self._budget * self.left_to_program
+
+    @property
     def _charged(self) -> float:
         return self.spent - (self.set_up if self._short_lived else 0.0)
 
     def affords(self, seconds: float) -> bool:
         """Whether so much more stays within the budget."""
-        return self._charged + seconds <= self._budget * self.left_to_program
+        return self._charged + seconds <= self._allowed
 
     def wait_for(self, seconds: float) -> float:
         """How long to sleep until it does, if the program keeps one core busy."""
-        missing = self._charged + seconds - self._budget * self.left_to_program
+        missing = self._charged + seconds - self._allowed
         return max(missing / self._budget, 0.0)

@@ -19,6 +19,7 @@ from unsnarl.probes.python import importer, loaded
 
 # Functions that the program has made since the latest look are in the young generations.
 _YOUNG = (0, 1)
+_NEAR_TOP = 20  # frames
 Exchange = tuple[list[FunctionType], list[CodeType]]
 
 
@@ -52,6 +53,19 @@ class Twins:
         pairs = [(one, self._own.get(id(one.__code__))) for one in living.values()]
         found = [(one, own) for one, own in pairs if own is not None]
         return [one for one, _ in found], [own for _, own in found]
+
+    def threads_inside(self) -> int:
+        """How many threads have a function of the program on their stacks, near the top."""
+        return sum(self._is_inside(top) for top in sys._current_frames().values())
+
+    def _is_inside(self, frame: FrameType | None) -> bool:
+        for _ in range(_NEAR_TOP):
+            if frame is None:
+                return False
+            if self._files.get(frame.f_code.co_filename) is not None:
+                return True
+            frame = frame.f_back
+        return False
 
     def lingering(self) -> set[int]:
         """The ids of twins that some thread still runs: it began them in a burst."""

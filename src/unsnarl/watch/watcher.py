@@ -28,6 +28,9 @@ FIXED_SHARE = 4  # a burst is at least so many times as long as its beginning an
 OFF_SHARE, LINGER_MOST = 0.3, 1.0
 PATIENCE = 1.0  # real seconds: a program that sleeps is not watched for longer
 SLICE = 0.002
+QUIET_MOST = 0.05
+FIND_PAUSE = 0.25
+THREADS_LEAST = 2
 SLEEP_MOST = 1.0
 # Held while the thread imports, makes twins, or opens and closes bursts. Who forks waits for it: a
 # copy must not find a module half imported, whose lock nobody would ever release.
@@ -64,6 +67,8 @@ class Watcher:
         self._before = (0.0, 0.0)  # of the process, of the thread, when the burst began
         self._fixed_now = 0.0
         self._cost = 0.0
+        self._quiet = SLICE
+        self._finds, self._found_at, self._find_next = 0, -1, 0.0
         self._off = 0.0  # the process's time when what lingers was counted last; 0: nothing does
         self._lingered = 0.0
         self._stopped = False
@@ -125,13 +130,25 @@ class Watcher:
         if not self.ledger.affords(cost):
             longest = SLICE * 5 if self._off else SLEEP_MOST
             time.sleep(min(max(self.ledger.wait_for(cost), SLICE), longest) * _jitter())
-        elif not _has_threads() or not self.spool.has_room():
-            time.sleep(SLICE * 5)
+        elif not _has_threads() or not self._is_worth_it() or not self.spool.has_room():
+            # The longer nothing is going on, the less it costs to look.
+            self._quiet = min(self._quiet * 1.5, QUIET_MOST)
+            time.sleep(self._quiet)
         else:
-            with GUARD:
-                self._find()
+            self._quiet = SLICE
             self._burst(length)
             self._serve_analyst()
+
+    def _is_worth_it(self) -> bool:
+        """Whether two threads are in the program's code: else there is nothing to be seen."""
+        with GUARD:
+            if self.bursts != self._found_at or self._finds_due():
+                self._find()
+            return bool(self._twins.threads_inside() >= THREADS_LEAST)
+
+    def _finds_due(self) -> bool:
+        """Now and then while nothing is going on: the program may have loaded more."""
+        return time.monotonic() >= self._find_next
 
     def _charge_lingering(self) -> None:
         """Frames that began in a burst keep their probes, which are off, and cost all the same."""
@@ -150,7 +167,9 @@ class Watcher:
 
     def _find(self) -> None:
         """The program's functions, as they are now."""
-        whole = self.bursts & (self.bursts - 1) == 0  # the 1st, 2nd, 4th, 8th time
+        whole = self._finds & (self._finds - 1) == 0  # the 1st, 2nd, 4th, 8th time
+        self._finds += 1
+        self._found_at, self._find_next = self.bursts, time.monotonic() + FIND_PAUSE
         files = self._twins.find(whole)
         self._account()
         for file in files:
