@@ -349,6 +349,18 @@ ERRORS: dict[str, str] = {
 }
 
 WARNINGS: dict[str, str] = {
+    "anomaly-gone": (
+        "No line of the program is one of the anomaly given to `--from-anomaly`: it was edited, or "
+        "this is another program. The hunt was made without it."
+    ),
+    "anomaly-proved": (
+        "The lines of the anomaly given to `--from-anomaly` are in a confirmed finding: forcing "
+        "their order makes the program fail, forbidding it does not."
+    ),
+    "anomaly-unproved": (
+        "No confirmed finding has the lines of the anomaly given to `--from-anomaly`. It may be "
+        "harmless, or need an input that this command does not have; a longer hunt may decide."
+    ),
     "baseline-failing": (
         "Some runs failed while a baseline was collected. What they did is not in it. If that is "
         "the failure you watch for, all is well; else hunt it first: `unsnarl hunt`."

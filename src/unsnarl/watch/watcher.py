@@ -29,7 +29,7 @@ OFF_SHARE, LINGER_MOST = 0.3, 1.0
 PATIENCE = 1.0  # real seconds: a program that sleeps is not watched for longer
 SLICE = 0.002
 QUIET_MOST = 0.05
-FIND_PAUSE = 0.25
+FIND_PAUSE, FIND_PAUSE_MOST = 0.25, 60.0
 THREADS_LEAST = 2
 SLEEP_MOST = 1.0
 # Held while the thread imports, makes twins, or opens and closes bursts. Who forks waits for it: a
@@ -69,6 +69,7 @@ class Watcher:
         self._cost = 0.0
         self._quiet = SLICE
         self._finds, self._found_at, self._find_next = 0, -1, 0.0
+        self._find_pause = FIND_PAUSE
         self._off = 0.0  # the process's time when what lingers was counted last; 0: nothing does
         self._lingered = 0.0
         self._stopped = False
@@ -169,7 +170,8 @@ class Watcher:
         """The program's functions, as they are now."""
         whole = self._finds & (self._finds - 1) == 0  # the 1st, 2nd, 4th, 8th time
         self._finds += 1
-        self._found_at, self._find_next = self.bursts, time.monotonic() + FIND_PAUSE
+        self._found_at, self._find_next = self.bursts, time.monotonic() + self._find_pause
+        self._find_pause = min(self._find_pause * 2, FIND_PAUSE_MOST)
         files = self._twins.find(whole)
         self._account()
         for file in files:
