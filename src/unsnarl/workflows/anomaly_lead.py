@@ -19,24 +19,24 @@ TIMEOUT = 10.0
 
 
 def load(source: str) -> Anomaly:
-    """An anomaly of a batch, from a file or an address: the first, or the one after `#`."""
-    place, _, wanted = source.partition("#")
-    found = anomaly.decoded(_read(place))
+    """An anomaly of a batch, from a file or a URL: the first, or the one after `#`."""
+    address, _, wanted = source.partition("#")
+    found = anomaly.decoded(_read(address))
     for one in found.anomalies:
         if one.id.startswith(wanted):
             return one
-    raise UsageError("bad-anomaly", f"{place} has no anomaly {wanted}".rstrip())
+    raise UsageError("bad-anomaly", f"{address} has no anomaly {wanted}".rstrip())
 
 
-def _read(place: str) -> bytes:
+def _read(address: str) -> bytes:
     try:
-        if not place.startswith(("http://", "https://")):
-            return Path(place).read_bytes()
-        with urllib.request.urlopen(place, timeout=TIMEOUT) as answer:
+        if not address.startswith(("http://", "https://")):
+            return Path(address).read_bytes()
+        with urllib.request.urlopen(address, timeout=TIMEOUT) as answer:
             data: bytes = answer.read(anomaly.BATCH_BYTES_MOST + 1)
             return data
     except (OSError, ValueError) as error:
-        raise UsageError("bad-anomaly", f"{place} cannot be read: {error}") from None
+        raise UsageError("bad-anomaly", f"{address} cannot be read: {error}") from None
 
 
 def sites_of(one: Anomaly, table: SiteTable, sources: Sources) -> list[int]:
