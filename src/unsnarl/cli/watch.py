@@ -75,7 +75,7 @@ def watch(
     program_version: str | None,
     **settings: object,
 ) -> int:
-    """Run a program as ever; note what its threads do that tests never did.
+    """Run a program as ever; note what its tests never did.
 
     Its functions get probes for some milliseconds at a time, as often as the budget allows. Without
     COMMAND, shows what the spool has.
