@@ -187,11 +187,12 @@ def test_a_program_survives_a_disk_without_room(tmp_path: Path) -> None:
     body = """
     import resource
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    busy(lambda: time.sleep(1))
+    busy(lambda: time.sleep(3))
     print("done")
     """
     done = run(tmp_path, body)
     assert done.returncode == 0 and done.stdout == "done\n"
+    assert "[watch-stopped]" in done.stderr and done.stderr.count("\n") == 1
     assert not [*(tmp_path / "spool" / "bursts").glob("*.run")]
 
 

@@ -58,8 +58,8 @@ def start(
         token_file: A file with the token that the endpoint asks for.
         root: The project's folder: code below it is watched. By default the current one.
         include: Packages elsewhere that are watched, too.
-        short_lived: Do not charge the set-up to the budget (about 0.1 s, once): the program may
-            end before it is paid for.
+        short_lived: Do not charge the set-up to the budget (once for each file): the program
+            may end before it is paid for.
         threshold: Anomalies with lower scores are not reported.
         analyst: Whether to start the process that analyses what was seen.
     """

@@ -215,7 +215,9 @@ class Watcher:
         self._cost = max(others + own, self._cost * 0.75)
         self._fixed_now += time.thread_time() - before
         self._fixed += (self._fixed_now - self._fixed) / 4
-        if is_written and self.spool.checked(self._file):
+        if not is_written:
+            raise OSError(f"{self._file} cannot be written: is the disk full?")
+        if self.spool.checked(self._file):
             self.bursts += 1
             self._describe(whole=False)
 
