@@ -17,6 +17,7 @@ NAMES = (
     "tracking",
     "parallel",
     "windows",
+    "watching",
     "controlled",
     "runs",
     "imports",

@@ -266,7 +266,7 @@ int uns_has_children(void);
 int uns_is_signal(PyObject *lock); /* one of ours that guards nothing: a Condition's waiter */
 void uns_use_gil_hooks(void);
 extern PyMethodDef uns_control_methods[], uns_thread_methods[], uns_clock_methods[],
-    uns_socket_methods[], uns_file_lock_methods[];
+    uns_socket_methods[], uns_file_lock_methods[], uns_burst_methods[];
 extern PyTypeObject TrackerType, HardwareType; /* offline.c, hardware.c */
 int uns_are_events(const Py_buffer *rows);     /* if not, it has raised an exception */
 

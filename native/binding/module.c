@@ -40,6 +40,7 @@ PyMODINIT_FUNC PyInit__core(void) {
         PyModule_AddFunctions(module, uns_clock_methods) < 0 ||
         PyModule_AddFunctions(module, uns_socket_methods) < 0 ||
         PyModule_AddFunctions(module, uns_file_lock_methods) < 0 ||
+        PyModule_AddFunctions(module, uns_burst_methods) < 0 ||
         PyModule_AddObjectRef(module, "Site", (PyObject *)&SiteType) < 0 ||
         PyModule_AddObjectRef(module, "Watched", (PyObject *)&WatchedType) < 0 ||
         PyModule_AddObjectRef(module, "Tracker", (PyObject *)&TrackerType) < 0 ||

@@ -173,6 +173,14 @@ static inline void uns_count_event(struct uns_thread *t) {
     __atomic_store_n(&t->events, t->events + 1, __ATOMIC_RELAXED);
 }
 
+/* bursts.c: a watched program is one long run whose probes are off but for bursts; each of them
+ * leaves a run file. Who calls keeps all probes out meanwhile: by holding the interpreter's lock.
+ */
+UNS_API void uns_burst_begin(const char *file); /* all that was seen before is forgotten */
+UNS_API void uns_burst_off(void);
+UNS_API int uns_burst_write(void);   /* when it is off: probes need not be kept out */
+UNS_API void uns_burst_forked(void); /* in a copy of the process, by its only thread */
+
 /* modules.c */
 void uns_guest_begins(void);
 void uns_guest_ends(void);

@@ -49,6 +49,24 @@ void uns_tracker_free(struct uns_tracker *tracker) {
     tracker->windows = NULL;
 }
 
+static void give_back(void *pages, size_t bytes) {
+    if (pages)
+        madvise(pages, bytes, MADV_DONTNEED);
+}
+
+/* Pages that were touched are given back, and read as zeros: what a short burst costs is what it
+ * touched, not the size of the tables. */
+void uns_tracker_clear(struct uns_tracker *tracker) {
+    size_t count = UNS_CELLS;
+    give_back(tracker->cells, count * sizeof *tracker->cells);
+    give_back(tracker->histories, count * sizeof *tracker->histories);
+    give_back(tracker->far_index, UNS_FAR_INDEX * sizeof *tracker->far_index);
+    give_back(tracker->windows, UNS_WINDOWS * sizeof *tracker->windows);
+    memset(tracker->live, 0, sizeof tracker->live);
+    tracker->far_used = tracker->windows_used = 0;
+    tracker->evicted = 0;
+}
+
 static size_t most_rows(uint32_t capacity) {
     return capacity - capacity / 4;
 }

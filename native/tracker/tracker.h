@@ -151,6 +151,9 @@ struct uns_tracker {
 UNS_API int uns_tracker_init(struct uns_tracker *tracker, const struct uns_tracker_options *options,
                              uint64_t (*now)(void));
 UNS_API void uns_tracker_free(struct uns_tracker *tracker);
+/* As it was before the first access; its threads have to be initialised anew. Nobody may be in it.
+ */
+UNS_API void uns_tracker_clear(struct uns_tracker *tracker);
 UNS_API void uns_tracked_init(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t id,
                               uint32_t index);
 UNS_API void uns_read_slow(struct uns_tracker *tracker, struct uns_tracked *t, uint32_t point,

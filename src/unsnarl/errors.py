@@ -41,8 +41,10 @@ ERRORS: dict[str, str] = {
         "nothing of it was used."
     ),
     "bad-baseline": (
-        "The file given to `--baseline` is missing, is not what `--update-baseline` writes, or is "
-        "from a newer version. Nothing was run. Write it anew with `--update-baseline`."
+        "The file given to `--baseline` is missing, is not what `--update-baseline` (for `unsnarl "
+        "watch`: `unsnarl baseline`) writes, or is from a newer version. Nothing was run; a "
+        "program that is watched already goes on, and all of its communication counts as new. "
+        "Write the file anew."
     ),
     "bad-kept": (
         "A file in `tests/interleavings` is not what `unsnarl keep` writes, or is from a newer "
@@ -152,6 +154,14 @@ ERRORS: dict[str, str] = {
         "environment), its basic blocks with `--blocks` (UNSNARL_CC_BLOCKS=1), and its loops with "
         "`--loops` (UNSNARL_CC_LOOPS=1), which includes both. Branches are recorded for Python "
         "code only. Nothing was run."
+    ),
+    "no-passing-run": (
+        "No run of the command passed, so there is no baseline: it would have to be made of "
+        "passing runs. Nothing was written. `unsnarl hunt` finds out why they fail."
+    ),
+    "watch-native": (
+        "`unsnarl watch` watches Python programs. Probes of a C or C++ program cannot be switched "
+        "off and on while its threads run: nothing would keep them out meanwhile. Nothing was run."
     ),
     "hypothesis-missing": (
         "`unsnarl stress` needs Hypothesis, which makes arguments from type hints and is an extra: "
@@ -365,6 +375,22 @@ ERRORS: dict[str, str] = {
 }
 
 WARNINGS: dict[str, str] = {
+    "anomaly-gone": (
+        "No line of the program is one of the anomaly given to `--from-anomaly`: it was edited, or "
+        "this is another program. The hunt was made without it."
+    ),
+    "anomaly-proved": (
+        "The lines of the anomaly given to `--from-anomaly` are in a confirmed finding: forcing "
+        "their order makes the program fail, forbidding it does not."
+    ),
+    "anomaly-unproved": (
+        "No confirmed finding has the lines of the anomaly given to `--from-anomaly`. It may be "
+        "harmless, or need an input that this command does not have; a longer hunt may decide."
+    ),
+    "baseline-failing": (
+        "Some runs failed while a baseline was collected. What they did is not in it. If that is "
+        "the failure you watch for, all is well; else hunt it first: `unsnarl hunt`."
+    ),
     "baseline-gone": (
         "The baseline has a finding of which nothing occurred in this hunt. If it is repaired, "
         "`--update-baseline` removes it from the file; if the hunt was short, it may come back. It "
@@ -530,6 +556,15 @@ WARNINGS: dict[str, str] = {
     "uncontrolled-threads": (
         "Some threads were started in a way that unsnarl does not control (from C code, or before "
         "the probes). Their interleaving was left to chance, so a clean result is inconclusive."
+    ),
+    "watch-stopped": (
+        "The program is not watched, or no longer: the spool cannot be written, the interpreter "
+        "has no lock that keeps threads out while probes come and go, or there is a bug in "
+        "unsnarl. The program itself is not affected. The message says why."
+    ),
+    "watch-unsent": (
+        "The endpoint did not accept batches of anomalies. They stay in the spool and are sent "
+        "later, up to a limit: then the oldest give way."
     ),
 }
 

@@ -54,6 +54,12 @@ def test_only_the_standard_library_and_the_core_are_imported() -> None:
     assert found == {}
 
 
+def test_a_watched_program_imports_no_more() -> None:
+    found = closure("unsnarl.watch")
+    assert {"unsnarl.watch.watcher", "unsnarl.watch.twins"} <= found
+    assert {module: names for module in found if (names := foreign(module))} == {}
+
+
 def test_the_closure_holds_the_parts_of_both_probes() -> None:
     found = {name.removeprefix(f"{PACKAGE}.probes.") for name in closure(DOOR)}
     assert found >= {

@@ -82,6 +82,10 @@ class Campaign:
         self._proves = False
         self._failed_at: float | None = None
 
+    def lead(self, sites: list[int]) -> None:
+        """Where to look first."""
+        self._lessons.rotation.lead(sites)
+
     def resume(self) -> None:
         """Take in the runs of an earlier session."""
         # First of all: the numbers of runs that a kill cut off are given out anew.

@@ -32,6 +32,7 @@ UNTAUGHT: tuple[Strategy, ...] = ("walk", "pos", "pct")
 PROFILES = 8
 # What chooses among the threads that RFF's rules do not hold: SURW so often, else POS.
 SURW_SHARE_OF_RFF = 0.6
+LED_SHARE = 0.5
 
 
 class Rotation:
@@ -45,6 +46,11 @@ class Rotation:
         self._sources = ReadSources()
         self._passing: deque[Profile] = deque(maxlen=PROFILES)
         self._clusters: list[list[int]] | None = None
+        self._led: list[int] = []
+
+    def lead(self, sites: list[int]) -> None:
+        """Suspicious sites: half of the runs that are about some sites are about these."""
+        self._led = sites
 
     def count(self, strategy: str, failed: bool) -> None:
         """Take in how a run ended."""
@@ -113,7 +119,8 @@ class Rotation:
 
     def _interest(self, draw: random.Random) -> dict[str, Any]:
         """One cluster of sites, with each thread's events there in one passing run."""
-        cluster = draw.choice(self.clusters())
+        is_led = bool(self._led) and draw.random() < LED_SHARE
+        cluster = self._led if is_led else draw.choice(self.clusters())
         profile = draw.choice(self._passing)
         # Under the lock, SURW can only wait at the switch point before a site. On logsweep 67 of
         # 182 runs failed with it, and none without (docs/adr/0009).

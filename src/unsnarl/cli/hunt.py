@@ -127,6 +127,11 @@ if TYPE_CHECKING:
     metavar="FILE",
     help="Keep the findings quiet that FILE has: only others are shown, and fail.",
 )
+@click.option(
+    "--from-anomaly",
+    metavar="FILE|URL",
+    help="Look first where a watched program did something new: a batch, its first anomaly or #ID.",
+)
 @click.option("--update-baseline", is_flag=True, help="Write what is found into that FILE.")
 @json_option()
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="-- COMMAND...")
@@ -139,6 +144,7 @@ def hunt(
     page: str | None,
     baseline: str | None,
     update_baseline: bool,
+    from_anomaly: str | None,
     **options: Any,
 ) -> int:
     """Run a program under many schedules; show what breaks it.
@@ -165,7 +171,14 @@ def hunt(
         raise UsageError("bad-argument", "--update-baseline needs --baseline FILE")
     quiet = Quiet(baseline, update_baseline) if baseline is not None else None
     return hunt_and_print(
-        command, flags, json_file, resume, verbose=verbose, page=page, quiet=quiet
+        command,
+        flags,
+        json_file,
+        resume,
+        verbose=verbose,
+        page=page,
+        quiet=quiet,
+        from_anomaly=from_anomaly,
     )
 
 
@@ -195,18 +208,25 @@ def hunt_and_print(
     verbose: bool = False,
     page: str | None = None,
     quiet: Quiet | None = None,
+    from_anomaly: str | None = None,
 ) -> int:
     """Hunt, print the report; gives the exit code."""
-    from unsnarl.workflows import baseline  # noqa: PLC0415
+    from unsnarl.workflows import anomaly_lead, baseline  # noqa: PLC0415
     from unsnarl.workflows.hunt import hunt as run  # noqa: PLC0415  heavy; not for --help
 
     # Found out now, not when a long hunt has ended.
     stored = baseline.load(Path(quiet.file), may_be_missing=quiet.update) if quiet else None
+    anomaly = anomaly_lead.load(from_anomaly) if from_anomaly else None
     with PausableProgress(quiet=json_file == "-") as progress:
         is_shown = json_file != "-" and sys.stdout.isatty() and quiet is None
         early = _EarlyAnswer(progress) if is_shown else None
         result = run(
-            command, flags, resume=resume, on_progress=progress.take, on_answer=early or _no_answer
+            command,
+            flags,
+            resume=resume,
+            on_progress=progress.take,
+            on_answer=early or _no_answer,
+            anomaly=anomaly,
         )
     if quiet is not None and stored is not None:
         if quiet.update:

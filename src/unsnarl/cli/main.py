@@ -12,6 +12,7 @@ from typing import NoReturn
 
 import click
 
+from unsnarl.cli.baseline import baseline
 from unsnarl.cli.cc import cc
 from unsnarl.cli.clocks import clocks
 from unsnarl.cli.collect import collect
@@ -41,6 +42,7 @@ from unsnarl.cli.simulate_hw import simulate_hw
 from unsnarl.cli.skill import skill
 from unsnarl.cli.stress import stress
 from unsnarl.cli.verify import verify
+from unsnarl.cli.watch import watch
 from unsnarl.errors import (
     EXIT_INTERRUPTED,
     EXIT_TERMINATED,
@@ -86,7 +88,7 @@ cli.add_section("Find", hunt, stress, record)
 cli.add_section("Understand", show, report, serve, rank, export, simulate_hw)
 cli.add_section("Prove", confirm, minimise, fix, keep, verify)
 cli.add_section("Reproduce", replay, reproduce, clocks)
-cli.add_section("Watch", collect)
+cli.add_section("Watch", baseline, watch, collect)
 cli.add_section("Agents", mcp, skill)
 cli.add_section("Build and maintain", list_, rm, config, cc, cxx, doctor, demo, completion)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import Any
@@ -180,6 +180,12 @@ class SiteTable:
             for entry in code.sites
             if entry.kind in kinds
         ]
+
+    def listed(self) -> Iterator[tuple[int, Site]]:
+        """All sites that are listed, by their ids."""
+        for code in self._codes:
+            for entry in code.sites:
+                yield code.base + entry.offset, self._site(code, entry)
 
     def range_of(self, site_id: int) -> tuple[int, int]:
         """The ids of the function that has a site: the first one, and the first one after it."""

@@ -30,10 +30,13 @@ from unsnarl.execution.target import Target
 from unsnarl.execution.trials import TRIALS
 from unsnarl.experiments.fix import FixSearch
 from unsnarl.experiments.prove import Prover
+from unsnarl.model.anomaly import Anomaly
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.report import Notice, Report
+from unsnarl.model.sources import Sources
 from unsnarl.replay.replayer import keep_schedules
-from unsnarl.workflows import campaign_report
+from unsnarl.runfile import SiteTable
+from unsnarl.workflows import anomaly_lead, campaign_report
 from unsnarl.workflows.campaign_report import Figures, ProvenReport, Request, code_changed
 from unsnarl.workflows.fix import certified, patched, screened
 from unsnarl.workflows.housekeeping import tidied, tidy
@@ -73,6 +76,7 @@ def hunt(
     resume: str | None = None,
     on_progress: OnProgress = ignore,
     on_answer: Callable[[Report], None] = ignore,
+    anomaly: Anomaly | None = None,
 ) -> HuntResult:
     """Hunt for failures of a command.
 
@@ -82,11 +86,14 @@ def hunt(
         resume: Go on with this stored campaign; "" for the newest one (of `command`, if given).
         on_progress: Called after every run and with everything new that is begun.
         on_answer: Called once failures are explained, before repairs of them are looked for.
+        anomaly: Look first where a watched program did something new; the report says whether it
+            became a proof.
     """
     if resume is not None:
         hunter = _Hunter.resumed(command, resume, flags or {})
     else:
         hunter = _Hunter.fresh(command, flags or {})
+    hunter.anomaly = anomaly
     try:
         return hunter.hunt(on_progress, on_answer)
     finally:
@@ -106,6 +113,8 @@ class _Hunter:
         self._on_answer: Callable[[Report], None] = ignore
         self._explained_after = 0.0
         self._notices: tuple[Notice, ...] = ()
+        self.anomaly: Anomaly | None = None
+        self._led: list[int] = []
 
     @classmethod
     def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> _Hunter:
@@ -175,6 +184,7 @@ class _Hunter:
         before = self._stored_codes()
         with started(self.target, self.store.folder, settings) as runner:
             self._check_codes(before)
+            self._lead(campaign)
             runner.distinguish(stored_split(self.store.folder))
             with budget.phase("hunt"):
                 stop = self._hunted(campaign, runner)
@@ -201,8 +211,18 @@ class _Hunter:
             if confirm:
                 report = self._repaired(report, fixes, runner)
         report = self._timed(report)
+        if self.anomaly is not None:
+            said = anomaly_lead.notice(self.anomaly, report, self._led)
+            report = replace(report, warnings=(*report.warnings, said))
         ends_with = self._interrupted(campaign, budget.signal) if budget.signal else None
         return HuntResult(report, outcome.exit_code(campaign, stop, runner), ends_with)
+
+    def _lead(self, campaign: Campaign) -> None:
+        if self.anomaly is not None and self.store.codes.exists():
+            root = Path(self.store.description.root)
+            table = SiteTable.load(self.store.codes, root)
+            self._led = anomaly_lead.sites_of(self.anomaly, table, Sources(root))
+            campaign.lead(self._led)
 
     def _timed(self, report: Report) -> Report:
         budget = self._budget

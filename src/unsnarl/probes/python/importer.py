@@ -213,10 +213,16 @@ _installed: list[Importer] = []
 
 def install(root: str, include: list[str], branches: bool = False, loops: bool = False) -> None:
     """From now on, give probes to what is run from under the root, or named."""
+    importer = use(root, include, branches, loops)
+    builtins.exec = registry.core().wrap_exec(builtins.exec, importer.transform)
+
+
+def use(root: str, include: list[str], branches: bool = False, loops: bool = False) -> Importer:
+    """Code that is asked for gets probes; what is imported runs as it is."""
     importer = Importer(Scope(root, include), branches, loops)
     _installed[:] = [importer]
     registry.core().set_own_modules(importer.modules)
-    builtins.exec = registry.core().wrap_exec(builtins.exec, importer.transform)
+    return importer
 
 
 def covers(filename: str, module_name: str) -> bool:

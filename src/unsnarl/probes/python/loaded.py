@@ -77,7 +77,7 @@ def give_probes(function: Callable[[], object], codes: str) -> None:
         own = one is given or (not _is_file(file) and one.__module__ == given.__module__)
         if own or importer.covers(file, one.__module__ or ""):
             by_file[file].append(one)
-    stored_elsewhere = _stored_globals(one for group in by_file.values() for one in group)
+    stored_elsewhere = stored_by_namespace(one for group in by_file.values() for one in group)
     for file, group in sorted(by_file.items()):
         left = {id(one): one for one in group}
         for one, code in _rewritten(file, group, stored_elsewhere, codes):
@@ -99,7 +99,7 @@ def _functions() -> list[FunctionType]:
     return sorted(found, key=lambda one: (one.__code__.co_firstlineno, one.__code__.co_qualname))
 
 
-def _stored_globals(functions: Iterable[FunctionType]) -> dict[int, set[str]]:
+def stored_by_namespace(functions: Iterable[FunctionType]) -> dict[int, set[str]]:
     """By namespace, the globals that any function stores: cells of a notebook share one."""
     found: dict[int, set[str]] = defaultdict(set)
     for one in functions:
@@ -111,21 +111,40 @@ def _rewritten(
     file: str, functions: list[FunctionType], stored: dict[int, set[str]], codes: str
 ) -> Iterator[tuple[FunctionType, CodeType]]:
     """The functions of a file, each with its code as the importer would have made it."""
-    first = functions[0]
-    source = "".join(linecache.getlines(file, first.__globals__))
-    if not source:
-        return
-    asserts = _PYTEST_NAME in first.__globals__
-    original = codes_by_name(_compiled(source, file, asserts))
-    name = _kept(file, source, codes)
-    patched = (overlay.patched_source(file) or b"").decode() or source
-    code = _compiled(patched, name, asserts)
-    shared = frozenset(stored[id(first.__globals__)])
-    made = codes_by_name(importer.instrument(code, first.__module__ or "", name, shared))
+    shared = frozenset(stored[id(functions[0].__globals__)])
+    found = FileCodes(file, functions[0], shared, codes)
     for one in functions:
-        found = _same(one.__code__, original, made)
-        if found is not None:
-            yield one, found
+        code = found.with_probes(one.__code__)
+        if code is not None:
+            yield one, code
+
+
+class FileCodes:
+    """All code of a file, as it was loaded and with probes.
+
+    `function` is one of the file's, `shared` the globals that functions store, `codes` where the
+    text of a notebook's cell is kept.
+    """
+
+    def __init__(
+        self, file: str, function: FunctionType, shared: frozenset[str], codes: str
+    ) -> None:
+        self._original: dict[str, list[CodeType]] = {}
+        self._made: dict[str, list[CodeType]] = {}
+        source = "".join(linecache.getlines(file, function.__globals__))
+        if not source:
+            return
+        asserts = _PYTEST_NAME in function.__globals__
+        self._original = codes_by_name(_compiled(source, file, asserts))
+        name = _kept(file, source, codes)
+        patched = (overlay.patched_source(file) or b"").decode() or source
+        code = _compiled(patched, name, asserts)
+        made = importer.instrument(code, function.__module__ or "", name, shared)
+        self._made = codes_by_name(made)
+
+    def with_probes(self, code: CodeType) -> CodeType | None:
+        """The same with probes; None where the file is no longer what was loaded."""
+        return _same(code, self._original, self._made)
 
 
 def _same(
