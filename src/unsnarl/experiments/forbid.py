@@ -15,7 +15,7 @@ from unsnarl.experiments.failing_runs import FailingRuns
 from unsnarl.experiments.refine import answer_of
 from unsnarl.experiments.repeats import is_repeated, repeaters
 from unsnarl.experiments.rules import forbidding, holding, is_intrusion, is_order, with_others
-from unsnarl.experiments.stops import taken_last, with_step_before
+from unsnarl.experiments.stops import taken_last, with_steps_before
 from unsnarl.experiments.windows import MOST_WINDOWS, other_window
 from unsnarl.model.event import Op
 from unsnarl.model.plan import Plan, Rule
@@ -83,7 +83,7 @@ class Forbidder:
             return None
         if not answer.is_stuck:
             return None
-        kept = self._without_step_before(answer)
+        kept = self._without_steps_before(answer)
         return kept if kept is not None and not kept.arm.fail else self._taken_last(answer)
 
     def _taken_last(self, answer: Answer) -> Series | None:
@@ -102,20 +102,21 @@ class Forbidder:
         series.until(has_failed, least=ENOUGH)
         return series
 
-    def _without_step_before(self, answer: Answer) -> Series | None:
-        """... if nobody takes the lock between the step before the wait and the wait itself."""
+    def _without_steps_before(self, answer: Answer) -> Series | None:
+        """... if nobody takes the lock between what led to the wait and the wait itself."""
         at = self._runs.simplest(answer)[0]
         run = self._runs.trace(at)
         if run is None:
             return None
         lines = self._runs.lines(run, answer)
-        events = with_step_before(Timeline.of(run), lines, partial(self._runs.source_line, run))
-        if not events:
-            return None
-        whole = answer_of(answer, events, at, run, self._runs.interner)
-        series = self._runs.series(self._runs.replays(forbidding(self._runs.lines(run, whole))))
-        if not series.until(has_failed, least=ENOUGH).fail:
-            self.widened[answer.key] = whole
+        line = partial(self._runs.source_line, run)
+        series = None
+        for events in with_steps_before(Timeline.of(run), lines, line):
+            whole = answer_of(answer, events, at, run, self._runs.interner)
+            series = self._runs.series(self._runs.replays(forbidding(self._runs.lines(run, whole))))
+            if not series.until(has_failed, least=ENOUGH).fail:
+                self.widened[answer.key] = whole
+                break
         return series
 
     def _forbidden(self, answer: Answer, run: RunFile) -> Series:
