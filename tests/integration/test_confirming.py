@@ -121,6 +121,57 @@ closing.join(timeout=5)
 sys.exit(1 if closing.is_alive() else 0)
 """
 
+# All that a scan knows is kept in the scanner, which two threads share: any of five attributes may
+# be what shows it, and without one of them runs fail by the others.
+SHARED_STATE = """\
+import threading
+
+
+class Scanner:
+    def __init__(self):
+        self.start("")
+
+    def start(self, text):
+        self.text = text
+        self.size = len(text)
+        self.position = 0
+        self.word = ""
+        self.words = []
+
+    def scan(self, text):
+        self.start(text)
+        while self.position < self.size:
+            self.step()
+        self.words.append(self.word)
+        return self.words
+
+    def step(self):
+        char = self.text[self.position : self.position + 1]
+        if char == " ":
+            self.words.append(self.word)
+            self.word = ""
+        else:
+            self.word = self.word + char
+        self.position = self.position + 1
+
+
+TEXTS = {"colours": "red blue", "numbers": "one two"}
+scanner = Scanner()
+found = {}
+
+
+def scan(name):
+    found[name] = scanner.scan(TEXTS[name])
+
+
+threads = [threading.Thread(target=scan, args=(name,)) for name in TEXTS]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert found == {name: text.split() for name, text in TEXTS.items()}
+"""
+
 
 def unsnarl(folder, *arguments):
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
@@ -187,3 +238,17 @@ def test_a_lock_held_while_joining_who_checked_long_before_it_comes_for_it(tmp_p
     finding = confirmed_alone(tmp_path, CHECKED_LONG_BEFORE)
     assert [one["line"] for one in finding["points"]][:3] == [25, 28, 21]
     assert finding["status"] == "confirmed", finding["why"]
+
+
+def test_state_of_a_call_in_a_shared_object_is_confirmed_by_keeping_the_calls_apart(tmp_path):
+    (tmp_path / "program.py").write_text(SHARED_STATE)
+    wanted = ("--fail", "12", "--pass", "5", "--seed", "0", "--jobs", "1", "--no-confirm")
+    unsnarl(tmp_path, "hunt", *wanted, "--json=hunt.json", "--", "python", "program.py")
+    (failure,) = json.loads((tmp_path / "hunt.json").read_text())["failures"]
+    ops = {one["id"]: [point["op"] for point in one["points"]] for one in failure["findings"]}
+    kept = next(name for name, found in ops.items() if found[:3] == ["write", "write", "read"])
+    unsnarl(tmp_path, "confirm", "--json=answer.json", kept)
+    (failure,) = json.loads((tmp_path / "answer.json").read_text())["failures"]
+    (finding,) = failure["findings"]
+    assert finding["status"] == "confirmed", finding["why"]
+    assert finding["windows"], "nothing is said of the other attributes"

@@ -11,6 +11,7 @@ from msgspec.structs import replace as with_fields
 from unsnarl.analyses.answer import Answer, AnswerKey
 from unsnarl.execution.trials import Trial
 from unsnarl.experiments.arms import ENOUGH, RUNS, Series, has_failed
+from unsnarl.experiments.calls import MOST_PASSING, apart_as_calls, interfering_calls, taken_over
 from unsnarl.experiments.failing_runs import FailingRuns
 from unsnarl.experiments.refine import answer_of
 from unsnarl.experiments.repeats import is_repeated, repeaters
@@ -20,7 +21,7 @@ from unsnarl.experiments.windows import MOST_WINDOWS, other_window
 from unsnarl.model.event import Op
 from unsnarl.model.plan import Plan, Rule
 from unsnarl.placement.line_points import LinePoints
-from unsnarl.placement.occurrence import early_thread, occurrences
+from unsnarl.placement.occurrence import Occurrence, early_thread, occurrences
 from unsnarl.placement.roles import equal_threads
 from unsnarl.placement.timeline import Timeline
 from unsnarl.runfile import RunFile
@@ -137,13 +138,55 @@ class Forbidder:
             if kept.runs and not kept.fail:
                 return one_held
         if arm.fail and is_intrusion(lines):
-            lasting = self._lasting(answer, lines, forbidden)
-            return self._without_others(answer, lines, forbidden) if lasting.arm.fail else lasting
+            return self._forbidden_intrusion(answer, run, forbidden)
         often = [] if early or not arm.fail else repeaters(timeline, lines, often=True)
         if not often:
             return forbidden
         ended = self._without(answer, forbidding(lines, often))
         return forbidden if ended.arm.fail else ended
+
+    def _forbidden_intrusion(self, answer: Answer, run: RunFile, short: Series) -> Series:
+        """... by regions that reach further, from small to large; the arm as it was if none does.
+
+        `short` has those from the first to the last of its lines.
+        """
+        lines = self._runs.lines(run, answer)
+        lasting = self._lasting(answer, lines, short)
+        if not lasting.arm.fail:
+            return lasting
+        others = self._without_others(answer, lines, short)
+        return self._without_calls(answer, run, short) if others.arm.fail else others
+
+    def _without_calls(self, answer: Answer, run: RunFile, short: Series) -> Series:
+        """With the calls kept apart in which it happened, if these share more than its cells.
+
+        If runs fail even so, the arm is as it was.
+        """
+        lines = self._runs.lines(run, answer)
+        passing = len(self._runs.compared.comparison.passing)
+        if answer.passing > MOST_PASSING * passing:
+            return short
+        shared, calls_of = set(run.shared.tolist()), partial(self._runs.calls, run)
+        failed = None
+        for code, entry in interfering_calls(Timeline.of(run), shared, lines, calls_of):
+            failed = failed or self._failed_without(short) or run
+            more = taken_over(Timeline.of(failed), code, lines)
+            if not more:
+                continue
+            begins = answer_of(answer, [entry], 0, run, self._runs.interner)
+            (begin,) = self._runs.lines(run, begins)
+            series = self._without(answer, apart_as_calls(begin, code))
+            if not series.arm.fail:
+                self.windows[answer.key] = self._others(answer, failed, more)
+                return series
+        return short
+
+    def _others(self, answer: Answer, run: RunFile, found: Sequence[Occurrence]) -> tuple[int, ...]:
+        """What came between in each, as points of the campaign, if the answer does not have it."""
+        own = {line.point for line in answer.lines}
+        others = (answer_of(answer, one, 0, run, self._runs.interner).lines[1] for one in found)
+        points = dict.fromkeys(line.point for line in others if line.point not in own)
+        return tuple(points)[:MOST_WINDOWS]
 
     def _without(self, answer: Answer, rules: Sequence[Rule]) -> Series:
         """The failing runs under rules that forbid an answer, up to the first failure.
