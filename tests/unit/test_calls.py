@@ -32,8 +32,8 @@ def calls_into(*events, lines=LINES, code=CALL):
 
 
 def test_a_call_reads_what_another_one_wrote_over_its_own():
-    ((code, begins),) = calls_into(*TAKEN_OVER, *STORES)
-    assert (code, begins.site) == (CALL, SET)
+    ((span, begins),) = calls_into(*TAKEN_OVER, *STORES)
+    assert (span.code, begins.site) == (CALL, SET)
 
 
 def test_calls_that_are_all_that_their_threads_share_are_left_alone():

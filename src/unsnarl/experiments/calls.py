@@ -35,7 +35,7 @@ CallsOf = Callable[[Event, Event], list[tuple[Span, Event]]]
 
 def interfering_calls(
     timeline: Timeline, shared: Collection[int], lines: Sequence[LinePoints], calls_of: CallsOf
-) -> list[tuple[CodeRange, Event]]:
+) -> list[tuple[Span, Event]]:
     """The functions of the calls into which others intrude, each with the first event in it.
 
     None if there are no such calls.
@@ -51,7 +51,7 @@ def interfering_calls(
     calls = calls_of(taken[0], taken[2]) if taken is not None else []
     paths = {event.path for event in found}
     return [
-        (span.code, begin)
+        (span, begin)
         for span, begin in calls[:MOST_CALLS]
         if span.code != NOWHERE
         and all(_does_more(timeline, shared, span.code, path) for path in paths)

@@ -87,10 +87,10 @@ class FailingRuns:
         if trial.run is None:
             return []
         stacks = stacks_of(trial.run)
-        known = [one for one in reversed(early) if one.key in stacks]
+        with_stack = [one for one in reversed(early) if one.key in stacks]
 
         def begin(span: Span) -> Event:
-            inside = list(takewhile(lambda one: is_called(span, stacks[one.key]), known))
+            inside = list(takewhile(lambda one: is_called(span, stacks[one.key]), with_stack))
             return (inside or [first])[-1]
 
         context = CodeContext([run], self.compared.runs, self.interner)

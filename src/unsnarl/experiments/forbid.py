@@ -35,6 +35,7 @@ class Forbidder:
 
     Attributes:
         windows: Of answers: other accesses that come into their regions, as points of the campaign.
+        calls: The function whose calls were kept apart for it.
         widened: Waits, with the step before them.
         made: The trials of their arms.
     """
@@ -42,6 +43,7 @@ class Forbidder:
     def __init__(self, runs: FailingRuns) -> None:
         self._runs = runs
         self.windows: dict[AnswerKey, tuple[int, ...]] = {}
+        self.calls: dict[AnswerKey, str] = {}
         self.widened: dict[AnswerKey, Answer] = {}
         self.made: dict[AnswerKey, Sequence[Trial]] = {}
         # What kept their orders from happening, of those that were tested.
@@ -168,16 +170,17 @@ class Forbidder:
             return short
         shared, calls_of = set(run.shared.tolist()), partial(self._runs.calls, run)
         failed = None
-        for code, entry in interfering_calls(Timeline.of(run), shared, lines, calls_of):
+        for span, entry in interfering_calls(Timeline.of(run), shared, lines, calls_of):
             failed = failed or self._failed_without(short) or run
-            more = taken_over(Timeline.of(failed), code, lines)
+            more = taken_over(Timeline.of(failed), span.code, lines)
             if not more:
                 continue
             begins = answer_of(answer, [entry], 0, run, self._runs.interner)
             (begin,) = self._runs.lines(run, begins)
-            series = self._without(answer, apart_as_calls(begin, code))
+            series = self._without(answer, apart_as_calls(begin, span.code))
             if not series.arm.fail:
                 self.windows[answer.key] = self._others(answer, failed, more)
+                self.calls[answer.key] = span.function
                 return series
         return short
 
