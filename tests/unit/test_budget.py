@@ -213,3 +213,10 @@ def test_what_is_under_way_may_go_on_when_nothing_new_is_begun(clock):
 )
 def test_a_frequent_failure_may_take_more_of_the_time_than_a_rare_one(counts, share):
     assert share_of(counts) == share
+
+
+def test_what_must_not_be_lost_may_take_longer_than_other_quick_parts(clock):
+    budget = Budget(0.0, clock=clock)
+    long = partial(clock.work, budget, 5)
+    assert budget.part("report", "naming", long, 0, quick=True) == 0
+    assert budget.part("report", "naming", long, 0, quick=True, least=15.0) == 5
