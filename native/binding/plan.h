@@ -18,7 +18,7 @@ extern const char *const uns_key_texts[UNS_KEYS];
 PyObject *uns_get(PyObject *dict, enum uns_key key); /* borrowed; NULL: there is none, or None */
 
 /* Room for sites of modules that a run imports by itself, after the fork. */
-#define UNS_LATE_SITES (1u << 15)
+#define UNS_LATE_SITES (1u << 17)
 /* plan_rules.c: the plan's "rules", a list; NULL: none. -1 with an exception set. */
 int uns_parse_rules(PyObject *list, struct uns_plan *plan);
 int uns_parse_plan(PyObject *run, struct uns_plan *plan);

@@ -97,9 +97,13 @@ static int64_t first_kept_back(void) {
  * thread is blocked in the real world, time is real: what it waits for may come before that. And
  * while a rule keeps back a thread that could run, time passes no further than the program could
  * see with that thread running, or the rule's own idea would be what ends a wait: the rule gives
- * way first. Only a sleep of whom the rule waits for passes, as it would in front of a lock. */
+ * way first. Only a sleep of whom the rule waits for passes, as it would in front of a lock. A
+ * schedule says whose time came first; once the run has left it, that may be a limit of seconds
+ * while another one's sleep of milliseconds is over before. */
 static struct uns_thread *next_deadline(void) {
-    struct uns_thread *first = NULL, *wanted = uns_gate.replaying ? uns_replay_wanted() : NULL;
+    struct uns_thread *first = NULL, *wanted = NULL;
+    if (uns_gate.replaying && !uns_rt.counters[UNS_COUNT_DIVERGED])
+        wanted = uns_replay_wanted();
     int64_t latest = uns_gate_time_is_real() ? uns_gate_now() : UNS_FOREVER - 1;
     int64_t kept_back = first_kept_back();
     uns_gate.busy = kept_back < UNS_FOREVER;

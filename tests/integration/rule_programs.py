@@ -188,6 +188,31 @@ go(one, two, busy)
 print(*log)
 """
 
+# Who looks too early waits for what comes only after the main thread has given up.
+LIMIT = """
+import time
+
+class Box:
+    ready = False
+box, done, over = Box(), threading.Event(), threading.Event()
+
+def look():
+    if not box.ready:  # look
+        over.wait()
+    for _ in range(10):
+        time.sleep(0.01)
+    done.set()
+
+def fill():
+    box.ready = True  # fill
+
+for target in (look, fill):
+    threading.Thread(target=target).start()
+is_done = done.wait(timeout=5)
+over.set()
+assert is_done
+"""
+
 PIPE = """
 import os
 class Box:

@@ -70,6 +70,24 @@ def test_a_bug_in_late_code_is_confirmed(tmp_path, command):
     assert finding["fix"]["fail"] == 0
 
 
+def test_a_bug_behind_a_large_package_that_is_loaded_late_is_confirmed(tmp_path):
+    """A script imports all of its packages when it runs: they take the room for late code."""
+    functions = [
+        f"def step_{at}(box):\n" + "    box.left, box.right = box.right, box.left\n" * 50
+        for at in range(50)
+    ]
+    (tmp_path / "package.py").write_text("\n".join(functions))
+    (tmp_path / "counter.py").write_text(COUNTER)
+    (tmp_path / "script.py").write_text(
+        SCRIPT.replace("    from", "    import package\n    from", 1)
+    )
+    limits = ("--fail", "10", "--pass", "10", "--confirm", "1", "--switch", "free")
+    words = ("--json", tmp_path / "a.json", "--", sys.executable, "script.py")
+    proved(tmp_path, "hunt", *limits, *words)
+    (failure,) = json.loads((tmp_path / "a.json").read_text())["failures"]
+    assert failure["findings"][0]["status"] == "confirmed"
+
+
 BACKEND = """
 def connect():
     return "connected"

@@ -13,6 +13,7 @@ from tests.integration.in_process import called, proved
 
 from unsnarl.analyses import methods
 from unsnarl.errors import Terminated
+from unsnarl.execution.budget import OutOfTimeError
 from unsnarl.experiments import prove
 from unsnarl.experiments.confirm import Experimenter
 from unsnarl.experiments.fix import Fixer
@@ -85,10 +86,21 @@ def test_an_error_costs_its_part(tmp_path, monkeypatch, part):
     text = (tmp_path / missing["file"]).read_text()
     assert "Traceback" in text and "options: " in text and report["campaign"] in text
     assert "[part-failed]" in done.stdout
-    if part != "rank":
-        finding = report["failures"][0]["findings"][0]
-        assert finding["points"]
-        assert part == "confirm" or finding["status"] == "confirmed"
+    finding = report["failures"][0]["findings"][0]
+    assert finding["points"]
+    assert part == "confirm" or finding["status"] == "confirmed"
+
+
+def test_a_ranking_that_is_cut_off_leaves_one_without_cycles_and_its_experiments(
+    tmp_path, monkeypatch
+):
+    def too_long(*_, **__):
+        raise OutOfTimeError
+
+    monkeypatch.setattr(campaign_report, "rank_with", too_long)
+    _, report = hunted(tmp_path)
+    assert [(one["what"], one["why"]) for one in report["unfinished"]] == [("ranking", "time")]
+    assert report["failures"][0]["findings"][0]["status"] == "confirmed"
 
 
 def test_an_error_in_naming_leaves_the_findings(tmp_path, monkeypatch):

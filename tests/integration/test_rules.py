@@ -442,6 +442,21 @@ def test_a_rule_that_the_schedule_respects_does_not_disturb_its_replay(start):
     assert run.schedule == failing[1].schedule
 
 
+@pytest.mark.parametrize("start", ["free"], indirect=True)
+def test_a_limit_that_a_schedule_lets_run_out_is_not_over_before_shorter_sleeps(start):
+    program = start(programs.LIMIT)
+    failing, _ = failing_and_passing(program)
+    assert replay(program, failing)[0]["status"] == 1
+    filled_first = {
+        "when": None,
+        "hold": {"who": "any", "points": program.heads("look", Op.READ)},
+        "until": {"who": "any", "points": program["fill", Op.WRITE]},
+    }
+    done, run = replay(program, failing, filled_first)
+    assert each(run, "satisfied") == [1] and run.counters["diverged"] > 0
+    assert done["status"] == 0
+
+
 def test_a_rule_repeats_with_its_seed(start):
     program = start(programs.COUNTER)
     first, second = (program.run(region(program), seed=7)[1] for _ in range(2))

@@ -11,6 +11,7 @@ import pytest
 from unsnarl.errors import ToolError
 from unsnarl.execution.budget import Budget, OutOfTimeError
 from unsnarl.execution.pace import FEWEST, RunPace
+from unsnarl.workflows.campaign_report import share_of
 from unsnarl.workflows.unfinished import unfinished_notices
 
 NONE: list[str] = []
@@ -204,3 +205,18 @@ def test_what_is_under_way_may_go_on_when_nothing_new_is_begun(clock):
     assert budget.may_begin
     clock.work(budget, 14)
     assert not budget.may_begin
+
+
+@pytest.mark.parametrize(
+    ("counts", "share"),
+    [([3], 1.0), ([79, 1], 0.8), ([55, 17], 55 / 72), ([9, 8, 7], 0.5), ([0, 0], 0.5)],
+)
+def test_a_frequent_failure_may_take_more_of_the_time_than_a_rare_one(counts, share):
+    assert share_of(counts) == share
+
+
+def test_what_must_not_be_lost_may_take_longer_than_other_quick_parts(clock):
+    budget = Budget(0.0, clock=clock)
+    long = partial(clock.work, budget, 5)
+    assert budget.part("report", "naming", long, 0, quick=True) == 0
+    assert budget.part("report", "naming", long, 0, quick=True, least=15.0) == 5

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -7,6 +8,7 @@ from unsnarl.experiments import prove
 from unsnarl.experiments.arms import NO_ARM
 from unsnarl.experiments.prove import FURTHER, Prover
 from unsnarl.experiments.verdict import Verdict
+from unsnarl.model.report import Arm
 
 
 class FakeExperimenter:
@@ -18,7 +20,9 @@ class FakeExperimenter:
 
     def test(self, answer):
         self.tested.append(answer)
-        return _verdict("confirmed" if answer == self.cause else "inconclusive")
+        if answer == self.cause:
+            return _verdict("confirmed")
+        return replace(_verdict("inconclusive"), forbidden=Arm(1, 1))
 
     def excluded(self, answers):
         return None if self.cause in answers else _verdict("inconclusive")
@@ -31,6 +35,7 @@ def _verdict(status):
 @pytest.fixture(autouse=True)
 def _placeable(monkeypatch):
     monkeypatch.setattr(prove, "is_placeable", lambda answer, interner: True)
+    monkeypatch.setattr(prove, "enclosing", lambda *_: ())
 
 
 def proven_with(cause, findings=5, answers=40):
@@ -47,6 +52,13 @@ def test_a_cause_that_is_ranked_low_is_tested_if_no_other_is_confirmed(at):
     assert confirmed == [f"answer {at}"]
     # The first by itself; of the others only what a group could not exclude.
     assert experimenter.tested == list(dict.fromkeys(["answer 0", f"answer {at}"]))
+
+
+def test_what_lies_around_the_first_is_tested_next_if_runs_fail_without_it(monkeypatch):
+    monkeypatch.setattr(prove, "enclosing", lambda *_: ("answer 30", "answer 31"))
+    experimenter, confirmed = proven_with("answer 31")
+    assert confirmed == ["answer 31"]
+    assert experimenter.tested == ["answer 0", "answer 30", "answer 31"]
 
 
 def test_there_is_an_end_to_it():

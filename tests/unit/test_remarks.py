@@ -20,3 +20,11 @@ def test_other_windows_are_named():
 def test_runs_that_were_left_out_are_counted():
     assert note(left_out=2).startswith("Left out: 2 failing runs without this order")
     assert note() == ""
+
+
+def test_calls_that_were_kept_apart_are_what_was_confirmed():
+    lines = (SourceLine("scanner.py", 9, "Scanner.start", ""),)
+    assert note(calls="Scanner.scan", windows=lines) == (
+        "Confirmed of two calls of Scanner.scan at a time: without this order runs fail by other "
+        "state that they share (scanner.py:9)."
+    )

@@ -55,3 +55,8 @@ METHODS: dict[str, Method] = {
 def rank_with(method: str, comparison: Comparison, choices: Choices | None = None) -> list[Answer]:
     """The answers of a method; nothing to compare, nothing to rank."""
     return METHODS[method](comparison, choices or Choices()) if comparison.failing else []
+
+
+def rank_quickly(comparison: Comparison) -> list[Answer]:
+    """The answers of the default method that are found in a fraction of its time."""
+    return joined.answers(comparison, with_cycles=False) if comparison.failing else []

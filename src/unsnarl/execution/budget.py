@@ -173,17 +173,18 @@ class Budget:
         *,
         share: float = 1.0,
         quick: bool = False,
+        least: float = QUICK_SECONDS,
     ) -> T:
         """The result of some work, or `otherwise` if it fails, is cut off or interrupted.
 
-        A quick part makes no runs: it is done even if the time is over, in a few seconds.
+        A quick part makes no runs: it is done even if the time is over, in a few seconds (`least`).
         """
         if not quick and (self.is_interrupted or self.left <= 0):
             self.note(phase, doing, "interrupted" if self.is_interrupted else "time")
             return otherwise
         limit = self._clock() + self.left * share
         if quick:
-            limit = max(limit, self._clock() + QUICK_SECONDS)
+            limit = max(limit, self._clock() + least)
         try:
             with self.phase(phase, doing), self._limited(limit, alone=quick), self.alarm():
                 return work()

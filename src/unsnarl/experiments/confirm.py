@@ -280,7 +280,8 @@ class Experimenter(FailingRuns):
         if verdict.status == "confirmed":
             self._confirmed.add(answer.key)
             windows = self._forbidder.windows.get(answer.key, ())
-            return replace(verdict, windows=windows, left_out=forbidding.left_out)
+            calls = self._forbidder.calls.get(answer.key, "")
+            return replace(verdict, windows=windows, left_out=forbidding.left_out, calls=calls)
         return verdict
 
     def _forcing(

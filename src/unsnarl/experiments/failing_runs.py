@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,16 @@ from unsnarl.execution.trials import Trial, Trials
 from unsnarl.experiments.arms import RUNS, Series, kept_all
 from unsnarl.model.event import Event
 from unsnarl.model.plan import Plan, Rule
+from unsnarl.placement.code_context import CodeContext, Span, is_called, stacks_of
 from unsnarl.placement.line_points import GateLines, LinePoints
+from unsnarl.placement.timeline import Timeline
 from unsnarl.runfile import Interner, RunFile
 
 # What so many of the failing runs have may be what makes all of them fail: evidence keeps only the
 # latest of what happened.
 EXPLAINS = 0.9
+# A call begins with one of so many events before its first access that matters.
+MOST_EARLY = 100
 
 
 class FailingRuns:
@@ -68,6 +73,28 @@ class FailingRuns:
         (index,) = self.interner.indexes(np.array([event.point], dtype=np.uint32), run)
         site = self.interner.point(int(index)).site
         return site.file, site.line
+
+    def calls(self, run: RunFile, first: Event, last: Event) -> list[tuple[Span, Event]]:
+        """The calls that two events of one thread of a traced run are in, the innermost first.
+
+        Each with the first event in it.
+        """
+        at = next(at for at, traced in self.traces.items() if traced is run)
+        mine = [one for one in Timeline.of(run).done if one.path == first.path]
+        early = [one for one in mine if one.at <= first.at][-MOST_EARLY:]
+        points = sorted({one.point for one in (*early, last)})
+        (trial,) = self.trials.run([self.schedule(at, capture=points)])
+        if trial.run is None:
+            return []
+        stacks = stacks_of(trial.run)
+        with_stack = [one for one in reversed(early) if one.key in stacks]
+
+        def begin(span: Span) -> Event:
+            inside = list(takewhile(lambda one: is_called(span, stacks[one.key]), with_stack))
+            return (inside or [first])[-1]
+
+        context = CodeContext([run], self.compared.runs, self.interner)
+        return [(span, begin(span)) for span in context.spans(first, last, stacks)]
 
     def simplest(self, answer: Answer) -> list[int]:
         """The failing runs of an answer, those with the fewest switches first."""

@@ -11,16 +11,17 @@ from msgspec.structs import replace as with_fields
 from unsnarl.analyses.answer import Answer, AnswerKey
 from unsnarl.execution.trials import Trial
 from unsnarl.experiments.arms import ENOUGH, RUNS, Series, has_failed
+from unsnarl.experiments.calls import MOST_PASSING, apart_as_calls, interfering_calls, taken_over
 from unsnarl.experiments.failing_runs import FailingRuns
 from unsnarl.experiments.refine import answer_of
 from unsnarl.experiments.repeats import is_repeated, repeaters
 from unsnarl.experiments.rules import forbidding, holding, is_intrusion, is_order, with_others
-from unsnarl.experiments.stops import taken_last, with_step_before
+from unsnarl.experiments.stops import taken_last, with_steps_before
 from unsnarl.experiments.windows import MOST_WINDOWS, other_window
 from unsnarl.model.event import Op
 from unsnarl.model.plan import Plan, Rule
 from unsnarl.placement.line_points import LinePoints
-from unsnarl.placement.occurrence import early_thread, occurrences
+from unsnarl.placement.occurrence import Occurrence, early_thread, occurrences
 from unsnarl.placement.roles import equal_threads
 from unsnarl.placement.timeline import Timeline
 from unsnarl.runfile import RunFile
@@ -34,6 +35,7 @@ class Forbidder:
 
     Attributes:
         windows: Of answers: other accesses that come into their regions, as points of the campaign.
+        calls: The function whose calls were kept apart for it.
         widened: Waits, with the step before them.
         made: The trials of their arms.
     """
@@ -41,6 +43,7 @@ class Forbidder:
     def __init__(self, runs: FailingRuns) -> None:
         self._runs = runs
         self.windows: dict[AnswerKey, tuple[int, ...]] = {}
+        self.calls: dict[AnswerKey, str] = {}
         self.widened: dict[AnswerKey, Answer] = {}
         self.made: dict[AnswerKey, Sequence[Trial]] = {}
         # What kept their orders from happening, of those that were tested.
@@ -83,7 +86,7 @@ class Forbidder:
             return None
         if not answer.is_stuck:
             return None
-        kept = self._without_step_before(answer)
+        kept = self._without_steps_before(answer)
         return kept if kept is not None and not kept.arm.fail else self._taken_last(answer)
 
     def _taken_last(self, answer: Answer) -> Series | None:
@@ -102,20 +105,21 @@ class Forbidder:
         series.until(has_failed, least=ENOUGH)
         return series
 
-    def _without_step_before(self, answer: Answer) -> Series | None:
-        """... if nobody takes the lock between the step before the wait and the wait itself."""
+    def _without_steps_before(self, answer: Answer) -> Series | None:
+        """... if nobody takes the lock between what led to the wait and the wait itself."""
         at = self._runs.simplest(answer)[0]
         run = self._runs.trace(at)
         if run is None:
             return None
         lines = self._runs.lines(run, answer)
-        events = with_step_before(Timeline.of(run), lines, partial(self._runs.source_line, run))
-        if not events:
-            return None
-        whole = answer_of(answer, events, at, run, self._runs.interner)
-        series = self._runs.series(self._runs.replays(forbidding(self._runs.lines(run, whole))))
-        if not series.until(has_failed, least=ENOUGH).fail:
-            self.widened[answer.key] = whole
+        line = partial(self._runs.source_line, run)
+        series = None
+        for events in with_steps_before(Timeline.of(run), lines, line):
+            whole = answer_of(answer, events, at, run, self._runs.interner)
+            series = self._runs.series(self._runs.replays(forbidding(self._runs.lines(run, whole))))
+            if not series.until(has_failed, least=ENOUGH).fail:
+                self.widened[answer.key] = whole
+                break
         return series
 
     def _forbidden(self, answer: Answer, run: RunFile) -> Series:
@@ -136,13 +140,56 @@ class Forbidder:
             if kept.runs and not kept.fail:
                 return one_held
         if arm.fail and is_intrusion(lines):
-            lasting = self._lasting(answer, lines, forbidden)
-            return self._without_others(answer, lines, forbidden) if lasting.arm.fail else lasting
+            return self._forbidden_intrusion(answer, run, forbidden)
         often = [] if early or not arm.fail else repeaters(timeline, lines, often=True)
         if not often:
             return forbidden
         ended = self._without(answer, forbidding(lines, often))
         return forbidden if ended.arm.fail else ended
+
+    def _forbidden_intrusion(self, answer: Answer, run: RunFile, short: Series) -> Series:
+        """... by regions that reach further, from small to large; the arm as it was if none does.
+
+        `short` has those from the first to the last of its lines.
+        """
+        lines = self._runs.lines(run, answer)
+        lasting = self._lasting(answer, lines, short)
+        if not lasting.arm.fail:
+            return lasting
+        others = self._without_others(answer, lines, short)
+        return self._without_calls(answer, run, short) if others.arm.fail else others
+
+    def _without_calls(self, answer: Answer, run: RunFile, short: Series) -> Series:
+        """With the calls kept apart in which it happened, if these share more than its cells.
+
+        If runs fail even so, the arm is as it was.
+        """
+        lines = self._runs.lines(run, answer)
+        passing = len(self._runs.compared.comparison.passing)
+        if answer.passing > MOST_PASSING * passing:
+            return short
+        shared, calls_of = set(run.shared.tolist()), partial(self._runs.calls, run)
+        failed = None
+        for span, entry in interfering_calls(Timeline.of(run), shared, lines, calls_of):
+            failed = failed or self._failed_without(short) or run
+            more = taken_over(Timeline.of(failed), span.code, lines)
+            if not more:
+                continue
+            begins = answer_of(answer, [entry], 0, run, self._runs.interner)
+            (begin,) = self._runs.lines(run, begins)
+            series = self._without(answer, apart_as_calls(begin, span.code))
+            if not series.arm.fail:
+                self.windows[answer.key] = self._others(answer, failed, more)
+                self.calls[answer.key] = span.function
+                return series
+        return short
+
+    def _others(self, answer: Answer, run: RunFile, found: Sequence[Occurrence]) -> tuple[int, ...]:
+        """What came between in each, as points of the campaign, if the answer does not have it."""
+        own = {line.point for line in answer.lines}
+        others = (answer_of(answer, one, 0, run, self._runs.interner).lines[1] for one in found)
+        points = dict.fromkeys(line.point for line in others if line.point not in own)
+        return tuple(points)[:MOST_WINDOWS]
 
     def _without(self, answer: Answer, rules: Sequence[Rule]) -> Series:
         """The failing runs under rules that forbid an answer, up to the first failure.

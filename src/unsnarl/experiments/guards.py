@@ -39,6 +39,14 @@ class _Enclosing(NamedTuple):
     cells: int
 
 
+class _Around(NamedTuple):
+    """Answers that lie around a conflict in one run, where it is there, and the run."""
+
+    run: RunFile
+    inner: Occurrence
+    answers: Sequence[Answer]
+
+
 def guard_of(
     experimenter: Experimenter, conflict: Answer, answers: Sequence[Answer], test: Test
 ) -> tuple[Answer, Verdict] | None:
@@ -46,22 +54,42 @@ def guard_of(
 
     `answers` are those that were ranked; `test` gives the verdict on one of them.
     """
+    around = _around(experimenter, conflict, answers)
+    for answer in around.answers if around is not None else ():
+        verdict = test(answer)
+        if around is None or verdict is None or verdict.status != "confirmed":
+            continue
+        lines = experimenter.lines(around.run, conflict)
+        if _keeps_out(experimenter, answer, lines, around.inner):
+            return answer, verdict
+    return None
+
+
+def enclosing(
+    experimenter: Experimenter, conflict: Answer, answers: Sequence[Answer]
+) -> Sequence[Answer]:
+    """Answers that lie around a conflict: a check before it, and what it should have seen after it.
+
+    Where runs fail without the conflict, because there are others behind the same check, it is the
+    check that all of them have in common.
+    """
+    around = _around(experimenter, conflict, answers)
+    return around.answers if around is not None else ()
+
+
+def _around(
+    experimenter: Experimenter, conflict: Answer, answers: Sequence[Answer]
+) -> _Around | None:
     for at in experimenter.simplest(conflict)[:MOST_RUNS]:
         run = experimenter.trace(at)
         inner = _first(run, experimenter.lines(run, conflict)) if run is not None else ()
         if run is None or not inner:
             continue
-        around = [one for one in answers if at in one.runs and one.key != conflict.key]
+        others = [one for one in answers if at in one.runs and one.key != conflict.key]
         # What is about one variable says more than what is about two.
-        found = sorted(_enclosing(experimenter, run, inner, around), key=lambda one: one.cells)
-        for answer, _ in found[:MOST_TESTED]:
-            verdict = test(answer)
-            if verdict is None or verdict.status != "confirmed":
-                continue
-            if _keeps_out(experimenter, answer, experimenter.lines(run, conflict), inner):
-                return answer, verdict
+        found = sorted(_enclosing(experimenter, run, inner, others), key=lambda one: one.cells)
         if found:
-            break
+            return _Around(run, inner, [one.answer for one in found[:MOST_TESTED]])
     return None
 
 

@@ -26,7 +26,7 @@ from unsnarl.experiments.causes import Cause, CauseSearch, Remainder, are_apart
 from unsnarl.experiments.completion import same_course
 from unsnarl.experiments.confirm import Experimenter
 from unsnarl.experiments.fix import CERTAIN, Fixer, FixSearch
-from unsnarl.experiments.guards import guard_of
+from unsnarl.experiments.guards import enclosing, guard_of
 from unsnarl.experiments.halving import suspects
 from unsnarl.experiments.minimise import Minimal, explanation
 from unsnarl.experiments.named_fix import named
@@ -49,6 +49,8 @@ FIXING = "looking for a fix"
 # Of the time that is left, what testing a finding may take, testing all others, refining the first,
 # minimising and fixing it; the last capture needs the rest.
 TEST, OTHERS, REFINE, MINIMISE, FIX = 0.6, 0.4, 0.3, 0.6, 0.95
+# The first finding may take more: where runs are long no other one will get further.
+FIRST = 0.8
 FURTHER = 3  # so many times as many findings are tested, if none is confirmed and time is left
 SEVERAL = 0.6  # ... and looking for several causes, if none is confirmed or one that may be several
 # What is confirmed comes first. The others keep their order: that an experiment did not succeed
@@ -312,15 +314,18 @@ class Prover:
         too, because it does harm only now and then, is ranked low and may be the cause.
         """
         doing = f"testing finding 1 of {most}"
-        verdict = self._verdict(experimenter, answers[0], interner, doing)
+        verdict = self._verdict(experimenter, answers[0], interner, doing, FIRST)
         verdicts: dict[int, Verdict | None] = {0: verdict}
         if verdict is None or verdict.status != "confirmed":
             # Whatever comes of them: the first finding is to be explained and repaired, too.
             with self.budget.share(share):
+                if most > 1:
+                    verdicts |= self._of_enclosing(experimenter, answers, interner, verdict)
                 last = min(len(answers), FURTHER * most) if most > 1 else most
                 for some in (range(1, most), range(most, last)):
                     if not _has_confirmed(verdicts):
-                        verdicts |= self._of_others(experimenter, answers, interner, some)
+                        left = [at for at in some if at not in verdicts]
+                        verdicts |= self._of_others(experimenter, answers, interner, left)
         return [Proven(answer, verdicts.get(at)) for at, answer in enumerate(answers)]
 
     def _explained(
@@ -356,6 +361,33 @@ class Prover:
         guard, verdict = found
         rest = [one for one in proven if one.answer.key != guard.key]
         return [Proven(guard, verdict), *rest]
+
+    def _of_enclosing(
+        self,
+        experimenter: Experimenter,
+        answers: Sequence[Answer],
+        interner: Interner,
+        first: Verdict | None,
+    ) -> dict[int, Verdict | None]:
+        """The verdicts on those that lie around the first, by index, until one is confirmed.
+
+        Only if runs fail without the first: what they have in common with it may be a check.
+        """
+        verdicts: dict[int, Verdict | None] = {}
+        if len(answers) < 2 or first is None or not first.forbidden.fail:
+            return verdicts
+        placeable = [one for one in answers if is_placeable(one, interner)]
+        doing = "looking for the check before the conflict"
+        none: Sequence[Answer] = ()
+        found = self._part(
+            "confirm", doing, lambda: enclosing(experimenter, answers[0], placeable), none, TEST
+        )
+        for one in found:
+            at = answers.index(one)
+            verdicts[at] = self._verdict(experimenter, one, interner, doing)
+            if _has_confirmed(verdicts):
+                break
+        return verdicts
 
     def _of_others(
         self,
@@ -395,13 +427,18 @@ class Prover:
         return verdicts
 
     def _verdict(
-        self, experimenter: Experimenter, answer: Answer, interner: Interner, doing: str
+        self,
+        experimenter: Experimenter,
+        answer: Answer,
+        interner: Interner,
+        doing: str,
+        share: float = TEST,
     ) -> Verdict | None:
         if not is_placeable(answer, interner):
             text = "its code was loaded late, and other runs do not name it alike"
             self.budget.note("confirm", doing, "unsupported", text)
             return None
-        return self._part("confirm", doing, lambda: experimenter.test(answer), None, TEST)
+        return self._part("confirm", doing, lambda: experimenter.test(answer), None, share)
 
     def _minimised(self, experimenter: Experimenter, first: Proven) -> tuple[Answer, Proof | None]:
         """The answer by its nearest accesses, if it is confirmed, and the proof of it."""

@@ -34,10 +34,13 @@ def taken_last(timeline: Timeline, lines: Sequence[LinePoints]) -> list[Rule]:
     return going_last(timeline.hold(first), events)
 
 
-def with_step_before(
+def with_steps_before(
     timeline: Timeline, lines: Sequence[LinePoints], line: Callable[[Event], object]
-) -> Occurrence:
-    """A lock held while waiting as an intrusion: into the step before the other thread's wait.
+) -> list[Occurrence]:
+    """A lock held while waiting as intrusions, into what the other thread did before its wait.
+
+    That is the step before the wait, or the check that is further back: what it had read there, the
+    taker changes while it holds the lock.
 
     Args:
         timeline: A failing run.
@@ -46,14 +49,39 @@ def with_step_before(
     """
     events = latest_occurrence(timeline, lines)
     if len(events) < len(lines) or [one.role for one in lines[:3]] != HELD_WHILE_WAITING:
-        return ()
+        return []
     taken, held, waits = events[:3]
     own = [one for one in timeline.done if one.path == waits.path and one.site]
     elsewhere = [one for one in own if line(one) != line(waits)]
+    theirs = [one for one in timeline.done if one.path == taken.path and taken.at < one.at]
+    begins = [_step(elsewhere, line), _check(elsewhere, theirs)]
+    last = _last_before(held, taken, theirs)
+    return [(begin, taken, last, waits) for begin in dict.fromkeys(begins) if begin is not None]
+
+
+def _step(elsewhere: Sequence[Event], line: Callable[[Event], object]) -> Event | None:
+    """Where a thread was on the last line before its wait."""
     if not elsewhere:
-        return ()
+        return None
     # From its beginning: one line may do several things, and any of them may decide.
     step = list(takewhile(lambda one: line(one) == line(elsewhere[-1]), reversed(elsewhere)))
     # Where it asks for a lock it can be stopped; before an access it may still hold the other one.
     attempts = [one for one in step if one.op is Op.ACQUIRE]
-    return (attempts or step)[-1], taken, held, waits
+    return (attempts or step)[-1]
+
+
+def _check(elsewhere: Sequence[Event], theirs: Sequence[Event]) -> Event | None:
+    """The last read of what the other one changes later, while it holds the lock."""
+    changes = {one.cell: one.at for one in theirs if one.is_access and one.writes}
+    reads = (one for one in reversed(elsewhere) if one.op is Op.READ and one.cell in changes)
+    return next((one for one in reads if one.at < changes[one.cell]), None)
+
+
+def _last_before(held: Event, taken: Event, theirs: Sequence[Event]) -> Event:
+    """What a thread does last before it waits with its lock; the wait, if there is nothing.
+
+    Its region ends there: while it waits it changes nothing, and whoever it waits for must be let
+    by. Once it waits, that would depend on a rule that is given up, or on a limit of the program.
+    """
+    before = [one for one in theirs if one.at < held.at and one.site and one.point != taken.point]
+    return before[-1] if before else held

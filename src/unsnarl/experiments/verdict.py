@@ -29,6 +29,8 @@ class Verdict:
         why: For a status other than confirmed: what kept it from being that, in words.
         windows: Points of the campaign: other accesses that were forbidden as well (windows.py).
         left_out: Failing runs that do not have it, and have another cause.
+        calls: The function whose calls were kept apart as a whole (calls.py): the verdict is on
+            these.
     """
 
     status: Status
@@ -39,6 +41,7 @@ class Verdict:
     why: str = ""
     windows: tuple[int, ...] = ()
     left_out: int = 0
+    calls: str = ""
 
 
 def concluded(forcing: Series, forbidding: Series, controlling: Callable[[], Arm]) -> Verdict:

@@ -249,6 +249,8 @@ class Finding(msgspec.Struct, frozen=True, rename={"locks_checked": "locks_known
         windows: Other accesses that do the same harm in its stead, in other runs: they were
             forbidden as well.
         left_out: Failing runs that do not have its interleaving, and fail for another reason.
+        calls: The function whose calls were kept apart as a whole: what was confirmed is that two
+            of them get into each other's way, by its variables among others.
     """
 
     rank: int
@@ -280,6 +282,7 @@ class Finding(msgspec.Struct, frozen=True, rename={"locks_checked": "locks_known
     replay: Replay | None = None
     windows: tuple[SourceLine, ...] = ()
     left_out: int = 0
+    calls: str = ""
 
 
 class SwallowedException(msgspec.Struct, frozen=True):

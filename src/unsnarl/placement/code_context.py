@@ -167,20 +167,28 @@ class CodeContext:
 
     def span(self, first: Event, last: Event, stacks: Stacks) -> Span | None:
         """The function that both events, of one thread, are in; None if that is not known."""
-        outer = None
+        span = next(iter(self.spans(first, last, stacks)), None)
+        if span is None or span.code == NOWHERE:
+            return span
+        return self._filled(span, first, last)
+
+    def spans(self, first: Event, last: Event, stacks: Stacks) -> list[Span]:
+        """All functions that both events are in, the innermost first.
+
+        Two calls on one line are taken for one: the innermost may be a function that was left and
+        called again.
+        """
+        found = []
         pairs = zip(self._frames(first, stacks), self._frames(last, stacks), strict=False)
         for one, other in pairs:
             if (one.file, one.function) != (other.file, other.function):
                 break
-            outer = (one, other)
+            code, file = self._named(one)
+            lines = one.line, other.line
+            found.append(Span(code, file, one.function, min(lines), max(lines)))
             if one.line != other.line:
                 break
-        if outer is None:
-            return None
-        code, file = self._named(outer[0])
-        lines = [frame.line for frame in outer]
-        span = Span(code, file, outer[0].function, min(lines), max(lines))
-        return span if code == NOWHERE else self._filled(span, first, last)
+        return found[::-1]
 
     def _filled(self, span: Span, first: Event, last: Event) -> Span:
         """With what a thread passed from one of its events to another."""
@@ -279,6 +287,11 @@ class CodeContext:
     def lock_names(self, capture: RunFile) -> dict[int, str]:
         """The program's own names of locks by their cells, from a capture of the failing run."""
         return lock_names(capture, {event.key: self.held(event) for event in self.events})
+
+
+def is_called(span: Span, stack: Iterable[Frame]) -> bool:
+    """Whether the function of a span is among the calls that led to an event."""
+    return any(one.function == span.function and one.file.endswith(span.file) for one in stack)
 
 
 def stacks_of(capture: RunFile) -> Stacks:

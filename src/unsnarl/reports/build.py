@@ -220,6 +220,7 @@ def _finding(
         if verdict
         else (),
         left_out=verdict.left_out if verdict else 0,
+        calls=verdict.calls if verdict else "",
         fix=with_texts(fix, sources) if fix else None,
         replay=_replay(facts, run, index) if index else None,
     )

@@ -73,9 +73,20 @@ def forbidden_note(finding: Finding) -> str:
     """What else was forbidden, and which failing runs it says nothing about."""
     lines = [f"{one.file}:{one.line}" for one in finding.windows]
     also = f"In other runs {_listed(lines)} does the same; forbidden as well." if lines else ""
+    if finding.calls:
+        also = _calls_note(finding.calls, lines)
     runs = plural(finding.left_out, "failing run")
     rest = f"Left out: {runs} without this order, which must have another cause."
     return " ".join(filter(None, (also, rest if finding.left_out else "")))
+
+
+def _calls_note(function: str, lines: Sequence[str]) -> str:
+    """That the calls are at fault: which of the state that they share does the harm is open."""
+    others = f" ({_listed(lines)})" if lines else ""
+    return (
+        f"Confirmed of two calls of {function} at a time: without this order runs fail by other "
+        f"state that they share{others}."
+    )
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ import msgspec
 
 from unsnarl import config
 from unsnarl.analyses.answer import Answer
-from unsnarl.analyses.methods import DEFAULT, UNLABELLED, Choices, rank_with
+from unsnarl.analyses.methods import DEFAULT, UNLABELLED, Choices, rank_quickly, rank_with
 from unsnarl.analyses.stuck import Stuck, common_edges, stuck_answer
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.captures import Captures
@@ -35,8 +35,12 @@ from unsnarl.runfile import Interner, RunFile, RunFileError
 from unsnarl.workflows.unfinished import unfinished_notices
 
 REPORT = "report.json"
-# Of the time that is left: what one of several failures may take, and what its ranking may.
-SHARE = 0.5
+# Of the time that is left: what the ranking of a failure may take.
+RANKING = 0.5
+# ... and what the first of several failures may: by how frequent it is, in these bounds.
+LEAST_SHARE, MOST_SHARE = 0.5, 0.8
+# Naming and explaining take less than a second; on a busy machine they must not cost the findings.
+NAMING_SECONDS = 15.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,8 +109,7 @@ def make_proven_report(
         chosen = [one for one in comparisons.all() if request.signature in ("", one.signature)]
         signatures = []
         for index, one in enumerate(chosen):
-            # Half of what is left for each: the first failures are the most frequent ones.
-            with budget.share(SHARE if index + 1 < len(chosen) else 1.0):
+            with budget.share(share_of([other.count for other in chosen[index:]])):
                 signatures.append(ranker.facts(one, request.method))
         rare = ranker.facts(comparisons.unlabelled(), UNLABELLED) if request.unlabelled else None
     except RunFileError as error:
@@ -129,6 +132,16 @@ def make_proven_report(
         constraints.update(made.constraints)
     repairs = {one.signature: made.repair for one, made in signatures if made.repair}
     return ProvenReport(_with_unfinished(report, budget), constraints, repairs)
+
+
+def share_of(counts: Sequence[int]) -> float:
+    """What the first of some failures may take of the time for all, by how often each was seen.
+
+    One that was seen once can hardly be proved, and must not cost the others their experiments.
+    """
+    if len(counts) < 2:
+        return 1.0
+    return min(max(counts[0] / max(sum(counts), 1), LEAST_SHARE), MOST_SHARE)
 
 
 # Failures whose own text is a number.
@@ -154,8 +167,9 @@ def _built(facts: CampaignFacts, interner: Interner, root: Path, budget: Budget)
     def build(some: CampaignFacts) -> Report | None:
         doing = "naming and explaining"
         return budget.part(
-            "report", doing, lambda: build_report(some, interner, root), None, quick=True
-        )
+            "report", doing, lambda: build_report(some, interner, root), None,
+            quick=True, least=NAMING_SECONDS,
+        )  # fmt: skip
 
     report = build(facts)
     if report is not None:
@@ -259,10 +273,18 @@ class _Ranker:
         # If all runs fail, nothing sets some of them apart; a wait that cannot end shows itself.
         if compared.signature and self._tally.always_fails:
             return []
-        choices = self._request.choices
-        return self._request.budget.part(
-            "rank", "ranking", lambda: rank_with(method, compared.comparison, choices), (),
-            share=SHARE, quick=True,
+        choices, budget = self._request.choices, self._request.budget
+        none: Sequence[Answer] | None = None
+        ranked = budget.part(
+            "rank", "ranking", lambda: rank_with(method, compared.comparison, choices), none,
+            share=RANKING, quick=True,
+        )  # fmt: skip
+        if ranked is not None:
+            return ranked
+        # Without an answer there is nothing to test: a poorer ranking costs less than none.
+        return budget.part(
+            "rank", "ranking without cycles", lambda: rank_quickly(compared.comparison), (),
+            quick=True,
         )  # fmt: skip
 
     def _stuck(

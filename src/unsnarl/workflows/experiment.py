@@ -31,7 +31,7 @@ from unsnarl.workflows.unfinished import interruption, unfinished_notices
 SCRATCH = "experiment"
 # What a test of a finding says of it.
 VERDICT = (
-    "status", "why", "forced", "forbidden", "control", "p_value", "windows", "left_out",
+    "status", "why", "forced", "forbidden", "control", "p_value", "windows", "left_out", "calls",
 )  # fmt: skip
 
 

@@ -31,13 +31,16 @@ class RankedHypothesis(NamedTuple):
     shown: Hypothesis
 
 
-def answers(comparison: Comparison) -> list[Answer]:
-    """Ranks the interleavings that separate failing from passing runs, best first."""
+def answers(comparison: Comparison, *, with_cycles: bool = True) -> list[Answer]:
+    """Ranks the interleavings that separate failing from passing runs, best first.
+
+    Cycles take nearly all of the time: patterns alone are an answer where there is none for them.
+    """
     counting = by_line(comparison.points)
     counted = table(comparison, counting)
     patterns = pattern_hypotheses(comparison, counted)
     pairs = [one for one in patterns if len(one.points) == 2]
-    closed = cycles(comparison, counting, pairs)
+    closed = cycles(comparison, counting, pairs) if with_cycles else {}
     candidates = [RankedHypothesis(one, one) for one in patterns if len(one.points) > 2]
     around = _by_pair(closed)
     candidates += [

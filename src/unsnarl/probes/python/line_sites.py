@@ -17,7 +17,7 @@ from unsnarl.model.python_names import plain_function, plain_name
 if TYPE_CHECKING:
     from unsnarl.probes.python.registry import Block
 
-LATE_SITES = 1 << 15  # as in native/binding/plan.h
+LATE_SITES = 1 << 17  # as in native/binding/plan.h
 
 
 class LineSites:
