@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -44,6 +45,8 @@ class Settings:
     timeout: float = 10.0
     jobs: int = dataclasses.field(default_factory=_cores)
     seed: int = 0
+    # Part I of N of the hunt, as I/N; "" for all of it.
+    shard: str = ""
     include: tuple[str, ...] = ()
     switch: Literal["auto", "gil", "free"] = "auto"
     fail_if: str = ""
@@ -140,6 +143,14 @@ def _statuses(value: Any) -> tuple[int, ...]:
     return numbers
 
 
+def _shard(value: Any) -> str:
+    text = _text(value) if isinstance(value, str) else ""
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise ValueError("a part of the hunt such as 3/8")
+    return text
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("a text")
@@ -155,6 +166,7 @@ KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "timeout": ("timeout", _seconds),
     "jobs": ("jobs", _positive_int),
     "seed": ("seed", _natural),
+    "shard": ("shard", _shard),
     "include": ("include", _names),
     "switch": ("switch", _switch),
     "fail-if": ("fail_if", _text),

@@ -192,6 +192,11 @@ ERRORS: dict[str, str] = {
         "threads cannot happen in such a program, and the hunt says nothing about it. Programs "
         "that use only processes or only asyncio are not covered."
     ),
+    "not-mergeable": (
+        "The folders given to `unsnarl merge` are not shards of one hunt: another command, another "
+        "seed, other settings or another standard input. Or their sites cannot be counted by one "
+        "list, because they ran different code. Nothing was merged."
+    ),
     "not-writable": (
         "The campaign folder cannot be written. Run from a directory where you may write, or make "
         "`.unsnarl` writable."
@@ -334,6 +339,24 @@ ERRORS: dict[str, str] = {
 }
 
 WARNINGS: dict[str, str] = {
+    "one-shard": (
+        "The hunt was given `--shard`: the answer is that of one part of the runs, and no "
+        "experiment was made. `unsnarl merge` puts the shards together and makes them."
+    ),
+    "shards-missing": (
+        "Not all shards of the hunt were merged. What was found holds; the rate of failures, and "
+        "that something was not found, is said of the runs that are there. Merge the others into "
+        "the same campaign when they are done."
+    ),
+    "shards-differ": (
+        "The shards did not run the same code: another revision, another Python or other modules. "
+        "Points of the same file, function, line and column count as one, others do not. Failing "
+        "runs of the code that is not here cannot be replayed here."
+    ),
+    "shards-elsewhere": (
+        "The shards were merged and ranked, but the target does not run here as it ran there: "
+        "its code is another, or it cannot be started. No experiment was made."
+    ),
     "baseline-gone": (
         "The baseline has a finding of which nothing occurred in this hunt. If it is repaired, "
         "`--update-baseline` removes it from the file; if the hunt was short, it may come back. It "

@@ -11,6 +11,7 @@ depends on the campaign's seed and the run's number alone, so that hunts repeat 
 from __future__ import annotations
 
 import random
+import sys
 from collections import deque
 from typing import Any
 
@@ -35,10 +36,19 @@ SURW_SHARE_OF_RFF = 0.6
 
 
 class Rotation:
-    """Makes plans; learns from profiles and from what came of the runs."""
+    """Makes plans; learns from profiles and from what came of the runs.
 
-    def __init__(self, seed: int, strategies: tuple[Strategy, ...] = STRATEGIES) -> None:
+    Plans after that of run `teachers` do not depend on each other.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        strategies: tuple[Strategy, ...] = STRATEGIES,
+        teachers: int = sys.maxsize,
+    ) -> None:
         self._seed = seed
+        self._teachers = teachers
         self._strategies = strategies
         self._shares = Shares()
         self._narrowing = Narrowing()
@@ -106,7 +116,8 @@ class Rotation:
         if plan.strategy == "rff":
             # A hold that outlasts a whole run helps nobody: somebody spins.
             limit = 2 * plan.length + 100
-            rules = self._sources.rules(draw, plan.switch, limit)
+            counts = plan.number <= self._teachers
+            rules = self._sources.rules(draw, plan.switch, limit, counts=counts)
             with_surw = draw.random() < SURW_SHARE_OF_RFF and self._can("surw")
             return {"rules": rules} | (self._interest(draw) if with_surw else {})
         return {}

@@ -40,6 +40,11 @@ if TYPE_CHECKING:
 @click.option("--jobs", type=int, metavar="N", help="Runs at once. [default: one per core]")
 @click.option("--seed", type=int, metavar="N", help="Seed of all schedules. [default: 0]")
 @click.option(
+    "--shard",
+    metavar="I/N",
+    help="Make part I of N of the hunt, for `unsnarl merge`; its experiments are made there.",
+)
+@click.option(
     "--include",
     multiple=True,
     metavar="PKG",

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from unsnarl.campaigns import outcome
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.campaign import Campaign, Stop
 from unsnarl.campaigns.captures import Captures
+from unsnarl.campaigns.merging import Merged
 from unsnarl.campaigns.signature_split import split_signatures, stored_split
 from unsnarl.campaigns.stdin import keep_stdin
 from unsnarl.campaigns.store import Store
@@ -33,6 +34,7 @@ from unsnarl.experiments.prove import Prover
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.report import Notice, Report
 from unsnarl.replay.replayer import keep_schedules
+from unsnarl.runfile.codes import LATE_SUFFIX
 from unsnarl.workflows import campaign_report
 from unsnarl.workflows.campaign_report import Figures, ProvenReport, Request, code_changed
 from unsnarl.workflows.fix import certified, patched, screened
@@ -47,6 +49,8 @@ PROOF_RUNS = 150
 # of 25 seconds; one that survives may be run until all but the last three, in which a simulated fix
 # is certified. Where no patch survives, 15 seconds are enough for both. `unsnarl fix` goes on.
 BEGINNING, PATCHES, REPAIRS = 0.48, 0.88, 0.6
+# Shards that a warning names.
+MOST_SHARDS = 5
 # For schedules that were not stored in the time of the hunt.
 STORING_SECONDS = 3.0
 
@@ -84,16 +88,16 @@ def hunt(
         on_answer: Called once failures are explained, before repairs of them are looked for.
     """
     if resume is not None:
-        hunter = _Hunter.resumed(command, resume, flags or {})
+        hunter = Hunter.resumed(command, resume, flags or {})
     else:
-        hunter = _Hunter.fresh(command, flags or {})
+        hunter = Hunter.fresh(command, flags or {})
     try:
         return hunter.hunt(on_progress, on_answer)
     finally:
         hunter.store.close()
 
 
-class _Hunter:
+class Hunter:
     """One hunt and its campaign."""
 
     def __init__(self, target: Target, settings: Settings, store: Store, resumed: bool) -> None:
@@ -108,7 +112,7 @@ class _Hunter:
         self._notices: tuple[Notice, ...] = ()
 
     @classmethod
-    def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> _Hunter:
+    def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> Hunter:
         """A new campaign in the current directory."""
         cwd = Path.cwd()
         # Settings before the interpreter is asked: a typing error should show at once.
@@ -138,12 +142,24 @@ class _Hunter:
         return hunter
 
     @classmethod
-    def resumed(cls, command: tuple[str, ...], name: str, flags: Mapping[str, Any]) -> _Hunter:
+    def resumed(cls, command: tuple[str, ...], name: str, flags: Mapping[str, Any]) -> Hunter:
         """A stored campaign; flags given now override those stored."""
         opened = Store.open(stores.find(Path.cwd(), name, command))
         stored = opened.description
         settings = config.override(stored.options, flags)
         return cls(opened.target(), settings, opened, True)
+
+    @classmethod
+    def merged(cls, merged: Merged, flags: Mapping[str, Any]) -> Hunter:
+        """What was put together of shards: no more runs are hunted, the rest is as ever."""
+        store = merged.store
+        settings = config.override(store.description.options, flags)
+        runs = len(store.runs())
+        hunter = cls(
+            store.target(), dataclasses.replace(settings, max_runs=max(1, runs)), store, True
+        )
+        hunter._notices = tuple(about_shards(merged))
+        return hunter
 
     def hunt(self, on_progress: OnProgress, on_answer: Callable[[Report], None]) -> HuntResult:
         """Collect runs, rank, store."""
@@ -178,17 +194,22 @@ class _Hunter:
             runner.distinguish(stored_split(self.store.folder))
             with budget.phase("hunt"):
                 stop = self._hunted(campaign, runner)
-            runner.distinguish(split_signatures(self.store, campaign.tally))
+            if not campaign.is_part:
+                runner.distinguish(split_signatures(self.store, campaign.tally))
             figures = Figures(
                 tally=campaign.tally,
                 modules=runner.ready.modules,
                 sites=runner.ready.probes,
-                warnings=(*self._notices, *outcome.notices(campaign, stop, runner)),
+                warnings=(
+                    *self._notices,
+                    *about_part(campaign),
+                    *outcome.notices(campaign, stop, runner),
+                ),
                 seconds=budget.spent,
             )
             # Before the fork server ends: captured values and experiments are further runs of it.
             captures = Captures(self.store, runner, settings.timeout)
-            confirm = settings.confirm
+            confirm = 0 if campaign.is_part else settings.confirm
             prover = Prover(
                 runner, self.store.folder, settings.timeout, findings=confirm, budget=budget,
                 patches=True,
@@ -260,7 +281,8 @@ class _Hunter:
     def _hunted(self, campaign: Campaign, runner: Runner) -> Stop:
         """Why the hunt ended; an interrupt ends it like a limit, and what it found is reported."""
         try:
-            return campaign.run(runner, proves=self.settings.confirm > 0)
+            proves = self.settings.confirm > 0 and not campaign.is_part
+            return campaign.run(runner, proves=proves)
         except KeyboardInterrupt as signal:
             if not campaign.tally.total:
                 raise
@@ -289,16 +311,19 @@ class _Hunter:
             self.store.close()
         return result
 
-    def _stored_codes(self) -> bytes:
+    def _stored_codes(self) -> Mapping[Path, bytes]:
+        """The list of sites, and that of late code."""
         codes = self.store.codes
-        return codes.read_bytes() if self._resumed and codes.exists() else b""
+        files = (codes, codes.with_name(codes.name + LATE_SUFFIX)) if self._resumed else ()
+        return {file: file.read_bytes() for file in files if file.exists()}
 
-    def _check_codes(self, before: bytes) -> None:
+    def _check_codes(self, before: Mapping[Path, bytes]) -> None:
         """The runs of a campaign count sites by one list of them."""
         codes = self.store.codes
-        if before and codes.read_bytes() != before:
-            # Starting the target has overwritten the list that the stored runs need.
-            codes.write_bytes(before)
+        if codes in before and codes.read_bytes() != before[codes]:
+            # Starting the target has overwritten the lists that the stored runs need.
+            for file, content in before.items():
+                file.write_bytes(content)
             raise code_changed(self.store.name)
 
     def _interrupted(self, campaign: Campaign, signal: KeyboardInterrupt) -> UnsnarlError:
@@ -308,3 +333,31 @@ class _Hunter:
             f"go on with: unsnarl hunt --resume {self.store.name}",
             EXIT_TERMINATED if isinstance(signal, Terminated) else EXIT_INTERRUPTED,
         )
+
+
+def about_part(campaign: Campaign) -> Iterator[Notice]:
+    """That an answer is one shard's."""
+    if campaign.is_part:
+        text = (
+            f"shard {campaign.settings.shard} of a hunt: ranked by its own runs alone, without "
+            "experiments; unsnarl merge puts all shards together"
+        )
+        yield Notice("one-shard", text)
+
+
+def about_shards(merged: Merged) -> Iterator[Notice]:
+    """What a report of shards says of them."""
+    if merged.missing:
+        names = ", ".join(merged.missing[:MOST_SHARDS])
+        more = len(merged.missing) - MOST_SHARDS
+        text = names + (f" and {more} more" if more > 0 else "")
+        yield Notice("shards-missing", f"without the runs of {text}")
+    if merged.foreign:
+        yield Notice(
+            "shards-differ",
+            f"{merged.foreign} pieces of code are not the same in all shards; points of one line "
+            "and column count as one",
+        )
+    if merged.damaged:
+        text = "; ".join(merged.damaged[:MOST_SHARDS])
+        yield Notice("damaged-runs", f"skipped: {text}")
