@@ -24,6 +24,7 @@ NAMES = (
     "hunts",
     "answers",
     "growth",
+    "cluster",
     "analysis",
     "native",
     "fast_path",

@@ -47,6 +47,8 @@ class Settings:
     seed: int = 0
     # Part I of N of the hunt, as I/N; "" for all of it.
     shard: str = ""
+    # Where runs are made: tcp://HOST:PORT of a dask scheduler, or local; "" for this machine.
+    cluster: str = ""
     include: tuple[str, ...] = ()
     switch: Literal["auto", "gil", "free"] = "auto"
     fail_if: str = ""
@@ -151,6 +153,12 @@ def _shard(value: Any) -> str:
     return text
 
 
+def _cluster(value: Any) -> str:
+    if isinstance(value, str) and re.fullmatch(r"local|(tcp|tls)://\S+:[0-9]+", value):
+        return _text(value)
+    raise ValueError("local, or an address such as tcp://10.0.0.5:8786")
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("a text")
@@ -167,6 +175,7 @@ KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "jobs": ("jobs", _positive_int),
     "seed": ("seed", _natural),
     "shard": ("shard", _shard),
+    "cluster": ("cluster", _cluster),
     "include": ("include", _names),
     "switch": ("switch", _switch),
     "fail-if": ("fail_if", _text),
@@ -228,6 +237,8 @@ def override(stored: Mapping[str, Any], flags: Mapping[str, Any]) -> Settings:
     """The settings of a stored campaign, with those flags that are given now."""
     names = {field.name for field in dataclasses.fields(Settings)}
     fields = {name: value for name, value in stored.items() if name in names}
+    # A cluster of that day: what follows a hunt is done here unless one is named anew.
+    fields.pop("cluster", None)
     for name in ("include", "ok_exit"):
         fields[name] = tuple(fields.get(name, ()))
     given = _from_flags(flags)

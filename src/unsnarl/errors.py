@@ -84,6 +84,24 @@ ERRORS: dict[str, str] = {
         "pytest could not collect the tests, or was asked to run them in other processes. Its own "
         "output is shown. Nothing was run."
     ),
+    "cluster-differs": (
+        "A worker of the cluster has other code than the first one that began: another revision "
+        "of the project, or another Python. Runs of different code cannot be compared. Give all "
+        "workers the same project in the same folder."
+    ),
+    "cluster-failed": (
+        "The scheduler given to `--cluster` cannot be reached, or no worker could make a run. The "
+        "runs stored so far are complete: `unsnarl hunt --resume` goes on here, or there with "
+        "`--cluster`."
+    ),
+    "cluster-missing": (
+        "`--cluster` needs dask.distributed: `pip install 'unsnarl[cluster]'`. Everything else "
+        "works without it."
+    ),
+    "cluster-unsupported": (
+        "A function that is hunted in the process that calls it cannot be run on other machines. "
+        "Hunt a command, or leave `--cluster` out."
+    ),
     "command-missing": "`unsnarl hunt` needs the command to run, after `--`.",
     "command-not-found": (
         "The program or script named in the command does not exist or cannot be executed. Nothing "

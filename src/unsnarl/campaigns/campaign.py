@@ -13,7 +13,7 @@ from unsnarl.campaigns.lessons import MOST_AHEAD, InOrder, Lesson, Lessons
 from unsnarl.campaigns.neighbours import Neighbours
 from unsnarl.campaigns.profile import profile_of
 from unsnarl.campaigns.rotation import Rotation
-from unsnarl.campaigns.shards import COMMON_RUNS, Shard
+from unsnarl.campaigns.shards import COMMON_RUNS, WHOLE, Shard
 from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.tally import HUNT, RUNS_WITHOUT_A_PASS, SUPPORT, Tally
 from unsnarl.config import Settings
@@ -71,7 +71,9 @@ class Campaign:
         self.serial_failures = 0
         self._serial: set[int] = set()
         self._progress = progress
-        self._shard = Shard.parse(settings.shard) if settings.shard else None
+        # Plans that depend on each other would be the limit of a large cluster.
+        shard = settings.shard or (WHOLE if settings.cluster else "")
+        self._shard = Shard.parse(shard) if shard else None
         teachers = COMMON_RUNS if self._shard else sys.maxsize
         seed = settings.seed
         rotation = Rotation(seed, teachers=teachers)
@@ -194,7 +196,7 @@ class Campaign:
     @property
     def is_part(self) -> bool:
         """Whether these are the runs of one shard; claims are made once all are together."""
-        return self._shard is not None and not self.store.description.shards
+        return bool(self.settings.shard) and not self.store.description.shards
 
     @property
     def _has_more(self) -> bool:

@@ -20,7 +20,7 @@ import msgspec
 
 from unsnarl import config
 from unsnarl.campaigns.merged_sites import ShardSites, merge_sites, read_sites, write_sites
-from unsnarl.campaigns.shards import Shard
+from unsnarl.campaigns.shards import WHOLE, Shard
 from unsnarl.campaigns.signature_split import stored_split, undivided
 from unsnarl.campaigns.stdin import FILE as STDIN
 from unsnarl.campaigns.store import FOLDER, Description, Store, Stored, described
@@ -35,8 +35,6 @@ from unsnarl.runfile.renumbering import Renumbering, renumber
 # What decides which runs are made and what is seen of them.
 SAME = ("seed", "fail", "passed", "include", "switch", "fail_if", "ok_exit", "heap_errors",
         "window", "granularity")  # fmt: skip
-# As which the merged campaign goes on, if it does.
-WHOLE = "1/1"
 
 
 class Source(NamedTuple):

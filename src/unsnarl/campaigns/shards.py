@@ -13,6 +13,8 @@ import dataclasses
 # Ten runs, then five serial ones if none has passed (campaign.py): the sites that threads share,
 # the length of a run and the reads to aim at are known by then.
 COMMON_RUNS = 16
+# All of a hunt whose plans are those of shards: a merged one, or one on a cluster.
+WHOLE = "1/1"
 
 
 @dataclasses.dataclass(frozen=True, order=True)

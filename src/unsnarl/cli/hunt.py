@@ -45,6 +45,12 @@ if TYPE_CHECKING:
     help="Make part I of N of the hunt, for `unsnarl merge`; its experiments are made there.",
 )
 @click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Make the runs on a dask cluster: tcp://HOST:PORT of its scheduler, or `local` to start"
+    " one here.",
+)
+@click.option(
     "--include",
     multiple=True,
     metavar="PKG",

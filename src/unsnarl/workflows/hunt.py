@@ -189,7 +189,8 @@ class Hunter:
     def _answer(self, campaign: Campaign) -> HuntResult:
         settings, budget = self.settings, self._budget
         before = self._stored_codes()
-        with started(self.target, self.store.folder, settings) as runner:
+        cluster = settings.cluster
+        with started(self.target, self.store.folder, settings, cluster=cluster) as runner:
             self._check_codes(before)
             runner.distinguish(stored_split(self.store.folder))
             with budget.phase("hunt"):
