@@ -15,6 +15,8 @@ from typing import Any, Literal
 from unsnarl.errors import UsageError
 
 SWITCHES = ("auto", "gil", "free")
+CONTROLLED = "controlled"
+PLANS = (CONTROLLED, "free", "noise")
 GRANULARITIES = ("cell", "object")
 WIDEST_WINDOW = 64  # UNS_WINDOW_MAX
 # What a person waits for an answer after something has failed.
@@ -45,6 +47,8 @@ class Settings:
     timeout: float = 10.0
     jobs: int = dataclasses.field(default_factory=_cores)
     seed: int = 0
+    # How threads run: under the gate, or freely and in parallel, with random delays or without.
+    plan: Literal["controlled", "free", "noise"] = "controlled"
     # Part I of N of the hunt, as I/N; "" for all of it.
     shard: str = ""
     # Where runs are made: tcp://HOST:PORT of a dask scheduler, or local; "" for this machine.
@@ -145,6 +149,12 @@ def _statuses(value: Any) -> tuple[int, ...]:
     return numbers
 
 
+def _plan(value: Any) -> str:
+    if not isinstance(value, str) or value not in PLANS:
+        raise ValueError("one of " + ", ".join(PLANS))
+    return value
+
+
 def _shard(value: Any) -> str:
     text = _text(value) if isinstance(value, str) else ""
     match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
@@ -174,6 +184,7 @@ KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "timeout": ("timeout", _seconds),
     "jobs": ("jobs", _positive_int),
     "seed": ("seed", _natural),
+    "plan": ("plan", _plan),
     "shard": ("shard", _shard),
     "cluster": ("cluster", _cluster),
     "include": ("include", _names),

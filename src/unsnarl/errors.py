@@ -361,6 +361,16 @@ WARNINGS: dict[str, str] = {
         "The hunt was given `--shard`: the answer is that of one part of the runs, and no "
         "experiment was made. `unsnarl merge` puts the shards together and makes them."
     ),
+    "free-runs": (
+        "The hunt was given `--plan free` or `--plan noise`: threads ran in real parallel, and "
+        "their runs were ranked first. What is shown was then found and proved under the gate, by "
+        "a hunt that the ranking led. Or nothing failed freely: that says nothing of other orders."
+    ),
+    "not-under-the-gate": (
+        "Something failed while threads ran freely, and is ranked. But no run under the gate "
+        "failed in the same way in the time there was, so nothing was tested. Give more `--time`, "
+        "or record one: `unsnarl record --until-fail`, then `unsnarl reproduce`."
+    ),
     "shards-missing": (
         "Not all shards of the hunt were merged. What was found holds; the rate of failures, and "
         "that something was not found, is said of the runs that are there. Merge the others into "

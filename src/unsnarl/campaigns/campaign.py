@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,7 @@ from unsnarl.campaigns.rotation import Rotation
 from unsnarl.campaigns.shards import COMMON_RUNS, WHOLE, Shard
 from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.tally import HUNT, RUNS_WITHOUT_A_PASS, SUPPORT, Tally
-from unsnarl.config import Settings
+from unsnarl.config import CONTROLLED, Settings
 from unsnarl.errors import ToolError, UsageError
 from unsnarl.execution.disk import is_full
 from unsnarl.execution.result import Result, read_safely
@@ -26,7 +27,7 @@ from unsnarl.execution.target import Target
 from unsnarl.model.plan import Plan
 from unsnarl.model.run import RunRecord, Switch
 from unsnarl.model.schedule import Schedule
-from unsnarl.runfile import RunFile
+from unsnarl.runfile import RunFile, SiteTable
 
 Stop = Literal["enough", "max-runs", "time", "always-fails", "always-hangs", "interrupted"]
 
@@ -117,7 +118,7 @@ class Campaign:
         self._instrumented = self._instrumented or runner.ready.modules > 0
         stop = self.collect(runner, limit)
         found = self.tally.best("free")[0]
-        if self.is_part:
+        if self.is_part or self.is_free:
             return stop
         if self.settings.switch != "auto" or self.switch != "free" or not found:
             return stop
@@ -199,6 +200,17 @@ class Campaign:
         return bool(self.settings.shard) and not self.store.description.shards
 
     @property
+    def is_free(self) -> bool:
+        """Whether threads run in real parallel, where no schedule repeats a run."""
+        return self.settings.plan != CONTROLLED
+
+    def lead(self, suspected: Collection[tuple[str, int]]) -> None:
+        """Have runs switch at some lines in particular; the target must have been started."""
+        if suspected:
+            table = SiteTable.load(self.store.codes, self.target.root)
+            self._lessons.rotation.lead(table.on_lines(suspected))
+
+    @property
     def _has_more(self) -> bool:
         """Of a hunt in shards the runs are counted by their numbers, wherever they are made."""
         planned = self._next - 1 if self.is_part else self._planned
@@ -219,6 +231,8 @@ class Campaign:
         wanted = self.settings.switch
         if wanted != "auto":
             return wanted
+        if self.is_free:
+            return "gil"
         if self._mode is not None:
             return self._mode
         if tally.first_failing is not None:
@@ -241,6 +255,9 @@ class Campaign:
 
     def _plan(self, number: int, fields: dict[str, Any], hunts: bool) -> Plan:
         tally, rotation = self._lessons.tally, self._lessons.rotation
+        if self.is_free:
+            seed = random.Random(f"{self.settings.seed}/{number}").getrandbits(32)
+            return Plan(number=number, strategy=self.settings.plan, seed=seed, **fields)
         if hunts and self._wants_serial():
             self._serial.add(number)
             return rotation.serial_plan(number, **fields)

@@ -13,6 +13,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -31,6 +32,8 @@ STRATEGIES: tuple[Strategy, ...] = ("surw", "rff", "pos", "walk", "pct")
 UNTAUGHT: tuple[Strategy, ...] = ("walk", "pos", "pct")
 # The latest passing runs, of which SURW draws one for its counts.
 PROFILES = 8
+# Of the runs of a hunt that free runs have led: those that switch only where these suspect it.
+LED_SHARE = 0.5
 # What chooses among the threads that RFF's rules do not hold: SURW so often, else POS.
 SURW_SHARE_OF_RFF = 0.6
 
@@ -55,6 +58,7 @@ class Rotation:
         self._sources = ReadSources()
         self._passing: deque[Profile] = deque(maxlen=PROFILES)
         self._clusters: list[list[int]] | None = None
+        self._suspected: list[int] = []
 
     def count(self, strategy: str, failed: bool) -> None:
         """Take in how a run ended."""
@@ -73,7 +77,7 @@ class Rotation:
         # By number: a run's seed does not depend on the order in which runs end. Each choice has
         # its own generator, so that no draw depends on how many others were made before it.
         draw = random.Random(f"{self._seed}/{number}")
-        sites = self._narrowing.draw(draw)
+        sites = self._lead_of(number) or self._narrowing.draw(draw)
         plan = Plan(
             number=number,
             seed=draw.getrandbits(32),
@@ -85,6 +89,17 @@ class Rotation:
             **fields,
         )
         return replace(plan, **self._hints(plan, draw))
+
+    def lead(self, sites: Iterable[int]) -> None:
+        """Have half of the runs switch only at these sites: something else suspects them."""
+        self._suspected = sorted(sites)
+
+    def _lead_of(self, number: int) -> list[int] | None:
+        if not self._suspected:
+            return None
+        # Drawn apart: other draws are the same with and without a lead.
+        is_led = random.Random(f"{self._seed}/{number}/led").random() < LED_SHARE
+        return self._suspected if is_led else None
 
     def serial_plan(self, number: int, **fields: Any) -> Plan:
         """A run in which no thread is interrupted: another comes when one waits or has ended.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +92,12 @@ def hunt(
     else:
         hunter = Hunter.fresh(command, flags or {})
     try:
-        return hunter.hunt(on_progress, on_answer)
+        result = hunter.hunt(on_progress, on_answer)
+        if hunter.settings.plan == config.CONTROLLED:
+            return result
+        from unsnarl.workflows.led_hunt import prove_freely_found  # noqa: PLC0415  it needs us
+
+        return prove_freely_found(result, hunter, on_progress, on_answer)
     finally:
         hunter.store.close()
 
@@ -110,6 +115,25 @@ class Hunter:
         self._on_answer: Callable[[Report], None] = ignore
         self._explained_after = 0.0
         self._notices: tuple[Notice, ...] = ()
+        # Lines, by file and number, at which runs switch in particular.
+        self.suspected: Collection[tuple[str, int]] = ()
+
+    @classmethod
+    def led(cls, other: Hunter, settings: Settings) -> Hunter:
+        """A hunt of the same target, with other settings, in the rest of the time."""
+        found, before = other.target, other.store.description
+        made = Store.create(
+            Path(before.base),
+            before.command,
+            Path(before.cwd),
+            Path(before.root),
+            options=dataclasses.asdict(settings),
+            python=before.python,
+        )
+        if found.stdin is not None:
+            shutil.copyfile(found.stdin, made.folder / found.stdin.name)
+            found = dataclasses.replace(found, stdin=made.folder / found.stdin.name)
+        return cls(found, settings, made, False)
 
     @classmethod
     def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> Hunter:
@@ -122,6 +146,9 @@ class Hunter:
         if found.kind == "program" or found.python.is_free_threaded:
             # There is no interpreter's lock: threads may be switched anywhere.
             settings = dataclasses.replace(settings, switch="free")
+        if settings.plan != config.CONTROLLED and settings.confirm:
+            # The other half is for what follows under the gate (led_hunt.py).
+            settings = dataclasses.replace(settings, time=settings.time / 2)
         made = Store.create(
             cwd,
             command,
@@ -178,13 +205,13 @@ class Hunter:
         try:
             result = self._answer(campaign)
         except KeyboardInterrupt as signal:
-            raise self._interrupted(campaign, signal) from None
+            raise self._interrupted(campaign.tally.total, signal) from None
         finally:
             self.store.sweep()
             # What trials left that were dropped when their time was over.
             shutil.rmtree(self.store.folder / TRIALS, ignore_errors=True)
             file.end()
-        return self._stored(result, campaign)
+        return self._stored(result, campaign.tally.total)
 
     def _answer(self, campaign: Campaign) -> HuntResult:
         settings, budget = self.settings, self._budget
@@ -193,6 +220,7 @@ class Hunter:
         with started(self.target, self.store.folder, settings, cluster=cluster) as runner:
             self._check_codes(before)
             runner.distinguish(stored_split(self.store.folder))
+            campaign.lead(self.suspected)
             with budget.phase("hunt"):
                 stop = self._hunted(campaign, runner)
             if not campaign.is_part:
@@ -209,8 +237,9 @@ class Hunter:
                 seconds=budget.spent,
             )
             # Before the fork server ends: captured values and experiments are further runs of it.
-            captures = Captures(self.store, runner, settings.timeout)
-            confirm = 0 if campaign.is_part else settings.confirm
+            # No schedule repeats a free run.
+            captures = Captures(self.store, None if campaign.is_free else runner, settings.timeout)
+            confirm = 0 if campaign.is_part or campaign.is_free else settings.confirm
             prover = Prover(
                 runner, self.store.folder, settings.timeout, findings=confirm, budget=budget,
                 patches=True,
@@ -223,7 +252,8 @@ class Hunter:
             if confirm:
                 report = self._repaired(report, fixes, runner)
         report = self._timed(report)
-        ends_with = self._interrupted(campaign, budget.signal) if budget.signal else None
+        total = campaign.tally.total
+        ends_with = self._interrupted(total, budget.signal) if budget.signal else None
         return HuntResult(report, outcome.exit_code(campaign, stop, runner), ends_with)
 
     def _timed(self, report: Report) -> Report:
@@ -282,7 +312,7 @@ class Hunter:
     def _hunted(self, campaign: Campaign, runner: Runner) -> Stop:
         """Why the hunt ended; an interrupt ends it like a limit, and what it found is reported."""
         try:
-            proves = self.settings.confirm > 0 and not campaign.is_part
+            proves = self.settings.confirm > 0 and not (campaign.is_part or campaign.is_free)
             return campaign.run(runner, proves=proves)
         except KeyboardInterrupt as signal:
             if not campaign.tally.total:
@@ -299,15 +329,16 @@ class Hunter:
             PROOF_RUNS * usual / self.settings.jobs,
         )
 
-    def _stored(self, result: HuntResult, campaign: Campaign) -> HuntResult:
+    def _stored(self, result: HuntResult, runs: int) -> HuntResult:
         """The result must not be lost if it cannot be stored."""
         try:
             campaign_report.save_report(self.store, result.report)
-            keep_schedules(self.store, self._constraints, seconds=STORING_SECONDS)
+            if self.settings.plan == config.CONTROLLED:
+                keep_schedules(self.store, self._constraints, seconds=STORING_SECONDS)
         except UnsnarlError as error:
             return dataclasses.replace(result, ends_with=error)
         except KeyboardInterrupt as signal:
-            return dataclasses.replace(result, ends_with=self._interrupted(campaign, signal))
+            return dataclasses.replace(result, ends_with=self._interrupted(runs, signal))
         finally:
             self.store.close()
         return result
@@ -327,10 +358,10 @@ class Hunter:
                 file.write_bytes(content)
             raise code_changed(self.store.name)
 
-    def _interrupted(self, campaign: Campaign, signal: KeyboardInterrupt) -> UnsnarlError:
+    def _interrupted(self, runs: int, signal: KeyboardInterrupt) -> UnsnarlError:
         return UnsnarlError(
             "interrupted",
-            f"interrupted; {campaign.tally.total} runs are stored in {self.store.folder}",
+            f"interrupted; {runs} runs are stored in {self.store.folder}",
             f"go on with: unsnarl hunt --resume {self.store.name}",
             EXIT_TERMINATED if isinstance(signal, Terminated) else EXIT_INTERRUPTED,
         )

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import logging
 import queue
 import time
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,18 @@ from unsnarl.model.plan import Plan
 from unsnarl.runfile import CODES_FILE
 from unsnarl.runfile.codes import LATE_SUFFIX
 
+# Runs that one task makes, one after the other.
+Batch = tuple[Plan, ...]
+
 LOCAL = "local"
 CONNECT_SECONDS = 10.0
-# Runs for each thread of a worker: the next one is there when one ends.
+# Batches for each thread of a worker: the next one is there when one ends.
 AHEAD = 2
+# What a batch should take, and how many runs it has at most. A task of dask costs 20 ms of CPU time
+# in all of its processes together: that of two short runs (`python -m benchmarks cluster`).
+TASK_SECONDS, MOST_AT_ONCE = 0.5, 32
+# Of the runs before, for how long one usually takes.
+WEIGHT = 8
 # A run whose workers died so often, one after the other, kills them itself.
 MOST_DEATHS = 5
 # How often the number of workers is looked at.
@@ -80,10 +89,14 @@ class ClusterEngine:
         self._client: Any = None
         self._late_codes = b""
         self._digest = b""
-        self._flying: dict[int, tuple[Plan, Any]] = {}
-        self._ended: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
+        self._flying: dict[int, Plan] = {}
+        self._unsent: list[Plan] = []
+        self._batches: dict[int, tuple[Batch, Any]] = {}
+        self._numbers = itertools.count()
+        self._ended: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._failed: dict[int, int] = {}
-        self._capacity, self._looked = jobs, 0.0
+        self._usual = TASK_SECONDS
+        self._threads, self._looked = jobs, 0.0
 
     def __enter__(self) -> ClusterEngine:
         try:
@@ -97,7 +110,7 @@ class ClusterEngine:
 
     def __exit__(self, *exception: object) -> None:
         with contextlib.suppress(Exception):
-            self._client.cancel([future for _, future in self._flying.values()], force=True)
+            self._client.cancel([future for _, future in self._batches.values()], force=True)
         self._flying.clear()
         self._stack.close()
 
@@ -107,77 +120,103 @@ class ClusterEngine:
         now = time.monotonic()
         if now >= self._looked + LOOK_SECONDS:
             self._looked = now
-            threads = sum(self._client.nthreads().values())
-            self._capacity = AHEAD * max(1, threads)
-        return self._capacity - len(self._flying)
+            self._threads = max(1, sum(self._client.nthreads().values()))
+        return AHEAD * self._threads * self._batch_size - len(self._flying)
 
     def submit(self, plan: Plan) -> None:
         """Send one run; how it ended comes out of `wait`."""
-        order = Order(msgspec.json.encode(plan), self._late_codes)
-        future = self._client.submit(
-            worker.run,
-            self._setup,
-            [msgspec.msgpack.encode(order)],
-            pure=False,
-            # Those that were planned first: later plans wait for them.
-            priority=-plan.number,
-        )
-        self._flying[plan.number] = (plan, future)
-        future.add_done_callback(lambda one: self._ended.put((plan.number, one)))
+        self._flying[plan.number] = plan
+        self._unsent.append(plan)
 
     def cancel(self, numbers: Iterable[int]) -> None:
         """Nobody wants to know how these end: those that have not begun are not made."""
-        gone = [self._flying.pop(number)[1] for number in numbers if number in self._flying]
-        if gone:
-            self._client.cancel(gone)
+        for number in numbers:
+            self._flying.pop(number, None)
+        self._unsent = [plan for plan in self._unsent if plan.number in self._flying]
+        unwanted = [at for at, (batch, _) in self._batches.items() if not self._wanted(batch)]
+        if unwanted:
+            self._client.cancel([self._batches.pop(at)[1] for at in unwanted])
 
     def wait(self, seconds: float) -> list[Done]:
         """The runs that ended, waiting at most `seconds` for the first."""
+        self._send()
         if not self._flying:
             return []
-        ended = self._some_ended(seconds)
-        done = [self._taken(*one) for one in ended]
-        return [one for one in done if one is not None]
+        done: list[Done] = []
+        for at in self._ended_batches(seconds):
+            done += self._taken(*self._batches.pop(at))
+        self._send()
+        return done
 
-    def _some_ended(self, seconds: float) -> list[tuple[int, Any]]:
-        found: list[tuple[int, Any]] = []
+    def _wanted(self, batch: Batch) -> list[Plan]:
+        return [plan for plan in batch if self._flying.get(plan.number) is plan]
+
+    @property
+    def _batch_size(self) -> int:
+        """How many runs a task of dask is worth, whose own cost is that of two short ones."""
+        return max(1, min(MOST_AT_ONCE, int(TASK_SECONDS / self._usual)))
+
+    def _send(self) -> None:
+        """Hand out what was submitted, evenly."""
+        while self._unsent:
+            share = -(-len(self._unsent) // (AHEAD * self._threads))
+            size = max(1, min(share, self._batch_size))
+            batch, self._unsent = tuple(self._unsent[:size]), self._unsent[size:]
+            self._send_batch(batch)
+
+    def _send_batch(self, batch: Batch) -> None:
+        plans = tuple(msgspec.json.encode(plan) for plan in batch)
+        # Those that were planned first: later plans wait for them.
+        future = self._client.submit(
+            worker.run,
+            self._setup,
+            msgspec.msgpack.encode(Order(plans, self._late_codes)),
+            pure=False,
+            priority=-batch[0].number,
+        )
+        at = next(self._numbers)
+        self._batches[at] = (batch, future)
+        future.add_done_callback(lambda _: self._ended.put(at))
+
+    def _ended_batches(self, seconds: float) -> list[int]:
+        found: list[int] = []
         with contextlib.suppress(queue.Empty):
             found.append(self._ended.get(timeout=max(0.0, seconds)))
             while True:
                 found.append(self._ended.get_nowait())
-        # One that was dropped, or sent once more, is nobody's.
-        return [
-            (number, one)
-            for number, one in found
-            if number in self._flying and self._flying[number][1] is one
-        ]
+        # One that was dropped is nobody's.
+        return [at for at in found if at in self._batches]
 
-    def _taken(self, number: int, future: Any) -> Done | None:
-        plan, _ = self._flying.pop(number)
+    def _taken(self, batch: Batch, future: Any) -> Iterator[Done]:
         try:
-            (data,) = future.result()
-        except Exception as error:
-            self._repeat(plan, error)
-            return None
-        reply = msgspec.msgpack.decode(data, type=Reply)
-        if not self._checked(reply, f"worker of run {number}"):
-            self.submit(plan)
-            return None
-        assert reply.done is not None
-        self._store(plan, reply)
-        self._failed.pop(number, None)
-        self.deaths += reply.deaths
-        return reply.done
+            replies = [msgspec.msgpack.decode(one, type=Reply) for one in future.result()]
+        except Exception as error:  # whatever became of the workers, the runs are made once more
+            self._repeat(self._wanted(batch), error)
+            return
+        for plan, reply in zip(batch, replies, strict=True):
+            if self._flying.get(plan.number) is not plan:
+                continue
+            if not self._checked(reply, f"worker of run {plan.number}"):
+                self._unsent.append(plan)
+                continue
+            assert reply.done is not None
+            self._store(plan, reply)
+            del self._flying[plan.number]
+            self._failed.pop(plan.number, None)
+            self.deaths += reply.deaths
+            self._usual += (reply.done.seconds - self._usual) / WEIGHT
+            yield reply.done
 
-    def _repeat(self, plan: Plan, error: Exception) -> None:
-        """Dask gave up on a run: the workers that had it died, or lost it."""
-        deaths = self._failed[plan.number] = self._failed.get(plan.number, 0) + 1
+    def _repeat(self, plans: Sequence[Plan], error: Exception) -> None:
+        """Dask gave up on a batch: the workers that had it died, or lost it."""
         self.deaths += 1
-        if deaths >= MOST_DEATHS:
-            raise ToolError(
-                "cluster-failed", f"no worker of {self._address} could make a run: {error}"
-            ) from None
-        self.submit(plan)
+        for plan in plans:
+            self._failed[plan.number] = self._failed.get(plan.number, 0) + 1
+            if self._failed[plan.number] >= MOST_DEATHS:
+                raise ToolError(
+                    "cluster-failed", f"no worker of {self._address} could make a run: {error}"
+                ) from None
+        self._unsent += plans
 
     def _checked(self, reply: Reply, who: str) -> bool:
         """Whether a reply counts sites as we do; it may have found more late code than we knew."""
@@ -245,7 +284,8 @@ class ClusterEngine:
         if address == LOCAL:
             address = self._stack.enter_context(_local_cluster(distributed, self._jobs))
         try:
-            client = distributed.Client(
+            make: Callable[..., Any] = distributed.Client
+            client = make(
                 address, timeout=CONNECT_SECONDS, set_as_default=False, direct_to_workers=True
             )
         except OSError as error:
@@ -258,12 +298,16 @@ class ClusterEngine:
 
 
 def _local_cluster(distributed: Any, jobs: int) -> Any:
+    import dask  # noqa: PLC0415
+
     make: Callable[..., Any] = distributed.LocalCluster
-    return make(
-        n_workers=jobs,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address="127.0.0.1:0",
-        host="127.0.0.1",
-        silence_logs=logging.CRITICAL,
-    )
+    # Workers look at their own stacks a hundred times a second otherwise.
+    with dask.config.set({"distributed.worker.profile.enabled": False}):
+        return make(
+            n_workers=jobs,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address="127.0.0.1:0",
+            host="127.0.0.1",
+            silence_logs=logging.CRITICAL,
+        )

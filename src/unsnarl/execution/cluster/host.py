@@ -11,7 +11,6 @@ import dataclasses
 import hashlib
 import os
 import select
-import sys
 import tempfile
 import traceback
 from pathlib import Path
@@ -58,7 +57,7 @@ class Host:
     def run(self, order: Order) -> Reply:
         """Make one run."""
         self._agree(order.late)
-        asked = msgspec.json.decode(order.plan, type=Plan)
+        asked = msgspec.json.decode(order.plans[0], type=Plan)
         file, output = self._folder / "one.run", self._folder / "one.out"
         for path in (file, output):
             path.unlink(missing_ok=True)
@@ -100,6 +99,25 @@ class Host:
         self._engine = self._started()
 
 
+class Pipe:
+    """A pipe whose `read` gives all that was asked for, and which `select` can wait for."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+
+    def fileno(self) -> int:
+        """For `select`."""
+        return self._descriptor
+
+    def read(self, length: int) -> bytes:
+        """So many bytes; fewer at the end."""
+        parts = []
+        while length and (part := os.read(self._descriptor, min(length, 1 << 20))):
+            parts.append(part)
+            length -= len(part)
+        return b"".join(parts)
+
+
 def _with_stdin(found: Target, setup: Setup, folder: Path) -> Target:
     if setup.stdin is None:
         return found
@@ -122,7 +140,7 @@ def _refusal(error: Exception) -> Reply:
     return Reply(refusal=Refusal("server-failed", text, "", EXIT_TOOL))
 
 
-def serve(source: IO[bytes], sink: IO[bytes]) -> None:
+def serve(source: Pipe, sink: IO[bytes]) -> None:
     """Make runs until nobody wants any more."""
     first = read(source)
     if first is None:
@@ -148,30 +166,12 @@ def serve(source: IO[bytes], sink: IO[bytes]) -> None:
 def main() -> None:
     """Serve over standard input and output, which nobody else gets."""
     # Unbuffered: `select` must not miss what a buffer has.
-    source = os.fdopen(os.dup(0), "rb", buffering=0)
+    source = Pipe(os.dup(0))
     sink = os.fdopen(os.dup(1), "wb")
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
     os.dup2(2, 1)
-    sys.stdin = None  # type: ignore[assignment]
-    serve(_Whole(source), sink)
-
-
-class _Whole:
-    """A pipe whose `read` gives all that was asked for, and which `select` can wait for."""
-
-    def __init__(self, pipe: IO[bytes]) -> None:
-        self._pipe = pipe
-
-    def fileno(self) -> int:
-        return self._pipe.fileno()
-
-    def read(self, length: int) -> bytes:
-        parts = []
-        while length and (part := self._pipe.read(min(length, 1 << 20))):
-            parts.append(part)
-            length -= len(part)
-        return b"".join(parts)
+    serve(source, sink)
 
 
 if __name__ == "__main__":

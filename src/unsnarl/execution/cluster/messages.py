@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import struct
-from typing import IO
+from typing import IO, Protocol
 
 import msgspec
 
@@ -30,9 +30,9 @@ class Setup(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """One run to make; `late`: the code that runs have loaded so far, with its ids."""
+    """Runs to make; `late`: the code that runs have loaded so far, with its ids."""
 
-    plan: bytes
+    plans: tuple[bytes, ...]
     late: bytes = b""
 
 
@@ -46,7 +46,7 @@ class Refusal(msgspec.Struct, frozen=True):
 
 
 class Reply(msgspec.Struct, frozen=True):
-    """What came of an order or, without `done`, of the setup.
+    """What came of a run or, without `done`, of the setup.
 
     Attributes:
         codes: The list of sites; of a run only a digest of it.
@@ -71,7 +71,14 @@ def write(stream: IO[bytes], message: msgspec.Struct) -> None:
     stream.flush()
 
 
-def read(stream: IO[bytes]) -> bytes | None:
+class Source(Protocol):
+    """What messages are read from."""
+
+    def read(self, length: int, /) -> bytes:
+        """So many bytes; fewer at the end."""
+
+
+def read(stream: Source) -> bytes | None:
     """The next message; None at the end, also in the middle of one."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:

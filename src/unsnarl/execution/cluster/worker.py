@@ -11,7 +11,6 @@ import contextlib
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
 
 import msgspec
 
@@ -73,18 +72,21 @@ def begin(setup: bytes) -> bytes:
     return msgspec.msgpack.encode(process.begun)
 
 
-def run(setup: bytes, orders: Sequence[bytes]) -> list[bytes]:
-    """Make some runs, one after the other."""
-    return [_run(setup, msgspec.msgpack.decode(order, type=Order)) for order in orders]
-
-
-def _run(setup: bytes, order: Order) -> bytes:
+def run(setup: bytes, order: bytes) -> list[bytes]:
+    """Make the runs of an order, one after the other; all say the same if one is refused."""
     process = _taken(msgspec.msgpack.decode(setup, type=Setup))
-    reply = process.begun
-    if reply.refusal is None:
-        reply = process.run(order)
+    wanted = msgspec.msgpack.decode(order, type=Order)
+    replies: list[Reply] = []
+    for plan in wanted.plans:
+        reply = process.begun
+        if reply.refusal is None:
+            reply = process.run(Order((plan,), wanted.late))
+        if reply.refusal is not None:
+            replies = [reply] * len(wanted.plans)
+            break
+        replies.append(reply)
     _give_back(setup, process, reply)
-    return msgspec.msgpack.encode(reply)
+    return [msgspec.msgpack.encode(one) for one in replies]
 
 
 def end(key: str) -> None:
