@@ -35,15 +35,17 @@ def figures(quick: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(prefix="unsnarl-bench-") as name:
         folder = Path(name)
         (folder / "counting.py").write_text(SCRIPT)
-        wall, cpu, per_run = [], [], []
+        wall, cpu, per_run, central = [], [], [], []
         for _ in range(1 if quick else 3):
             here, there = (cost(folder, RUNS, cluster) for cluster in ("", "local"))
             wall.append(there[0] / here[0])
             cpu.append(there[1] / here[1])
             per_run.append(1000 * (there[1] - here[1]) / (RUNS - FEW))
+            central.append(1000 * there[2] / (RUNS - FEW))
         yield median("cluster: 500 runs on 2 workers, wall", wall, bar=1.2)
         yield median("cluster: the same, CPU time", cpu, bar=1.2)
         yield median("cluster: what a run costs more", per_run, unit="ms CPU")
+        yield median("cluster: of a run, here and in the scheduler", central, unit="ms CPU")
         one = cost(folder, RUNS, "local", workers=1)[0]
         two = cost(folder, RUNS, "local")[0]
         yield Figure("cluster: 1 worker against 2, wall", one / two, one / two, one / two)
@@ -52,21 +54,24 @@ def figures(quick: bool) -> Iterator[Figure]:
         yield Figure(f"cluster: runs lost by {kills} kills", lost, lost, lost, unit="", bar=0)
 
 
-def cost(folder: Path, runs: int, cluster: str, workers: int = WORKERS) -> tuple[float, float]:
-    """Wall and CPU seconds of so many runs, without what few of them take anyway."""
+Cost = tuple[float, float, float]
+
+
+def cost(folder: Path, runs: int, cluster: str, workers: int = WORKERS) -> Cost:
+    """Seconds of so many runs, without what few take anyway: wall, CPU, CPU of this process."""
     few, many = (_spent(folder, count, cluster, workers) for count in (FEW, runs))
-    return many[0] - few[0], many[1] - few[1]
+    return many[0] - few[0], many[1] - few[1], many[2] - few[2]
 
 
-def _spent(folder: Path, runs: int, cluster: str, workers: int) -> tuple[float, float]:
-    before = _cpu()
+def _spent(folder: Path, runs: int, cluster: str, workers: int) -> Cost:
+    before, own = _cpu(), time.process_time()
     with running(folder, cluster, workers) as runner:
         start = time.monotonic()
         results = list(runner.run(plans(folder, runs)))
         seconds = time.monotonic() - start
     assert len(results) == runs
     # All processes have ended by now: only then is their time known.
-    return seconds, _cpu() - before
+    return seconds, _cpu() - before, time.process_time() - own
 
 
 def plans(folder: Path, runs: int) -> list[Plan]:

@@ -235,7 +235,8 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
                     .first_read = number(run, PLAN_FIRST_READ, 1) != 0,
                     .racy_lookup = number(run, PLAN_RACY_LOOKUP, 1) != 0,
                     .anti_edges = number(run, PLAN_ANTI_EDGES, 1) != 0,
-                    .own_reads = kind_of(strategy) >= UNS_PLAN_CONTROLLED,
+                    .own_reads = kind_of(strategy) >= UNS_PLAN_CONTROLLED ||
+                                 number(run, PLAN_ALL_READS, 0) != 0,
                     .window_size = (unsigned)number(run, PLAN_WINDOW_SIZE, UNS_WINDOW_DEFAULT),
                     .first_write = first_write_of(rule)},
         .site_limit = (uint32_t)number(run, PLAN_SITE_LIMIT, uns_site_watermark() + UNS_LATE_SITES),

@@ -257,6 +257,8 @@ class Campaign:
         tally, rotation = self._lessons.tally, self._lessons.rotation
         if self.is_free:
             seed = random.Random(f"{self.settings.seed}/{number}").getrandbits(32)
+            # Without them patterns are as coarse as Falcon's own, and two cells have no cycles.
+            fields |= {"all_reads": True}
             return Plan(number=number, strategy=self.settings.plan, seed=seed, **fields)
         if hunts and self._wants_serial():
             self._serial.add(number)

@@ -160,6 +160,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     racy_lookup: bool = True
     # Not in the papers: reads are sources, too (docs/adr/0007).
     anti_edges: bool = True
+    # In a free run, too: what a thread reads of its own writes, as every run under the gate has it.
+    all_reads: bool = False
     site_limit: int | None = None
 
 

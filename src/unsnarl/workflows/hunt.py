@@ -312,7 +312,8 @@ class Hunter:
     def _hunted(self, campaign: Campaign, runner: Runner) -> Stop:
         """Why the hunt ended; an interrupt ends it like a limit, and what it found is reported."""
         try:
-            proves = self.settings.confirm > 0 and not (campaign.is_part or campaign.is_free)
+            # Of free runs, too: their ranking needs its time, with which it leads what follows.
+            proves = self.settings.confirm > 0 and not campaign.is_part
             return campaign.run(runner, proves=proves)
         except KeyboardInterrupt as signal:
             if not campaign.tally.total:

@@ -41,7 +41,7 @@ CONNECT_SECONDS = 10.0
 AHEAD = 2
 # What a batch should take, and how many runs it has at most. A task of dask costs 20 ms of CPU time
 # in all of its processes together: that of two short runs (`python -m benchmarks cluster`).
-TASK_SECONDS, MOST_AT_ONCE = 0.5, 32
+TASK_SECONDS, MOST_AT_ONCE = 1.0, 32
 # Of the runs before, for how long one usually takes.
 WEIGHT = 8
 # A run whose workers died so often, one after the other, kills them itself.
