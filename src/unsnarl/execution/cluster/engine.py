@@ -285,8 +285,9 @@ class ClusterEngine:
             address = self._stack.enter_context(_local_cluster(distributed, self._jobs))
         try:
             make: Callable[..., Any] = distributed.Client
+            # By way of the scheduler, which knows at once that a worker is gone.
             client = make(
-                address, timeout=CONNECT_SECONDS, set_as_default=False, direct_to_workers=True
+                address, timeout=CONNECT_SECONDS, set_as_default=False, direct_to_workers=False
             )
         except OSError as error:
             raise ToolError(
