@@ -117,7 +117,8 @@ def table(rows: Sequence[Row]) -> Iterator[str]:
     yield "| program | | plan | failing | runs | rank, joined | rank, Recon |"
     yield "|---|---|---|---|---|---|---|"
     for row in rows:
-        cells = (row.name, row.language, row.plan or ("otherwise" if row.failing else "never failed"), str(row.failing),
+        how = row.plan or ("otherwise" if row.failing else "never failed")
+        cells = (row.name, row.language, how, str(row.failing),
                  str(row.runs), _rank(row, row.joined), _rank(row, row.recon))  # fmt: skip
         yield "| " + " | ".join(cells) + " |"
 

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from unsnarl.errors import UsageError
 
 SWITCHES = ("auto", "gil", "free")
-CONTROLLED = "controlled"
+CONTROLLED: Literal["controlled"] = "controlled"
 PLANS = (CONTROLLED, "free", "noise")
 GRANULARITIES = ("cell", "object")
 WIDEST_WINDOW = 64  # UNS_WINDOW_MAX

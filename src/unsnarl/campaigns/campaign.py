@@ -255,7 +255,7 @@ class Campaign:
 
     def _plan(self, number: int, fields: dict[str, Any], hunts: bool) -> Plan:
         tally, rotation = self._lessons.tally, self._lessons.rotation
-        if self.is_free:
+        if self.settings.plan != CONTROLLED:
             seed = random.Random(f"{self.settings.seed}/{number}").getrandbits(32)
             # Without them patterns are as coarse as Falcon's own, and two cells have no cycles.
             fields |= {"all_reads": True}
