@@ -25,6 +25,7 @@ NAMES = (
     "hunts",
     "answers",
     "growth",
+    "cluster",
     "analysis",
     "native",
     "fast_path",

@@ -237,7 +237,8 @@ int uns_parse_plan(PyObject *run, struct uns_plan *plan) {
                     .racy_lookup = number(run, PLAN_RACY_LOOKUP, 1) != 0,
                     .anti_edges = number(run, PLAN_ANTI_EDGES, 1) != 0,
                     /* Free runs leave them out: they would cost the fast path. */
-                    .own_reads = kind_of(strategy) >= UNS_PLAN_CONTROLLED &&
+                    .own_reads = (kind_of(strategy) >= UNS_PLAN_CONTROLLED ||
+                                  number(run, PLAN_ALL_READS, 0) != 0) &&
                                  number(run, PLAN_OWN_READS, 1) != 0,
                     .window_size = (unsigned)number(run, PLAN_WINDOW_SIZE, UNS_WINDOW_DEFAULT),
                     .first_write = first_write_of(rule)},

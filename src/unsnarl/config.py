@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import os
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -14,6 +15,8 @@ from typing import Any, Literal
 from unsnarl.errors import UsageError
 
 SWITCHES = ("auto", "gil", "free")
+CONTROLLED: Literal["controlled"] = "controlled"
+PLANS = (CONTROLLED, "free", "noise")
 GRANULARITIES = ("cell", "object")
 WIDEST_WINDOW = 64  # UNS_WINDOW_MAX
 # What a person waits for an answer after something has failed.
@@ -44,6 +47,12 @@ class Settings:
     timeout: float = 10.0
     jobs: int = dataclasses.field(default_factory=_cores)
     seed: int = 0
+    # How threads run: under the gate, or freely and in parallel, with random delays or without.
+    plan: Literal["controlled", "free", "noise"] = "controlled"
+    # Part I of N of the hunt, as I/N; "" for all of it.
+    shard: str = ""
+    # Where runs are made: tcp://HOST:PORT of a dask scheduler, or local; "" for this machine.
+    cluster: str = ""
     include: tuple[str, ...] = ()
     switch: Literal["auto", "gil", "free"] = "auto"
     fail_if: str = ""
@@ -144,6 +153,26 @@ def _statuses(value: Any) -> tuple[int, ...]:
     return numbers
 
 
+def _plan(value: Any) -> str:
+    if not isinstance(value, str) or value not in PLANS:
+        raise ValueError("one of " + ", ".join(PLANS))
+    return value
+
+
+def _shard(value: Any) -> str:
+    text = _text(value) if isinstance(value, str) else ""
+    match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text)
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise ValueError("a part of the hunt such as 3/8")
+    return text
+
+
+def _cluster(value: Any) -> str:
+    if isinstance(value, str) and re.fullmatch(r"local|(tcp|tls)://\S+:[0-9]+", value):
+        return _text(value)
+    raise ValueError("local, or an address such as tcp://10.0.0.5:8786")
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("a text")
@@ -159,6 +188,9 @@ KEYS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "timeout": ("timeout", _seconds),
     "jobs": ("jobs", _positive_int),
     "seed": ("seed", _natural),
+    "plan": ("plan", _plan),
+    "shard": ("shard", _shard),
+    "cluster": ("cluster", _cluster),
     "include": ("include", _names),
     "switch": ("switch", _switch),
     "fail-if": ("fail_if", _text),
@@ -223,6 +255,8 @@ def override(stored: Mapping[str, Any], flags: Mapping[str, Any]) -> Settings:
     """The settings of a stored campaign, with those flags that are given now."""
     names = {field.name for field in dataclasses.fields(Settings)}
     fields = {name: value for name, value in stored.items() if name in names}
+    # A cluster of that day: what follows a hunt is done here unless one is named anew.
+    fields.pop("cluster", None)
     for name in ("include", "ok_exit"):
         fields[name] = tuple(fields.get(name, ()))
     given = _from_flags(flags)

@@ -108,6 +108,24 @@ ERRORS: dict[str, str] = {
         "pytest could not collect the tests, or was asked to run them in other processes. Its own "
         "output is shown. Nothing was run."
     ),
+    "cluster-differs": (
+        "A worker of the cluster has other code than the first one that began: another revision "
+        "of the project, or another Python. Runs of different code cannot be compared. Give all "
+        "workers the same project in the same folder."
+    ),
+    "cluster-failed": (
+        "The scheduler given to `--cluster` cannot be reached, or no worker could make a run. The "
+        "runs stored so far are complete: `unsnarl hunt --resume` goes on here, or there with "
+        "`--cluster`."
+    ),
+    "cluster-missing": (
+        "`--cluster` needs dask.distributed: `pip install 'unsnarl[cluster]'`. Everything else "
+        "works without it."
+    ),
+    "cluster-unsupported": (
+        "A function that is hunted in the process that calls it cannot be run on other machines. "
+        "Hunt a command, or leave `--cluster` out."
+    ),
     "command-missing": "`unsnarl hunt` needs the command to run, after `--`.",
     "command-not-found": (
         "The program or script named in the command does not exist or cannot be executed. Nothing "
@@ -232,6 +250,11 @@ ERRORS: dict[str, str] = {
         "No run started a second thread and none failed. A failure that needs an interleaving of "
         "threads cannot happen in such a program, and the hunt says nothing about it. Programs "
         "that use only processes or only asyncio are not covered."
+    ),
+    "not-mergeable": (
+        "The folders given to `unsnarl merge` are not shards of one hunt: another command, another "
+        "seed, other settings or another standard input. Or their sites cannot be counted by one "
+        "list, because they ran different code. Nothing was merged."
     ),
     "not-writable": (
         "The campaign folder cannot be written. Run from a directory where you may write, or make "
@@ -390,6 +413,34 @@ WARNINGS: dict[str, str] = {
     "baseline-failing": (
         "Some runs failed while a baseline was collected. What they did is not in it. If that is "
         "the failure you watch for, all is well; else hunt it first: `unsnarl hunt`."
+    ),
+    "one-shard": (
+        "The hunt was given `--shard`: the answer is that of one part of the runs, and no "
+        "experiment was made. `unsnarl merge` puts the shards together and makes them."
+    ),
+    "free-runs": (
+        "The hunt was given `--plan free` or `--plan noise`: threads ran in real parallel, and "
+        "their runs were ranked first. What is shown was then found and proved under the gate, by "
+        "a hunt that the ranking led. Or nothing failed freely: that says nothing of other orders."
+    ),
+    "not-under-the-gate": (
+        "Something failed while threads ran freely, and is ranked. But no run under the gate "
+        "failed in the same way in the time there was, so nothing was tested. Give more `--time`, "
+        "or record one: `unsnarl record --until-fail`, then `unsnarl reproduce`."
+    ),
+    "shards-missing": (
+        "Not all shards of the hunt were merged. What was found holds; the rate of failures, and "
+        "that something was not found, is said of the runs that are there. Merge the others into "
+        "the same campaign when they are done."
+    ),
+    "shards-differ": (
+        "The shards did not run the same code: another revision, another Python or other modules. "
+        "Points of the same file, function, line and column count as one, others do not. Failing "
+        "runs of the code that is not here cannot be replayed here."
+    ),
+    "shards-elsewhere": (
+        "The shards were merged and ranked, but the target does not run here as it ran there: "
+        "its code is another, or it cannot be started. No experiment was made."
     ),
     "baseline-gone": (
         "The baseline has a finding of which nothing occurred in this hunt. If it is repaired, "

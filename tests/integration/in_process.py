@@ -28,7 +28,7 @@ def called(folder: Path, *words: object) -> CompletedProcess[str]:
 
 def proved(folder: Path, *words: object) -> CompletedProcess[str]:
     """A hunt with its experiments, without a patch: half of an answer's runs are made for it."""
-    with mock.patch.object(hunt._Hunter, "_repaired", lambda _, report, *__: report):
+    with mock.patch.object(hunt.Hunter, "_repaired", lambda _, report, *__: report):
         return called(folder, *words)
 
 

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,9 +14,10 @@ from unsnarl.campaigns.lessons import MOST_AHEAD, InOrder, Lesson, Lessons
 from unsnarl.campaigns.neighbours import Neighbours
 from unsnarl.campaigns.profile import profile_of
 from unsnarl.campaigns.rotation import Rotation
+from unsnarl.campaigns.shards import COMMON_RUNS, WHOLE, Shard
 from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.tally import HUNT, RUNS_WITHOUT_A_PASS, SUPPORT, Tally
-from unsnarl.config import Settings
+from unsnarl.config import CONTROLLED, Settings
 from unsnarl.errors import ToolError, UsageError
 from unsnarl.execution.disk import is_full
 from unsnarl.execution.result import Result, read_safely
@@ -72,8 +74,14 @@ class Campaign:
         self.serial_failures = 0
         self._serial: set[int] = set()
         self._progress = progress
-        self._lessons = Lessons(taught, Rotation(settings.seed), Neighbours(settings.seed))
-        self._order = InOrder()
+        # Plans that depend on each other would be the limit of a large cluster.
+        shard = settings.shard or (WHOLE if settings.cluster else "")
+        self._shard = Shard.parse(shard) if shard else None
+        teachers = COMMON_RUNS if self._shard else sys.maxsize
+        seed = settings.seed
+        rotation = Rotation(seed, teachers=teachers)
+        self._lessons = Lessons(taught, rotation, Neighbours(seed), teachers)
+        self._order = InOrder(teachers)
         self._most_runs = settings.max_runs or sys.maxsize
         self._last, self._next = 0, 1
         self._planned = 0
@@ -94,7 +102,7 @@ class Campaign:
             record = stored.record
             self.tally.restore(record, stored.phase, stored.kept)
             self._last = record.number
-            self._next = self._last + 1
+            self._next = self._after(self._last)
             self._planned += stored.phase == HUNT
             profile, schedule = None, _NOTHING
             if stored.kept:
@@ -116,6 +124,8 @@ class Campaign:
         self._instrumented = self._instrumented or runner.ready.modules > 0
         stop = self.collect(runner, limit)
         found = self.tally.best("free")[0]
+        if self.is_part or self.is_free:
+            return stop
         if self.settings.switch != "auto" or self.switch != "free" or not found:
             return stop
         self.support(runner, found, limit)
@@ -133,7 +143,7 @@ class Campaign:
         """Run until enough is known, a limit is hit or there is nothing to find."""
         stop = self._stop(limit)
         while stop is None:
-            while self._may_submit(runner) and self._planned < self._most_runs:
+            while self._may_submit(runner) and self._has_more:
                 self._submit(runner, HUNT)
             if not runner.awaited:
                 return "max-runs"
@@ -183,8 +193,28 @@ class Campaign:
         """Do without the runs in flight; what follows is the same, however many they are."""
         runner.drop()
         self._order.drop()
-        self._next = self._last + 1 + MOST_AHEAD
+        self._next = self._after(self._last + MOST_AHEAD)
         self._planned = self.tally.total
+
+    def _after(self, number: int) -> int:
+        """The number of the next run."""
+        return self._shard.next(number) if self._shard else number + 1
+
+    @property
+    def is_part(self) -> bool:
+        """Whether these are the runs of one shard; claims are made once all are together."""
+        return bool(self.settings.shard) and not self.store.description.shards
+
+    @property
+    def is_free(self) -> bool:
+        """Whether threads run in real parallel, where no schedule repeats a run."""
+        return self.settings.plan != CONTROLLED
+
+    @property
+    def _has_more(self) -> bool:
+        """Of a hunt in shards the runs are counted by their numbers, wherever they are made."""
+        planned = self._next - 1 if self.is_part else self._planned
+        return planned < self._most_runs
 
     @property
     def seconds_since_failure(self) -> float:
@@ -201,6 +231,8 @@ class Campaign:
         wanted = self.settings.switch
         if wanted != "auto":
             return wanted
+        if self.is_free:
+            return "gil"
         if self._mode is not None:
             return self._mode
         if tally.first_failing is not None:
@@ -211,10 +243,11 @@ class Campaign:
         return runner.vacant > 0 and self._order.may_plan(self._next)
 
     def _submit(self, runner: Runner, phase: str) -> None:
-        number, self._next = self._next, self._next + 1
+        number, self._next = self._next, self._after(self._next)
         self._lessons.teach(number)
         hunts = phase == HUNT
-        switch = self._mode_after(self._lessons.tally, self._planned) if hunts else "gil"
+        before = self._planned if self._shard is None else number - 1
+        switch = self._mode_after(self._lessons.tally, before) if hunts else "gil"
         plan = self._plan(number, self._fields(number, switch, runner), hunts)
         self._planned += hunts
         self._order.submitted(number)
@@ -222,6 +255,11 @@ class Campaign:
 
     def _plan(self, number: int, fields: dict[str, Any], hunts: bool) -> Plan:
         tally, rotation = self._lessons.tally, self._lessons.rotation
+        if self.settings.plan != CONTROLLED:
+            seed = random.Random(f"{self.settings.seed}/{number}").getrandbits(32)
+            # Without them patterns are as coarse as Falcon's own, and two cells have no cycles.
+            fields |= {"all_reads": True}
+            return Plan(number=number, strategy=self.settings.plan, seed=seed, **fields)
         if hunts and self._wants_serial():
             self._serial.add(number)
             return rotation.serial_plan(number, **fields)
@@ -235,6 +273,7 @@ class Campaign:
         return 0 <= after < SERIAL_RUNS and not self._lessons.tally.labels["pass"]
 
     def _fields(self, number: int, switch: Switch, runner: Runner) -> dict[str, Any]:
+        tally = self.tally if self._shard else self._lessons.tally
         return {
             "switch": switch,
             "timeout": runner.pace.for_hunt(self.settings.timeout),
@@ -246,7 +285,7 @@ class Campaign:
             "own_reads": self.settings.own_reads,
             "accesses": self.settings.accesses,
             # The text of one failure will do: for pytest it takes four times a passing run.
-            "brief": self._lessons.tally.first_failing is not None and not runner.reads_output,
+            "brief": tally.first_failing is not None and not runner.reads_output,
         }
 
     def _finish(self, result: Result, phase: str) -> None:

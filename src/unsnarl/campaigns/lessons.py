@@ -8,6 +8,7 @@ busy the machine is (docs/adr/0034).
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 
@@ -27,11 +28,12 @@ from unsnarl.model.schedule import Schedule
 LEAST_AHEAD, MOST_AHEAD, RUNS_PER_STEP_AHEAD = 2, 32, 4
 
 
-def last_taught(number: int) -> int:
-    """The last run that the plan of run `number` may depend on."""
+def last_taught(number: int, teachers: int = sys.maxsize) -> int:
+    """The last run that the plan of run `number` may depend on, if only the first so many teach."""
     if number <= LEAST_AHEAD:
         return number - 1
-    return number - min(MOST_AHEAD, max(LEAST_AHEAD, number // RUNS_PER_STEP_AHEAD))
+    ahead = min(MOST_AHEAD, max(LEAST_AHEAD, number // RUNS_PER_STEP_AHEAD))
+    return min(number - ahead, teachers)
 
 
 class Lesson(msgspec.Struct, frozen=True):
@@ -61,10 +63,17 @@ class Lessons:
         neighbours: What knows those of them that failed.
     """
 
-    def __init__(self, tally: Tally, rotation: Rotation, neighbours: Neighbours) -> None:
+    def __init__(
+        self,
+        tally: Tally,
+        rotation: Rotation,
+        neighbours: Neighbours,
+        teachers: int = sys.maxsize,
+    ) -> None:
         self.tally = tally
         self.rotation = rotation
         self.neighbours = neighbours
+        self._teachers = teachers
         self._waiting: deque[Lesson] = deque()
 
     def add(self, lesson: Lesson) -> None:
@@ -73,7 +82,7 @@ class Lessons:
 
     def teach(self, number: int) -> None:
         """All that the plan of run `number` may depend on."""
-        last = last_taught(number)
+        last = last_taught(number, self._teachers)
         while self._waiting and self._waiting[0].record.number <= last:
             self._teach(self._waiting.popleft())
 
@@ -91,7 +100,8 @@ class Lessons:
 class InOrder:
     """Gives results by the numbers of their runs, whichever ended first."""
 
-    def __init__(self) -> None:
+    def __init__(self, teachers: int = sys.maxsize) -> None:
+        self._teachers = teachers
         self._awaited: deque[int] = deque()
         self._early: dict[int, Result] = {}
 
@@ -101,7 +111,7 @@ class InOrder:
 
     def may_plan(self, number: int) -> bool:
         """Whether all that the plan of this run depends on is there."""
-        return not self._awaited or self._awaited[0] > last_taught(number)
+        return not self._awaited or self._awaited[0] > last_taught(number, self._teachers)
 
     def take(self, results: Iterable[Result]) -> Iterator[Result]:
         """Of these results and of those that were early, the ones whose turn it is."""

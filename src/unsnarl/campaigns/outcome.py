@@ -39,7 +39,8 @@ def notices(campaign: Campaign, stop: Stop, runner: Runner) -> tuple[Notice, ...
     """All warnings, in the order of their weight."""
     found = [
         *_about_the_end(campaign, stop),
-        *_about_threads(campaign.tally, runner.ready.threads),
+        *_about_freedom(campaign),
+        *_about_threads(campaign.tally, runner.ready.threads, is_free=campaign.is_free),
         *_about_libraries(campaign.tally),
         *_about_accesses(campaign.tally),
         *_about_claims(campaign),
@@ -99,12 +100,19 @@ def _modes(tally: Tally) -> str:
     return " and ".join(f"{count} {mode} runs" for mode, count in sorted(tally.runs.items()))
 
 
-def _about_threads(tally: Tally, at_import: int) -> list[tuple[str, str]]:
+def _about_freedom(campaign: Campaign) -> list[tuple[str, str]]:
+    if not campaign.is_free or campaign.tally.first_failing is not None:
+        return []
+    text = "threads ran freely, as they do without unsnarl: other orders were not tried"
+    return [("free-runs", text)]
+
+
+def _about_threads(tally: Tally, at_import: int, *, is_free: bool) -> list[tuple[str, str]]:
     found = []
     if at_import:
         text = f"the target starts {at_import} threads at import; the runs lack them"
         found.append(("threads-at-import", text))
-    if uncontrolled(tally):
+    if uncontrolled(tally) and not is_free:
         missing = tally.threads_seen - tally.threads_controlled
         text = (
             f"{missing} of {tally.threads_seen} threads were not controlled in some runs; "

@@ -80,12 +80,17 @@ class ReadSources:
                 if len(self._tries) < MOST_SOURCES:
                     self._tries.setdefault((read, source), 0)
 
-    def rules(self, draw: random.Random, switch: Switch | None, limit: int) -> tuple[Rule, ...]:
-        """Rules for the next run, towards what was tried and seen least."""
+    def rules(
+        self, draw: random.Random, switch: Switch | None, limit: int, *, counts: bool = True
+    ) -> tuple[Rule, ...]:
+        """Rules for the next run, towards what was tried and seen least.
+
+        Where plans do not count, they know nothing of each other: each is towards any source.
+        """
         found: list[Rule] = []
         for _ in range(draw.choice(TARGETS)):
-            read, write = self._least_tried(draw)
-            self._tries[read, write] += 1
+            read, write = self._least_tried(draw) if counts else draw.choice(list(self._tries))
+            self._tries[read, write] += counts
             if write is None:
                 found += self._before_writes(read, draw)
             else:

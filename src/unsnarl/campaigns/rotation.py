@@ -11,7 +11,9 @@ depends on the campaign's seed and the run's number alone, so that hunts repeat 
 from __future__ import annotations
 
 import random
+import sys
 from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 from msgspec.structs import replace
@@ -30,27 +32,33 @@ STRATEGIES: tuple[Strategy, ...] = ("surw", "rff", "pos", "walk", "pct")
 UNTAUGHT: tuple[Strategy, ...] = ("walk", "pos", "pct")
 # The latest passing runs, of which SURW draws one for its counts.
 PROFILES = 8
+# Of the runs of a hunt with a lead: those that switch only there.
+LED_SHARE = 0.5
 # What chooses among the threads that RFF's rules do not hold: SURW so often, else POS.
 SURW_SHARE_OF_RFF = 0.6
-LED_SHARE = 0.5
 
 
 class Rotation:
-    """Makes plans; learns from profiles and from what came of the runs."""
+    """Makes plans; learns from profiles and from what came of the runs.
 
-    def __init__(self, seed: int, strategies: tuple[Strategy, ...] = STRATEGIES) -> None:
+    Plans after that of run `teachers` do not depend on each other.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        strategies: tuple[Strategy, ...] = STRATEGIES,
+        teachers: int = sys.maxsize,
+    ) -> None:
         self._seed = seed
+        self._teachers = teachers
         self._strategies = strategies
         self._shares = Shares()
         self._narrowing = Narrowing()
         self._sources = ReadSources()
         self._passing: deque[Profile] = deque(maxlen=PROFILES)
         self._clusters: list[list[int]] | None = None
-        self._led: list[int] = []
-
-    def lead(self, sites: list[int]) -> None:
-        """Suspicious sites: half of the runs that are about some sites are about these."""
-        self._led = sites
+        self._suspected: list[int] = []
 
     def count(self, strategy: str, failed: bool) -> None:
         """Take in how a run ended."""
@@ -69,7 +77,7 @@ class Rotation:
         # By number: a run's seed does not depend on the order in which runs end. Each choice has
         # its own generator, so that no draw depends on how many others were made before it.
         draw = random.Random(f"{self._seed}/{number}")
-        sites = self._narrowing.draw(draw)
+        sites = self._lead_of(number) or self._narrowing.draw(draw)
         plan = Plan(
             number=number,
             seed=draw.getrandbits(32),
@@ -81,6 +89,17 @@ class Rotation:
             **fields,
         )
         return replace(plan, **self._hints(plan, draw))
+
+    def lead(self, sites: Iterable[int]) -> None:
+        """Have half of the runs switch only at these sites: something else suspects them."""
+        self._suspected = sorted(sites)
+
+    def _lead_of(self, number: int) -> list[int] | None:
+        if not self._suspected:
+            return None
+        # Drawn apart: other draws are the same with and without a lead.
+        is_led = random.Random(f"{self._seed}/{number}/led").random() < LED_SHARE
+        return self._suspected if is_led else None
 
     def serial_plan(self, number: int, **fields: Any) -> Plan:
         """A run in which no thread is interrupted: another comes when one waits or has ended.
@@ -112,15 +131,15 @@ class Rotation:
         if plan.strategy == "rff":
             # A hold that outlasts a whole run helps nobody: somebody spins.
             limit = 2 * plan.length + 100
-            rules = self._sources.rules(draw, plan.switch, limit)
+            counts = plan.number <= self._teachers
+            rules = self._sources.rules(draw, plan.switch, limit, counts=counts)
             with_surw = draw.random() < SURW_SHARE_OF_RFF and self._can("surw")
             return {"rules": rules} | (self._interest(draw) if with_surw else {})
         return {}
 
     def _interest(self, draw: random.Random) -> dict[str, Any]:
         """One cluster of sites, with each thread's events there in one passing run."""
-        is_led = bool(self._led) and draw.random() < LED_SHARE
-        cluster = self._led if is_led else draw.choice(self.clusters())
+        cluster = draw.choice(self.clusters())
         profile = draw.choice(self._passing)
         # Under the lock, SURW can only wait at the switch point before a site. On logsweep 67 of
         # 182 runs failed with it, and none without (docs/adr/0009).

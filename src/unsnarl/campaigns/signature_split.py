@@ -47,6 +47,14 @@ def stored_split(folder: Path) -> Split:
         return {}
 
 
+def undivided(signature: str, split: Split) -> str:
+    """The signature that a run had before signatures were split."""
+    for whole, chosen in split.items():
+        if signature in {distinguished(whole, (one,), (one,)) for one in chosen}:
+            return undivided(whole, split)
+    return signature
+
+
 def _chosen(signature: str, tally: Tally) -> tuple[str, ...]:
     """The exceptions by which to split a signature, the most frequent first."""
     switch = tally.basis(signature)

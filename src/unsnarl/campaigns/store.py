@@ -76,6 +76,7 @@ class Description(msgspec.Struct, frozen=True):
     git: str = ""
     base: str = ""  # where .unsnarl was: a campaign may be moved with its project
     verifies: str = ""  # the campaign that this one was hunted to verify
+    shards: tuple[str, ...] = ()  # what was merged into this one
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -199,16 +200,10 @@ class Store:
         return dataclasses.replace(found, stdin=stdin) if stdin.exists() else found
 
     @classmethod
-    def open(cls, folder: Path) -> Store:
-        """Open a stored campaign."""
-        try:
-            text = (folder / "campaign.json").read_bytes()
-            description = msgspec.json.decode(text, type=Description)
-        except (OSError, msgspec.MsgspecError) as error:
-            raise ToolError(
-                "campaign-damaged", f"cannot read {folder}/campaign.json: {error}"
-            ) from None
-        return cls(folder, _moved(description, folder.resolve().parent.parent))
+    def open(cls, folder: Path, base: Path | None = None) -> Store:
+        """Open a stored campaign; `base`: the project is there, wherever the campaign lies."""
+        description = described(folder)
+        return cls(folder, _moved(description, base or folder.resolve().parent.parent))
 
     def run_file(self, number: int) -> Path:
         """Where the run of this number is, or will be."""
@@ -330,6 +325,17 @@ class Store:
                 "campaign-damaged",
                 f"{self.folder} has schema {found}, this version reads {SCHEMA_VERSION}",
             )
+
+
+def described(folder: Path) -> Description:
+    """A campaign's description as it was written."""
+    try:
+        text = (folder / "campaign.json").read_bytes()
+        return msgspec.json.decode(text, type=Description)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise ToolError(
+            "campaign-damaged", f"cannot read {folder}/campaign.json: {error}"
+        ) from None
 
 
 def find_base(cwd: Path) -> Path | None:

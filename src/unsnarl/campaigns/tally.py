@@ -7,6 +7,7 @@ come from other strategies than the failing runs, and the statistics would learn
 
 from __future__ import annotations
 
+import heapq
 import random
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -22,6 +23,28 @@ SUPPORT = "support"
 ENOUGH_TO_RANK = 10
 # A target that passes one run in ten would have passed by then: 0.9 ** 40 is 1.5 %.
 RUNS_WITHOUT_A_PASS = 40
+
+
+class Sample:
+    """So many of the runs that are added, each as likely as any other.
+
+    Every run draws a lot by its number alone, and the lowest lots stay. So it does not matter in
+    which order runs come, nor in how many sessions or shards they were made: a sample of samples is
+    the sample of all.
+    """
+
+    def __init__(self, size: int, seed: int) -> None:
+        self._size = size
+        self._seed = seed
+        self._highest_first: list[tuple[float, int]] = []
+
+    def add(self, number: int) -> int | None:
+        """The run that has no room any more, perhaps this one; None if all have."""
+        lot = random.Random(f"{self._seed}/{number}/kept").random()
+        if len(self._highest_first) < self._size:
+            heapq.heappush(self._highest_first, (-lot, number))
+            return None
+        return heapq.heappushpop(self._highest_first, (-lot, number))[1]
 
 
 class Tally:
@@ -46,9 +69,8 @@ class Tally:
         self.threads_controlled = 0
         self.without_file = 0
         self.alone = 0
-        self._kept_passing: dict[str, list[int]] = {}
+        self._kept_passing: dict[str, Sample] = defaultdict(lambda: Sample(want_pass, seed))
         self._kept_failing: Counter[tuple[str, str]] = Counter()
-        self._draw = random.Random(seed)
 
     @property
     def total(self) -> int:
@@ -134,21 +156,13 @@ class Tally:
             key = (record.switch, record.signature)
             self._kept_failing[key] += 1
             return self._kept_failing[key] <= self.want_fail, None
-        kept = self._kept_passing.setdefault(record.switch, [])
-        if len(kept) < self.want_pass:
-            kept.append(record.number)
-            return True, None
-        # Reservoir sampling: the n-th passing run is kept with probability want_pass / n.
-        index = self._draw.randrange(self.passing[record.switch])
-        if index >= self.want_pass:
-            return False, None
-        gone, kept[index] = kept[index], record.number
-        return True, gone
+        gone = self._kept_passing[record.switch].add(record.number)
+        return gone != record.number, gone if gone != record.number else None
 
     def restore(self, record: RunRecord, phase: str, kept: bool) -> None:
         """Take in a run of an earlier session."""
         self.count(record, phase)
         if kept and record.label == "pass":
-            self._kept_passing.setdefault(record.switch, []).append(record.number)
+            self._kept_passing[record.switch].add(record.number)
         elif kept:
             self._kept_failing[record.switch, record.signature] += 1

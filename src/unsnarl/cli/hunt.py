@@ -14,7 +14,7 @@ from unsnarl.cli.groups import TargetCommand
 from unsnarl.cli.progress import PausableProgress
 from unsnarl.cli.report import check_page_file, write_page
 from unsnarl.cli.shared import check_json_file, json_option, write_json
-from unsnarl.config import GRANULARITIES, SWITCHES
+from unsnarl.config import GRANULARITIES, PLANS, SWITCHES
 from unsnarl.errors import UnsnarlError, UsageError, warn
 
 if TYPE_CHECKING:
@@ -39,6 +39,24 @@ if TYPE_CHECKING:
 )
 @click.option("--jobs", type=int, metavar="N", help="Runs at once. [default: one per core]")
 @click.option("--seed", type=int, metavar="N", help="Seed of all schedules. [default: 0]")
+@click.option(
+    "--plan",
+    type=click.Choice(PLANS),
+    help="How threads run: one at a time under the gate (controlled), or in real parallel, with"
+    " random delays (noise) or without (free); what fails is then proved under the gate. [default:"
+    " controlled]",
+)
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Make part I of N of the hunt, for `unsnarl merge`; its experiments are made there.",
+)
+@click.option(
+    "--cluster",
+    metavar="ADDRESS",
+    help="Make the runs on a dask cluster: tcp://HOST:PORT of its scheduler, or `local` to start"
+    " one here.",
+)
 @click.option(
     "--include",
     multiple=True,

@@ -29,6 +29,7 @@ from unsnarl.cli.hunt import hunt
 from unsnarl.cli.keep import keep
 from unsnarl.cli.list import list_
 from unsnarl.cli.mcp import mcp
+from unsnarl.cli.merge import merge
 from unsnarl.cli.minimise import minimise
 from unsnarl.cli.rank import rank
 from unsnarl.cli.record import record
@@ -84,7 +85,7 @@ def cli() -> None:
     """
 
 
-cli.add_section("Find", hunt, stress, record)
+cli.add_section("Find", hunt, merge, stress, record)
 cli.add_section("Understand", show, report, serve, rank, export, simulate_hw)
 cli.add_section("Prove", confirm, minimise, fix, keep, verify)
 cli.add_section("Reproduce", replay, reproduce, clocks)

@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Protocol
 
 from msgspec.structs import replace as with_fields
 
@@ -34,6 +35,28 @@ from unsnarl.model.plan import Plan
 LOST_FACTOR, LOST_SECONDS = 3, 10
 
 
+class AnyEngine(Protocol):
+    """What makes runs: the local engine, or that of a cluster."""
+
+    target: Target
+    codes: Path
+    ready: Ready
+    deaths: int
+
+    @property
+    def vacant(self) -> int:
+        """How many more runs may be sent now."""
+
+    def submit(self, plan: Plan) -> None:
+        """Send one run; how it ended comes out of `wait`."""
+
+    def cancel(self, numbers: Iterable[int]) -> None:
+        """Nobody wants to know how these runs end."""
+
+    def wait(self, seconds: float) -> list[Done]:
+        """The runs that ended, waiting at most `seconds` for the first."""
+
+
 class Runner:
     """Runs plans on one target, up to `jobs` at once.
 
@@ -45,7 +68,7 @@ class Runner:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: AnyEngine,
         fail_if: str = "",
         ok_exit: Sequence[int] = (),
         heap_errors: bool = True,
@@ -160,6 +183,7 @@ def started(
     scratch: bool = False,
     branches: bool = False,
     loops: bool = False,
+    cluster: str = "",
 ) -> Iterator[Runner]:
     """Start a process of the target, with `folder` for its sites, its log and its run files.
 
@@ -168,6 +192,7 @@ def started(
         scratch: Make the folder, and remove it at the end.
         branches: With probes at branches.
         loops: With probes at the back edges of loops.
+        cluster: The address of a dask cluster that makes the runs; "" for this machine.
     """
     with ExitStack() as stack:
         if scratch:
@@ -175,13 +200,21 @@ def started(
                 folder.mkdir(exist_ok=True)
             stack.callback(shutil.rmtree, folder, ignore_errors=True)
         most, include = jobs or settings.jobs, settings.include
-        engine = Engine(target, folder, most, include, branches=branches, loops=loops)
-        yield Runner(
-            stack.enter_context(engine), settings.fail_if, settings.ok_exit, settings.heap_errors
-        )
+        engine: AnyEngine
+        if cluster:
+            from unsnarl.execution.cluster.engine import ClusterEngine  # noqa: PLC0415  an extra
+
+            there = ClusterEngine(
+                target, folder, most, include, address=cluster, force_python=settings.force_python
+            )
+            engine = stack.enter_context(there)
+        else:
+            here = Engine(target, folder, most, include, branches=branches, loops=loops)
+            engine = stack.enter_context(here)
+        yield Runner(engine, settings.fail_if, settings.ok_exit, settings.heap_errors)
 
 
-def _completion(engine: Engine) -> Callable[[Plan], None]:
+def _completion(engine: AnyEngine) -> Callable[[Plan], None]:
     """What is done with the run file of a capture before it is read; the kind of target decides.
 
     A Python program names the values that it captures itself. A C program notes addresses and

@@ -164,6 +164,8 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     # writes (docs/adr/0007).
     anti_edges: bool = True
     own_reads: bool = True
+    # In a free run, too: what a thread reads of its own writes, as every run under the gate has it.
+    all_reads: bool = False
     site_limit: int | None = None
 
 

@@ -130,8 +130,8 @@ def start_target(
     settings = config.override(description.options, {})
     found = store.target()
     folder = store.folder / SCRATCH
-    probes = {"branches": branches, "loops": loops}
-    with started(found, folder, settings, scratch=True, **probes) as runner:
+    making = started(found, folder, settings, scratch=True, branches=branches, loops=loops)
+    with making as runner:
         runner.distinguish(stored_split(store.folder))
         _learn_pace(runner, store)
         # The mode is part of every schedule.

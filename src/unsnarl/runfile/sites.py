@@ -187,6 +187,15 @@ class SiteTable:
             for entry in code.sites:
                 yield code.base + entry.offset, self._site(code, entry)
 
+    def on_lines(self, lines: Collection[tuple[str, int]]) -> list[int]:
+        """All sites on some lines of some files."""
+        return [
+            code.base + entry.offset
+            for code in self._codes
+            for entry in code.sites
+            if (self._relative(entry.file or code.file), entry.line or code.line) in lines
+        ]
+
     def range_of(self, site_id: int) -> tuple[int, int]:
         """The ids of the function that has a site: the first one, and the first one after it."""
         position = bisect_right(self._bases, site_id) - 1

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ from unsnarl.campaigns import outcome
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.campaign import Campaign, Stop
 from unsnarl.campaigns.captures import Captures
+from unsnarl.campaigns.merging import Merged
 from unsnarl.campaigns.signature_split import split_signatures, stored_split
 from unsnarl.campaigns.stdin import keep_stdin
 from unsnarl.campaigns.store import Store
@@ -36,6 +37,7 @@ from unsnarl.model.report import Notice, Report
 from unsnarl.model.sources import Sources
 from unsnarl.replay.replayer import keep_schedules
 from unsnarl.runfile import SiteTable
+from unsnarl.runfile.codes import LATE_SUFFIX
 from unsnarl.workflows import anomaly_lead, campaign_report
 from unsnarl.workflows.campaign_report import Figures, ProvenReport, Request, code_changed
 from unsnarl.workflows.fix import certified, patched, screened
@@ -50,6 +52,8 @@ PROOF_RUNS = 150
 # of 25 seconds; one that survives may be run until all but the last three, in which a simulated fix
 # is certified. Where no patch survives, 15 seconds are enough for both. `unsnarl fix` goes on.
 BEGINNING, PATCHES, REPAIRS = 0.48, 0.88, 0.6
+# Shards that a warning names.
+MOST_SHARDS = 5
 # For schedules that were not stored in the time of the hunt.
 STORING_SECONDS = 3.0
 
@@ -90,17 +94,22 @@ def hunt(
             became a proof.
     """
     if resume is not None:
-        hunter = _Hunter.resumed(command, resume, flags or {})
+        hunter = Hunter.resumed(command, resume, flags or {})
     else:
-        hunter = _Hunter.fresh(command, flags or {})
+        hunter = Hunter.fresh(command, flags or {})
     hunter.anomaly = anomaly
     try:
-        return hunter.hunt(on_progress, on_answer)
+        result = hunter.hunt(on_progress, on_answer)
+        if hunter.settings.plan == config.CONTROLLED:
+            return result
+        from unsnarl.workflows.led_hunt import prove_freely_found  # noqa: PLC0415  it needs us
+
+        return prove_freely_found(result, hunter, on_progress, on_answer)
     finally:
         hunter.store.close()
 
 
-class _Hunter:
+class Hunter:
     """One hunt and its campaign."""
 
     def __init__(self, target: Target, settings: Settings, store: Store, resumed: bool) -> None:
@@ -115,9 +124,28 @@ class _Hunter:
         self._notices: tuple[Notice, ...] = ()
         self.anomaly: Anomaly | None = None
         self._led: list[int] = []
+        # Lines, by file and number, at which runs switch in particular.
+        self.suspected: Collection[tuple[str, int]] = ()
 
     @classmethod
-    def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> _Hunter:
+    def led(cls, other: Hunter, settings: Settings) -> Hunter:
+        """A hunt of the same target, with other settings, in the rest of the time."""
+        found, before = other.target, other.store.description
+        made = Store.create(
+            Path(before.base),
+            before.command,
+            Path(before.cwd),
+            Path(before.root),
+            options=dataclasses.asdict(settings),
+            python=before.python,
+        )
+        if found.stdin is not None:
+            shutil.copyfile(found.stdin, made.folder / found.stdin.name)
+            found = dataclasses.replace(found, stdin=made.folder / found.stdin.name)
+        return cls(found, settings, made, False)
+
+    @classmethod
+    def fresh(cls, command: tuple[str, ...], flags: Mapping[str, Any]) -> Hunter:
         """A new campaign in the current directory."""
         cwd = Path.cwd()
         # Settings before the interpreter is asked: a typing error should show at once.
@@ -127,6 +155,9 @@ class _Hunter:
         if found.kind == "program" or found.python.is_free_threaded:
             # There is no interpreter's lock: threads may be switched anywhere.
             settings = dataclasses.replace(settings, switch="free")
+        if settings.plan != config.CONTROLLED and settings.confirm:
+            # The other half is for what follows under the gate (led_hunt.py).
+            settings = dataclasses.replace(settings, time=settings.time / 2)
         made = Store.create(
             cwd,
             command,
@@ -147,12 +178,24 @@ class _Hunter:
         return hunter
 
     @classmethod
-    def resumed(cls, command: tuple[str, ...], name: str, flags: Mapping[str, Any]) -> _Hunter:
+    def resumed(cls, command: tuple[str, ...], name: str, flags: Mapping[str, Any]) -> Hunter:
         """A stored campaign; flags given now override those stored."""
         opened = Store.open(stores.find(Path.cwd(), name, command))
         stored = opened.description
         settings = config.override(stored.options, flags)
         return cls(opened.target(), settings, opened, True)
+
+    @classmethod
+    def merged(cls, merged: Merged, flags: Mapping[str, Any]) -> Hunter:
+        """What was put together of shards: no more runs are hunted, the rest is as ever."""
+        store = merged.store
+        settings = config.override(store.description.options, flags)
+        runs = len(store.runs())
+        hunter = cls(
+            store.target(), dataclasses.replace(settings, max_runs=max(1, runs)), store, True
+        )
+        hunter._notices = tuple(about_shards(merged))
+        return hunter
 
     def hunt(self, on_progress: OnProgress, on_answer: Callable[[Report], None]) -> HuntResult:
         """Collect runs, rank, store."""
@@ -171,34 +214,41 @@ class _Hunter:
         try:
             result = self._answer(campaign)
         except KeyboardInterrupt as signal:
-            raise self._interrupted(campaign, signal) from None
+            raise self._interrupted(campaign.tally.total, signal) from None
         finally:
             self.store.sweep()
             # What trials left that were dropped when their time was over.
             shutil.rmtree(self.store.folder / TRIALS, ignore_errors=True)
             file.end()
-        return self._stored(result, campaign)
+        return self._stored(result, campaign.tally.total)
 
     def _answer(self, campaign: Campaign) -> HuntResult:
         settings, budget = self.settings, self._budget
         before = self._stored_codes()
-        with started(self.target, self.store.folder, settings) as runner:
+        cluster = settings.cluster
+        with started(self.target, self.store.folder, settings, cluster=cluster) as runner:
             self._check_codes(before)
             self._lead(campaign)
             runner.distinguish(stored_split(self.store.folder))
             with budget.phase("hunt"):
                 stop = self._hunted(campaign, runner)
-            runner.distinguish(split_signatures(self.store, campaign.tally))
+            if not campaign.is_part:
+                runner.distinguish(split_signatures(self.store, campaign.tally))
             figures = Figures(
                 tally=campaign.tally,
                 modules=runner.ready.modules,
                 sites=runner.ready.probes,
-                warnings=(*self._notices, *outcome.notices(campaign, stop, runner)),
+                warnings=(
+                    *self._notices,
+                    *about_part(campaign),
+                    *outcome.notices(campaign, stop, runner),
+                ),
                 seconds=budget.spent,
             )
             # Before the fork server ends: captured values and experiments are further runs of it.
-            captures = Captures(self.store, runner, settings.timeout)
-            confirm = settings.confirm
+            # No schedule repeats a free run.
+            captures = Captures(self.store, None if campaign.is_free else runner, settings.timeout)
+            confirm = 0 if campaign.is_part or campaign.is_free else settings.confirm
             prover = Prover(
                 runner, self.store.folder, settings.timeout, findings=confirm, budget=budget,
                 patches=True,
@@ -214,15 +264,21 @@ class _Hunter:
         if self.anomaly is not None:
             said = anomaly_lead.notice(self.anomaly, report, self._led)
             report = replace(report, warnings=(*report.warnings, said))
-        ends_with = self._interrupted(campaign, budget.signal) if budget.signal else None
+        total = campaign.tally.total
+        ends_with = self._interrupted(total, budget.signal) if budget.signal else None
         return HuntResult(report, outcome.exit_code(campaign, stop, runner), ends_with)
 
     def _lead(self, campaign: Campaign) -> None:
-        if self.anomaly is not None and self.store.codes.exists():
-            root = Path(self.store.description.root)
-            table = SiteTable.load(self.store.codes, root)
+        """Have runs switch where an anomaly, or the ranking of free runs, points to."""
+        if not self.store.codes.exists() or (self.anomaly is None and not self.suspected):
+            return
+        root = Path(self.store.description.root)
+        table = SiteTable.load(self.store.codes, root)
+        if self.anomaly is not None:
             self._led = anomaly_lead.sites_of(self.anomaly, table, Sources(root))
-            campaign.lead(self._led)
+        else:
+            self._led = table.on_lines(self.suspected)
+        campaign.lead(self._led)
 
     def _timed(self, report: Report) -> Report:
         budget = self._budget
@@ -280,7 +336,9 @@ class _Hunter:
     def _hunted(self, campaign: Campaign, runner: Runner) -> Stop:
         """Why the hunt ended; an interrupt ends it like a limit, and what it found is reported."""
         try:
-            return campaign.run(runner, proves=self.settings.confirm > 0)
+            # Of free runs, too: their ranking needs its time, with which it leads what follows.
+            proves = self.settings.confirm > 0 and not campaign.is_part
+            return campaign.run(runner, proves=proves)
         except KeyboardInterrupt as signal:
             if not campaign.tally.total:
                 raise
@@ -296,35 +354,67 @@ class _Hunter:
             PROOF_RUNS * usual / self.settings.jobs,
         )
 
-    def _stored(self, result: HuntResult, campaign: Campaign) -> HuntResult:
+    def _stored(self, result: HuntResult, runs: int) -> HuntResult:
         """The result must not be lost if it cannot be stored."""
         try:
             campaign_report.save_report(self.store, result.report)
-            keep_schedules(self.store, self._constraints, seconds=STORING_SECONDS)
+            if self.settings.plan == config.CONTROLLED:
+                keep_schedules(self.store, self._constraints, seconds=STORING_SECONDS)
         except UnsnarlError as error:
             return dataclasses.replace(result, ends_with=error)
         except KeyboardInterrupt as signal:
-            return dataclasses.replace(result, ends_with=self._interrupted(campaign, signal))
+            return dataclasses.replace(result, ends_with=self._interrupted(runs, signal))
         finally:
             self.store.close()
         return result
 
-    def _stored_codes(self) -> bytes:
+    def _stored_codes(self) -> Mapping[Path, bytes]:
+        """The list of sites, and that of late code."""
         codes = self.store.codes
-        return codes.read_bytes() if self._resumed and codes.exists() else b""
+        files = (codes, codes.with_name(codes.name + LATE_SUFFIX)) if self._resumed else ()
+        return {file: file.read_bytes() for file in files if file.exists()}
 
-    def _check_codes(self, before: bytes) -> None:
+    def _check_codes(self, before: Mapping[Path, bytes]) -> None:
         """The runs of a campaign count sites by one list of them."""
         codes = self.store.codes
-        if before and codes.read_bytes() != before:
-            # Starting the target has overwritten the list that the stored runs need.
-            codes.write_bytes(before)
+        if codes in before and codes.read_bytes() != before[codes]:
+            # Starting the target has overwritten the lists that the stored runs need.
+            for file, content in before.items():
+                file.write_bytes(content)
             raise code_changed(self.store.name)
 
-    def _interrupted(self, campaign: Campaign, signal: KeyboardInterrupt) -> UnsnarlError:
+    def _interrupted(self, runs: int, signal: KeyboardInterrupt) -> UnsnarlError:
         return UnsnarlError(
             "interrupted",
-            f"interrupted; {campaign.tally.total} runs are stored in {self.store.folder}",
+            f"interrupted; {runs} runs are stored in {self.store.folder}",
             f"go on with: unsnarl hunt --resume {self.store.name}",
             EXIT_TERMINATED if isinstance(signal, Terminated) else EXIT_INTERRUPTED,
         )
+
+
+def about_part(campaign: Campaign) -> Iterator[Notice]:
+    """That an answer is one shard's."""
+    if campaign.is_part:
+        text = (
+            f"shard {campaign.settings.shard} of a hunt: ranked by its own runs alone, without "
+            "experiments; unsnarl merge puts all shards together"
+        )
+        yield Notice("one-shard", text)
+
+
+def about_shards(merged: Merged) -> Iterator[Notice]:
+    """What a report of shards says of them."""
+    if merged.missing:
+        names = ", ".join(merged.missing[:MOST_SHARDS])
+        more = len(merged.missing) - MOST_SHARDS
+        text = names + (f" and {more} more" if more > 0 else "")
+        yield Notice("shards-missing", f"without the runs of {text}")
+    if merged.foreign:
+        yield Notice(
+            "shards-differ",
+            f"{merged.foreign} pieces of code are not the same in all shards; points of one line "
+            "and column count as one",
+        )
+    if merged.damaged:
+        text = "; ".join(merged.damaged[:MOST_SHARDS])
+        yield Notice("damaged-runs", f"skipped: {text}")

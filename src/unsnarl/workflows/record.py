@@ -180,9 +180,12 @@ class _Recorder:
 
     def _record(self, recording: Recording) -> RecordedRun | None:
         settings, how = self._settings, self._how
-        probes = {"branches": how.branches, "loops": how.loops}
+        branches, loops = how.branches, how.loops
         # One at a time: other runs would keep the threads from truly overlapping.
-        with started(self._target, self._store.folder, settings, jobs=1, **probes) as runner:
+        making = started(
+            self._target, self._store.folder, settings, jobs=1, branches=branches, loops=loops
+        )
+        with making as runner:
             # Not earlier: the list of sites is there only once the target was started.
             self._check_level()
             if self._options.until_fail is None:
