@@ -48,7 +48,7 @@ from unsnarl.model.graph import Edges
 from unsnarl.runfile import RunFile
 from unsnarl.traces import offline
 from unsnarl.traces.files import Trace, path_of
-from unsnarl.traces.hardware import HardwareCounts, Machine, simulate
+from unsnarl.traces.hardware import HardwareCounts, HardwareMachine, simulate
 from unsnarl.workflows.simulate_hw import GraphSize, graph_size, listed_only
 
 HOME = Path(sys.prefix) / "hardware"
@@ -79,7 +79,7 @@ def _hardware(trace: Trace) -> Made:
 
 
 def _quiet(trace: Trace) -> Made:
-    return Made(*simulate(trace, Machine(quiet_locks=True)))
+    return Made(*simulate(trace, HardwareMachine(quiet_locks=True)))
 
 
 WAYS: dict[str, Callable[[Trace], Made]] = dict(

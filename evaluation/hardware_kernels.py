@@ -14,7 +14,7 @@ from unsnarl.model.access_trace import TrackerOptions
 from unsnarl.model.graph import Edges, context_mask
 from unsnarl.traces import offline
 from unsnarl.traces.files import Trace, gather
-from unsnarl.traces.hardware import NOWHERE, Machine, simulate
+from unsnarl.traces.hardware import NOWHERE, HardwareMachine, simulate
 from unsnarl.workflows.simulate_hw import GraphSize
 
 # Sizes that make some hundred thousand to a few million accesses; which of the paper's programs
@@ -54,7 +54,7 @@ def kernel(
         offline.track(trace, PAPERS).edges,
         offline.track(trace, PAPERS, offline.LINES).edges,
         simulated.edges,
-        simulate(trace, Machine(quiet_locks=True)).edges,
+        simulate(trace, HardwareMachine(quiet_locks=True)).edges,
     )
     sites = {which: _sites(edges) for which, edges in zip(GRAPHS, graphs, strict=True)}
     exact = sites[GRAPHS[0]]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unsnarl.campaigns.merged_sites import ShardSites, merge_sites, read_sites, write_sites
-from unsnarl.campaigns.merging import Source, choose, unite
+from unsnarl.campaigns.merging import ShardRun, choose, unite
 from unsnarl.campaigns.shards import Shard
 from unsnarl.campaigns.tally import HUNT, Tally
 from unsnarl.model.event import PRIVATE_SITES
@@ -37,14 +37,14 @@ def hunted(records: list[RunRecord]) -> dict[int, bool]:
     return kept
 
 
-def sources(records: list[RunRecord]) -> list[Source]:
+def sources(records: list[RunRecord]) -> list[ShardRun]:
     kept = hunted(records)
-    return [Source(one, 0, kept[one.number]) for one in records]
+    return [ShardRun(one, 0, kept[one.number]) for one in records]
 
 
-def merged(*parts: list[Source]) -> list[Source]:
+def merged(*parts: list[ShardRun]) -> list[ShardRun]:
     rows = choose(unite(one for part in parts for one in part), Tally(WANTED, WANTED, 7))
-    return [Source(record, 0, source is not None) for record, source in rows]
+    return [ShardRun(record, 0, source is not None) for record, source in rows]
 
 
 @given(labels=LABELS, count=st.integers(1, 9), data=st.data())

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.unit.runfile_writer import edge, notes, records, run_file, section, thread
 
+from unsnarl.model.access_trace import EVENT
 from unsnarl.model.pattern import FINE, PatternKind, kinds_of
 from unsnarl.model.run import Failure, Frame, RuleEffect, Wait
 from unsnarl.model.schedule import Segment
@@ -247,6 +248,7 @@ def test_the_layout_is_that_of_the_c_header():
         "log": layout.LOG,
         "value": layout.VALUE,
         "branch": layout.BRANCH,
+        "event": EVENT,  # of access traces, which are files of their own
     }
     assert {name: str(record.itemsize) for name, record in ours.items()} == sizes
     kinds = dict(re.findall(r"UNS_SECTION_(\w+) = (\d+)", header))

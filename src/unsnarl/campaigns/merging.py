@@ -37,7 +37,7 @@ SAME = ("seed", "fail", "passed", "include", "switch", "fail_if", "ok_exit", "he
         "window", "granularity")  # fmt: skip
 
 
-class Source(NamedTuple):
+class ShardRun(NamedTuple):
     """Where one shard has a run, and whether its file is there."""
 
     record: RunRecord
@@ -49,7 +49,7 @@ class MergedRun(NamedTuple):
     """A run of the merged campaign; the source has its file if that is kept."""
 
     record: RunRecord
-    source: Source | None
+    source: ShardRun | None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -138,9 +138,9 @@ def found(folder: Path, base: Path) -> list[Part]:
     return [part for part in parts if part.is_like(parts[-1])]
 
 
-def unite(runs: Iterable[Source]) -> dict[int, list[Source]]:
+def unite(runs: Iterable[ShardRun]) -> dict[int, list[ShardRun]]:
     """By number: all sources of the record that is taken."""
-    found: dict[int, list[Source]] = {}
+    found: dict[int, list[ShardRun]] = {}
     for one in runs:
         best = found.setdefault(one.record.number, [one])
         mine, other = (msgspec.json.encode(row.record) for row in (one, best[0]))
@@ -151,7 +151,7 @@ def unite(runs: Iterable[Source]) -> dict[int, list[Source]]:
     return found
 
 
-def choose(sources: Mapping[int, Sequence[Source]], tally: Tally) -> list[MergedRun]:
+def choose(sources: Mapping[int, Sequence[ShardRun]], tally: Tally) -> list[MergedRun]:
     """All runs by their numbers, and whose files are kept: as the tally of one hunt decides."""
     kept: set[int] = set()
     for number in sorted(sources):
@@ -175,7 +175,7 @@ def missing(shards: Iterable[str]) -> tuple[str, ...]:
     return tuple(str(one) for one in wanted if one not in given)
 
 
-def _chosen(sources: Sequence[Source], keeps: bool) -> MergedRun:
+def _chosen(sources: Sequence[ShardRun], keeps: bool) -> MergedRun:
     with_file = [one for one in sources if one.kept]
     return MergedRun(sources[0].record, with_file[0] if keeps and with_file else None)
 
@@ -242,7 +242,9 @@ def _stored(
 ) -> Iterator[str]:
     """Store all runs; gives what is wrong with files that cannot be taken over."""
     settings = config.override(store.description.options, {})
-    rows = (Source(one.record, at, one.kept) for at, part in enumerate(parts) for one in part.runs)
+    rows = (
+        ShardRun(one.record, at, one.kept) for at, part in enumerate(parts) for one in part.runs
+    )
     chosen = choose(unite(rows), Tally(settings.fail, settings.passed, settings.seed))
     for record, source in chosen:
         if source is None:

@@ -65,7 +65,7 @@ def collect(**options: Any) -> int:
     Examples:
       pip install 'unsnarl[collect]'
       unsnarl collect --port 8321
-      unsnarl collect --host 0.0.0.0 --name bugs.example.org --tokens tokens --port 8321
+      unsnarl collect --host 0.0.0.0 --name bugs.example.org --tokens tokens
     """
     try:
         from unsnarl.collect import server  # noqa: PLC0415  only where it is installed
@@ -78,7 +78,7 @@ def collect(**options: Any) -> int:
             "pip install 'unsnarl[collect]'",
         ) from None
     try:
-        server.collect(server.Settings(**options), click.echo)
+        server.collect(server.CollectorSettings(**options), click.echo)
     except Terminated:
         raise
     except KeyboardInterrupt:

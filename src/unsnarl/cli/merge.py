@@ -36,7 +36,7 @@ def merge(
     page: str | None,
     json_file: str | None,
 ) -> int:
-    """Put the shards of a hunt together and rank them as one campaign.
+    """Put the shards of a hunt together, as one campaign.
 
     DIR is a campaign of `unsnarl hunt --shard I/N`, or a folder that holds some; without one, the
     shards of the newest hunt of this project. The order does not matter, and shards that come

@@ -7,16 +7,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from unsnarl.collect.answers import refusal
-from unsnarl.collect.tokens import Tokens
-from unsnarl.http.guard import Admission, Entry, is_one_of
+from unsnarl.collect.tokens import CollectorTokens
+from unsnarl.http.guard import Admission, TokenEntry, is_one_of
 
 API = "/v1/"
 ANOMALIES = f"{API}anomalies"
 
 
-def admission(tokens: Tokens, port: int) -> Admission:
+def admission(tokens: CollectorTokens, port: int) -> Admission:
     """Of the API by the token of a header, of pages by that of the address or a cookie."""
-    entry = Entry(tokens.read, "unsnarl collect", port)
+    entry = TokenEntry(tokens.read, "unsnarl collect", port)
 
     def admit(request: Request) -> Response | None:
         if not request.scope["path"].startswith(API):
@@ -30,7 +30,7 @@ def admission(tokens: Tokens, port: int) -> Admission:
     return admit
 
 
-def _by_header(request: Request, header: str, tokens: Tokens) -> Response | None:
+def _by_header(request: Request, header: str, tokens: CollectorTokens) -> Response | None:
     scheme, _, token = header.partition(" ")
     is_sender = scheme.lower() == "bearer" and is_one_of(token, tokens.send)
     is_reader = scheme.lower() == "bearer" and is_one_of(token, tokens.read)

@@ -22,7 +22,7 @@ from unsnarl.collect.intake import received
 from unsnarl.collect.openapi import description
 from unsnarl.collect.pages import ASSETS, detail_page, error_page, list_page
 from unsnarl.collect.ranking import LIMIT_MOST, Question
-from unsnarl.collect.tokens import Tokens
+from unsnarl.collect.tokens import CollectorTokens
 from unsnarl.collect.writer import StoreBusyError, Writer
 from unsnarl.errors import UnsnarlError, warn
 from unsnarl.http.guard import Guard, policy
@@ -135,7 +135,7 @@ def _problem(error: Exception) -> tuple[int, str]:
 
 
 def make_app(
-    tokens: Tokens,
+    tokens: CollectorTokens,
     port: int,
     hosts: Collection[str],
     writer: Writer,

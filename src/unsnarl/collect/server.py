@@ -24,7 +24,7 @@ CONNECTIONS = 1000
 BACKLOG = 1024
 
 
-class Settings(msgspec.Struct, frozen=True):
+class CollectorSettings(msgspec.Struct, frozen=True):
     """How to collect.
 
     Attributes:
@@ -42,7 +42,7 @@ class Settings(msgspec.Struct, frozen=True):
     days: int = 90
 
 
-def collect(settings: Settings, on_start: Callable[[str], None]) -> None:
+def collect(settings: CollectorSettings, on_start: Callable[[str], None]) -> None:
     """Take anomalies and show them.
 
     Args:
@@ -78,7 +78,7 @@ def collect(settings: Settings, on_start: Callable[[str], None]) -> None:
             )
 
 
-def _shown_host(settings: Settings) -> str:
+def _shown_host(settings: CollectorSettings) -> str:
     """What to open: others know this machine by its name."""
     is_local = settings.host in LOOPBACKS or not settings.names
     return _bracketed(settings.host) if is_local else settings.names[0]

@@ -19,16 +19,16 @@ CHARACTERS_LEAST = 20
 OTHERS = 0o077  # permissions of whoever is not the owner
 
 
-class Tokens(msgspec.Struct, frozen=True):
+class CollectorTokens(msgspec.Struct, frozen=True):
     """The tokens of each kind; several, so that one can be replaced while both are in use."""
 
     send: tuple[str, ...]
     read: tuple[str, ...]
 
 
-def tokens_of(folder: Path) -> Tokens:
+def tokens_of(folder: Path) -> CollectorTokens:
     """The tokens of a folder; its files are made, with new tokens, if they are not there."""
-    return Tokens(_tokens(folder / "send"), _tokens(folder / "read"))
+    return CollectorTokens(_tokens(folder / "send"), _tokens(folder / "read"))
 
 
 def _tokens(file: Path) -> tuple[str, ...]:

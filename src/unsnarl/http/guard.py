@@ -79,7 +79,7 @@ class Guard:
         return self._admission(request)
 
 
-class Entry:
+class TokenEntry:
     """The way in for browsers: by the token of an address once, by a cookie from then on.
 
     Args:

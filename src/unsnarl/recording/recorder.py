@@ -23,7 +23,7 @@ from unsnarl.model.plan import Plan, Strategy
 from unsnarl.model.record import Recorded
 from unsnarl.model.run import RunRecord, Switch
 from unsnarl.runfile import RunFile, RunFileError, pieces, read_run
-from unsnarl.traces.files import Stored, gather
+from unsnarl.traces.files import StoredTrace, gather
 
 STRATEGY: Strategy = "record"
 PHASE = "record"
@@ -37,7 +37,7 @@ class RecordedRun(msgspec.Struct, frozen=True):
     bytes: int
     dropped: int
     replaced: str = ""  # the target's function that took over from our hook
-    trace: Stored | None = None  # of all its accesses
+    trace: StoredTrace | None = None  # of all its accesses
     untraced: int = 0  # ... for which there was no room
 
 

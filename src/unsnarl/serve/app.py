@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from unsnarl.errors import UnsnarlError
-from unsnarl.http.guard import Entry, Guard, policy
+from unsnarl.http.guard import TokenEntry, Guard, policy
 from unsnarl.http.listening import own_hosts
 from unsnarl.http.page import asset_routes
 from unsnarl.serve.pages import ASSETS, campaign_page, error_page, list_page
@@ -95,7 +95,7 @@ def make_app(token: str, port: int, is_ending: Callable[[], bool]) -> Starlette:
         Route("/campaign/{name}/report", report, methods=["GET"]),
         Route("/events", _events(is_ending), methods=["GET"]),
     ]
-    entry = Entry([token], "unsnarl serve", port)
+    entry = TokenEntry([token], "unsnarl serve", port)
     guard = Middleware(Guard, hosts=own_hosts(port), admission=entry.admission, policy=POLICY)
     return Starlette(
         routes=routes + asset_routes("unsnarl.serve", ASSETS),

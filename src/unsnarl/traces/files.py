@@ -41,7 +41,7 @@ EVENT_BYTES = sum(EVENT[name].itemsize for name in COLUMNS)
 _LIVE_IDS = 64  # native/tracker/tracker.h
 
 
-class Stored(NamedTuple):
+class StoredTrace(NamedTuple):
     """A trace on disk: how many events it has, and what it takes."""
 
     path: Path
@@ -54,7 +54,7 @@ def path_of(run: Path) -> Path:
     return run.with_suffix(SUFFIX)
 
 
-def gather(run: Path, options: TrackerOptions, dropped: int = 0) -> Stored | None:
+def gather(run: Path, options: TrackerOptions, dropped: int = 0) -> StoredTrace | None:
     """Compress what a run wrote down, and remove that; None if it wrote nothing.
 
     Raises:
@@ -70,7 +70,7 @@ def gather(run: Path, options: TrackerOptions, dropped: int = 0) -> Stored | Non
 
 def write(
     path: Path, blocks: Iterable[Events], options: TrackerOptions, dropped: int = 0
-) -> Stored:
+) -> StoredTrace:
     """Write a trace; it has its name only when it is whole."""
     temporary = path.with_suffix(f"{SUFFIX}.tmp")
     codec = codecs.best()
@@ -92,7 +92,7 @@ def write(
         raise RunFileError(path, f"cannot be written: {error.strerror}") from error
     finally:
         temporary.unlink(missing_ok=True)
-    return Stored(path, total, size)
+    return StoredTrace(path, total, size)
 
 
 def _of_a_size(blocks: Iterable[Events]) -> Iterator[Events]:

@@ -24,7 +24,7 @@ from unsnarl.traces.files import Trace
 NOWHERE = 0
 
 
-class Machine(msgspec.Struct, frozen=True):
+class HardwareMachine(msgspec.Struct, frozen=True):
     """What is simulated; the defaults are those of Bugaboo 6.1.
 
     Attributes:
@@ -90,7 +90,7 @@ class Simulated(NamedTuple):
     counts: HardwareCounts
 
 
-def machine_for(machine: Machine) -> _core.Hardware:
+def machine_for(machine: HardwareMachine) -> _core.Hardware:
     """A machine that has not run yet; raises UsageError if there is no such one."""
     try:
         return _core.Hardware(
@@ -107,17 +107,17 @@ def machine_for(machine: Machine) -> _core.Hardware:
         raise UsageError("bad-argument", f"no such machine: {error}", hint) from None
 
 
-def simulate(trace: Trace, machine: Machine | None = None) -> Simulated:
+def simulate(trace: Trace, machine: HardwareMachine | None = None) -> Simulated:
     """Run a trace through a machine."""
-    hardware = machine_for(machine or Machine())
+    hardware = machine_for(machine or HardwareMachine())
     for block in trace.blocks():
         hardware.feed(block)
     return result(hardware)
 
 
-def simulate_events(events: Events, machine: Machine | None = None) -> Simulated:
+def simulate_events(events: Events, machine: HardwareMachine | None = None) -> Simulated:
     """The same, of events that are in memory."""
-    hardware = machine_for(machine or Machine())
+    hardware = machine_for(machine or HardwareMachine())
     hardware.feed(events)
     return result(hardware)
 

@@ -70,7 +70,7 @@ def start(
             return True
         _check(budget)
         main = getattr(sys.modules.get("__main__"), "__file__", None) or sys.argv[0] or "python"
-        settings = watcher.Settings(
+        settings = watcher.WatchSettings(
             program or os.path.basename(main).removesuffix(".py"),  # noqa: PTH119
             version,
             budget,

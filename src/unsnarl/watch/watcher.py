@@ -38,7 +38,7 @@ GUARD = _thread.allocate_lock()
 ANALYST_COST = 0.5  # expected, until the first one has ended
 
 
-class Settings(NamedTuple):
+class WatchSettings(NamedTuple):
     """What `start` was given; see there."""
 
     program: str
@@ -54,7 +54,7 @@ class Settings(NamedTuple):
 class Watcher:
     """Watches this process, until it ends or something goes wrong."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: WatchSettings) -> None:
         self.settings = settings
         self.instance = os.urandom(8).hex()
         self.ledger = Ledger(settings.budget, settings.short_lived)

@@ -24,10 +24,10 @@ from unsnarl.replay.target_process import find_run
 from unsnarl.runfile import Interner, RunFile, RunFileError, SiteTable, layout, read_run
 from unsnarl.traces import hardware
 from unsnarl.traces.files import SUFFIX, Trace
-from unsnarl.traces.hardware import HardwareCounts, Machine, Simulated
+from unsnarl.traces.hardware import HardwareCounts, HardwareMachine, Simulated
 from unsnarl.workflows.progress import OnWarning, ignore
 
-__all__ = ["HardwareResult", "Machine", "RankedPoint", "simulate_hw"]
+__all__ = ["HardwareResult", "HardwareMachine", "RankedPoint", "simulate_hw"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,7 +61,7 @@ class HardwareResult:
     """
 
     campaign: str
-    machine: Machine
+    machine: HardwareMachine
     failing: int
     passing: int
     signature: str
@@ -81,7 +81,7 @@ class _TracedRun:
 
 def simulate_hw(
     words: Sequence[str],
-    machine: Machine | None = None,
+    machine: HardwareMachine | None = None,
     context_size: int = 5,
     *,
     on_warning: OnWarning = ignore,
@@ -95,7 +95,7 @@ def simulate_hw(
         words: Traces, runs (as for `replay`) or a campaign, which stands for all its traces.
         on_warning: Called with slug, message and hint.
     """
-    machine = machine or Machine()
+    machine = machine or HardwareMachine()
     hardware.machine_for(machine)
     folder, numbers = _find(words)
     store = Store.open(folder)
@@ -160,7 +160,7 @@ def _traced(store: Store, numbers: Sequence[int], on_warning: OnWarning) -> list
 class _Simulation:
     """One call of `unsnarl simulate-hw`."""
 
-    def __init__(self, interner: Interner, machine: Machine, context_size: int) -> None:
+    def __init__(self, interner: Interner, machine: HardwareMachine, context_size: int) -> None:
         self._interner = interner
         self._machine = machine
         self._size = context_size

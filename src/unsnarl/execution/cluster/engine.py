@@ -24,7 +24,7 @@ import msgspec
 from unsnarl.errors import ToolError, UnsnarlError, UsageError
 from unsnarl.execution import functions
 from unsnarl.execution.cluster import worker
-from unsnarl.execution.cluster.messages import Order, Reply, Setup
+from unsnarl.execution.cluster.messages import HostOrder, HostReply, Setup
 from unsnarl.execution.disk import storing
 from unsnarl.execution.server import Done, Ready
 from unsnarl.execution.target import Target
@@ -33,13 +33,13 @@ from unsnarl.runfile import CODES_FILE
 from unsnarl.runfile.codes import LATE_SUFFIX
 
 # Runs that one task makes, one after the other.
-Batch = tuple[Plan, ...]
+Lot = tuple[Plan, ...]
 
 LOCAL = "local"
 CONNECT_SECONDS = 10.0
 # Batches for each thread of a worker: the next one is there when one ends.
 AHEAD = 2
-# What a batch should take, and how many runs it has at most. A task of dask costs 20 ms of CPU time
+# What a lot should take, and how many runs it has at most. A task of dask costs 20 ms of CPU time
 # in all of its processes together: that of two short runs (`python -m benchmarks cluster`).
 TASK_SECONDS, MOST_AT_ONCE = 1.0, 32
 # Of the runs before, for how long one usually takes.
@@ -91,7 +91,7 @@ class ClusterEngine:
         self._digest = b""
         self._flying: dict[int, Plan] = {}
         self._unsent: list[Plan] = []
-        self._batches: dict[int, tuple[Batch, Any]] = {}
+        self._lots: dict[int, tuple[Lot, Any]] = {}
         self._numbers = itertools.count()
         self._ended: queue.SimpleQueue[int] = queue.SimpleQueue()
         self._failed: dict[int, int] = {}
@@ -110,7 +110,7 @@ class ClusterEngine:
 
     def __exit__(self, *exception: object) -> None:
         with contextlib.suppress(Exception):
-            self._client.cancel([future for _, future in self._batches.values()], force=True)
+            self._client.cancel([future for _, future in self._lots.values()], force=True)
         self._flying.clear()
         self._stack.close()
 
@@ -121,7 +121,7 @@ class ClusterEngine:
         if now >= self._looked + LOOK_SECONDS:
             self._looked = now
             self._threads = max(1, sum(self._client.nthreads().values()))
-        return AHEAD * self._threads * self._batch_size - len(self._flying)
+        return AHEAD * self._threads * self._lot_size - len(self._flying)
 
     def submit(self, plan: Plan) -> None:
         """Send one run; how it ended comes out of `wait`."""
@@ -133,9 +133,9 @@ class ClusterEngine:
         for number in numbers:
             self._flying.pop(number, None)
         self._unsent = [plan for plan in self._unsent if plan.number in self._flying]
-        unwanted = [at for at, (batch, _) in self._batches.items() if not self._wanted(batch)]
+        unwanted = [at for at, (lot, _) in self._lots.items() if not self._wanted(lot)]
         if unwanted:
-            self._client.cancel([self._batches.pop(at)[1] for at in unwanted])
+            self._client.cancel([self._lots.pop(at)[1] for at in unwanted])
 
     def wait(self, seconds: float) -> list[Done]:
         """The runs that ended, waiting at most `seconds` for the first."""
@@ -143,16 +143,16 @@ class ClusterEngine:
         if not self._flying:
             return []
         done: list[Done] = []
-        for at in self._ended_batches(seconds):
-            done += self._taken(*self._batches.pop(at))
+        for at in self._ended_lots(seconds):
+            done += self._taken(*self._lots.pop(at))
         self._send()
         return done
 
-    def _wanted(self, batch: Batch) -> list[Plan]:
-        return [plan for plan in batch if self._flying.get(plan.number) is plan]
+    def _wanted(self, lot: Lot) -> list[Plan]:
+        return [plan for plan in lot if self._flying.get(plan.number) is plan]
 
     @property
-    def _batch_size(self) -> int:
+    def _lot_size(self) -> int:
         """How many runs a task of dask is worth, whose own cost is that of two short ones."""
         return max(1, min(MOST_AT_ONCE, int(TASK_SECONDS / self._usual)))
 
@@ -160,40 +160,40 @@ class ClusterEngine:
         """Hand out what was submitted, evenly."""
         while self._unsent:
             share = -(-len(self._unsent) // (AHEAD * self._threads))
-            size = max(1, min(share, self._batch_size))
-            batch, self._unsent = tuple(self._unsent[:size]), self._unsent[size:]
-            self._send_batch(batch)
+            size = max(1, min(share, self._lot_size))
+            lot, self._unsent = tuple(self._unsent[:size]), self._unsent[size:]
+            self._send_lot(lot)
 
-    def _send_batch(self, batch: Batch) -> None:
-        plans = tuple(msgspec.json.encode(plan) for plan in batch)
+    def _send_lot(self, lot: Lot) -> None:
+        plans = tuple(msgspec.json.encode(plan) for plan in lot)
         # Those that were planned first: later plans wait for them.
         future = self._client.submit(
             worker.run,
             self._setup,
-            msgspec.msgpack.encode(Order(plans, self._late_codes)),
+            msgspec.msgpack.encode(HostOrder(plans, self._late_codes)),
             pure=False,
-            priority=-batch[0].number,
+            priority=-lot[0].number,
         )
         at = next(self._numbers)
-        self._batches[at] = (batch, future)
+        self._lots[at] = (lot, future)
         future.add_done_callback(lambda _: self._ended.put(at))
 
-    def _ended_batches(self, seconds: float) -> list[int]:
+    def _ended_lots(self, seconds: float) -> list[int]:
         found: list[int] = []
         with contextlib.suppress(queue.Empty):
             found.append(self._ended.get(timeout=max(0.0, seconds)))
             while True:
                 found.append(self._ended.get_nowait())
         # One that was dropped is nobody's.
-        return [at for at in found if at in self._batches]
+        return [at for at in found if at in self._lots]
 
-    def _taken(self, batch: Batch, future: Any) -> Iterator[Done]:
+    def _taken(self, lot: Lot, future: Any) -> Iterator[Done]:
         try:
-            replies = [msgspec.msgpack.decode(one, type=Reply) for one in future.result()]
+            replies = [msgspec.msgpack.decode(one, type=HostReply) for one in future.result()]
         except Exception as error:  # whatever became of the workers, the runs are made once more
-            self._repeat(self._wanted(batch), error)
+            self._repeat(self._wanted(lot), error)
             return
-        for plan, reply in zip(batch, replies, strict=True):
+        for plan, reply in zip(lot, replies, strict=True):
             if self._flying.get(plan.number) is not plan:
                 continue
             if not self._checked(reply, f"worker of run {plan.number}"):
@@ -208,7 +208,7 @@ class ClusterEngine:
             yield reply.done
 
     def _repeat(self, plans: Sequence[Plan], error: Exception) -> None:
-        """Dask gave up on a batch: the workers that had it died, or lost it."""
+        """Dask gave up on a lot: the workers that had it died, or lost it."""
         self.deaths += 1
         for plan in plans:
             self._failed[plan.number] = self._failed.get(plan.number, 0) + 1
@@ -218,7 +218,7 @@ class ClusterEngine:
                 ) from None
         self._unsent += plans
 
-    def _checked(self, reply: Reply, who: str) -> bool:
+    def _checked(self, reply: HostReply, who: str) -> bool:
         """Whether a reply counts sites as we do; it may have found more late code than we knew."""
         if reply.refusal is not None:
             refused = reply.refusal
@@ -240,7 +240,7 @@ class ClusterEngine:
         with storing(self.codes.parent):
             self.codes.with_name(self.codes.name + LATE_SUFFIX).write_bytes(late)
 
-    def _store(self, plan: Plan, reply: Reply) -> None:
+    def _store(self, plan: Plan, reply: HostReply) -> None:
         with storing(Path(plan.file).parent):
             for path, content in ((plan.file, reply.file), (plan.output, reply.output)):
                 if content is not None:
@@ -253,7 +253,7 @@ class ClusterEngine:
         late = self.codes.with_name(self.codes.name + LATE_SUFFIX)
         self._late_codes = late.read_bytes() if late.exists() else b""
         begun = self._client.submit(worker.begin, self._setup, pure=False)
-        reply = msgspec.msgpack.decode(begun.result(), type=Reply)
+        reply = msgspec.msgpack.decode(begun.result(), type=HostReply)
         if reply.refusal is not None:
             refused = reply.refusal
             raise UnsnarlError(refused.slug, refused.message, refused.hint, refused.exit_code)

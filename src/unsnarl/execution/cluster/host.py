@@ -20,7 +20,7 @@ import msgspec
 
 from unsnarl.errors import EXIT_TOOL, UnsnarlError
 from unsnarl.execution import target as targets
-from unsnarl.execution.cluster.messages import Order, Refusal, Reply, Setup, read, write
+from unsnarl.execution.cluster.messages import HostOrder, Refusal, HostReply, Setup, read, write
 from unsnarl.execution.engine import Engine
 from unsnarl.execution.server import Done
 from unsnarl.execution.target import Target
@@ -49,12 +49,14 @@ class Host:
     def _late(self) -> Path:
         return self._engine.codes.with_name(self._engine.codes.name + LATE_SUFFIX)
 
-    def ready(self) -> Reply:
+    def ready(self) -> HostReply:
         """What was instrumented, and the list of sites."""
         engine = self._engine
-        return Reply(ready=engine.ready, codes=engine.codes.read_bytes(), late=self._late_codes())
+        return HostReply(
+            ready=engine.ready, codes=engine.codes.read_bytes(), late=self._late_codes()
+        )
 
-    def run(self, order: Order) -> Reply:
+    def run(self, order: HostOrder) -> HostReply:
         """Make one run."""
         self._agree(order.late)
         asked = msgspec.json.decode(order.plans[0], type=Plan)
@@ -65,7 +67,7 @@ class Host:
         done: list[Done] = []
         while not done:
             done = self._engine.wait(1.0)
-        return Reply(
+        return HostReply(
             done=done[0],
             codes=self._digest,
             late=self._late_codes(),
@@ -132,12 +134,12 @@ def _content(path: Path) -> bytes | None:
         return None
 
 
-def _refusal(error: Exception) -> Reply:
+def _refusal(error: Exception) -> HostReply:
     if isinstance(error, UnsnarlError):
-        return Reply(refusal=Refusal(error.slug, error.message, error.hint, error.exit_code))
+        return HostReply(refusal=Refusal(error.slug, error.message, error.hint, error.exit_code))
     traceback.print_exception(error)
     text = f"a worker's process failed: {error!r}"
-    return Reply(refusal=Refusal("server-failed", text, "", EXIT_TOOL))
+    return HostReply(refusal=Refusal("server-failed", text, "", EXIT_TOOL))
 
 
 def serve(source: Pipe, sink: IO[bytes]) -> None:
@@ -155,7 +157,7 @@ def serve(source: Pipe, sink: IO[bytes]) -> None:
             write(sink, host.ready())
             while select.select([source], [], [], IDLE_SECONDS)[0] and (data := read(source)):
                 try:
-                    write(sink, host.run(msgspec.msgpack.decode(data, type=Order)))
+                    write(sink, host.run(msgspec.msgpack.decode(data, type=HostOrder)))
                 except Exception as error:
                     write(sink, _refusal(error))
                     return

@@ -29,7 +29,7 @@ class Setup(msgspec.Struct, frozen=True):
     stdin: bytes | None = None
 
 
-class Order(msgspec.Struct, frozen=True):
+class HostOrder(msgspec.Struct, frozen=True):
     """Runs to make; `late`: the code that runs have loaded so far, with its ids."""
 
     plans: tuple[bytes, ...]
@@ -45,7 +45,7 @@ class Refusal(msgspec.Struct, frozen=True):
     exit_code: int
 
 
-class Reply(msgspec.Struct, frozen=True):
+class HostReply(msgspec.Struct, frozen=True):
     """What came of a run or, without `done`, of the setup.
 
     Attributes:
@@ -71,14 +71,14 @@ def write(stream: IO[bytes], message: msgspec.Struct) -> None:
     stream.flush()
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     """What messages are read from."""
 
     def read(self, length: int, /) -> bytes:
         """So many bytes; fewer at the end."""
 
 
-def read(stream: Source) -> bytes | None:
+def read(stream: ByteSource) -> bytes | None:
     """The next message; None at the end, also in the middle of one."""
     head = stream.read(_LENGTH.size)
     if len(head) < _LENGTH.size:

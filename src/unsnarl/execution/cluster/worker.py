@@ -14,7 +14,7 @@ import threading
 
 import msgspec
 
-from unsnarl.execution.cluster.messages import Order, Refusal, Reply, Setup, read, write
+from unsnarl.execution.cluster.messages import HostOrder, Refusal, HostReply, Setup, read, write
 
 HOST = ("-m", "unsnarl.execution.cluster.host")
 END_SECONDS = 5.0
@@ -36,11 +36,11 @@ class _Process:
         )
         self.begun = self._ask(setup)
 
-    def run(self, order: Order) -> Reply:
+    def run(self, order: HostOrder) -> HostReply:
         """Make one run there."""
         return self._ask(order)
 
-    def _ask(self, message: Setup | Order) -> Reply:
+    def _ask(self, message: Setup | HostOrder) -> HostReply:
         process = self._process
         assert process.stdin and process.stdout
         with contextlib.suppress(BrokenPipeError):
@@ -48,8 +48,8 @@ class _Process:
         data = read(process.stdout)
         if data is None:
             text = "a worker's process ended before it replied"
-            return Reply(refusal=Refusal("server-failed", text, "", 3))
-        return msgspec.msgpack.decode(data, type=Reply)
+            return HostReply(refusal=Refusal("server-failed", text, "", 3))
+        return msgspec.msgpack.decode(data, type=HostReply)
 
     def end(self) -> None:
         """Its pipe ends, and then it does."""
@@ -75,12 +75,12 @@ def begin(setup: bytes) -> bytes:
 def run(setup: bytes, order: bytes) -> list[bytes]:
     """Make the runs of an order, one after the other; all say the same if one is refused."""
     process = _taken(msgspec.msgpack.decode(setup, type=Setup))
-    wanted = msgspec.msgpack.decode(order, type=Order)
-    replies: list[Reply] = []
+    wanted = msgspec.msgpack.decode(order, type=HostOrder)
+    replies: list[HostReply] = []
     for plan in wanted.plans:
         reply = process.begun
         if reply.refusal is None:
-            reply = process.run(Order((plan,), wanted.late))
+            reply = process.run(HostOrder((plan,), wanted.late))
         if reply.refusal is not None:
             replies = [reply] * len(wanted.plans)
             break
@@ -105,7 +105,7 @@ def _taken(setup: Setup) -> _Process:
     return _Process(setup)
 
 
-def _give_back(setup: bytes, process: _Process, reply: Reply) -> None:
+def _give_back(setup: bytes, process: _Process, reply: HostReply) -> None:
     """One that refused has ended, or will."""
     if reply.refusal is not None:
         process.end()
