@@ -72,10 +72,10 @@ def simulate_hw(
       unsnarl simulate-hw --cores 4 .unsnarl/*/runs/*.trace
     """
     check_json_file(json_file)
-    from unsnarl.workflows.simulate_hw import Machine  # noqa: PLC0415  heavy; not for --help
+    from unsnarl.workflows.simulate_hw import HardwareMachine  # noqa: PLC0415  heavy; not for --help
     from unsnarl.workflows.simulate_hw import simulate_hw as run  # noqa: PLC0415
 
-    result = run(traces, Machine(**machine), context, on_warning=warn)
+    result = run(traces, HardwareMachine(**machine), context, on_warning=warn)
     if json_file is not None:
         from unsnarl.reports.render.json import indented  # noqa: PLC0415
 
