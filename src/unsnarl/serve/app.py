@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from unsnarl.errors import UnsnarlError
-from unsnarl.http.guard import TokenEntry, Guard, policy
+from unsnarl.http.guard import Guard, TokenEntry, policy
 from unsnarl.http.listening import own_hosts
 from unsnarl.http.page import asset_routes
 from unsnarl.serve.pages import ASSETS, campaign_page, error_page, list_page

@@ -27,7 +27,7 @@ from unsnarl.traces.files import SUFFIX, Trace
 from unsnarl.traces.hardware import HardwareCounts, HardwareMachine, Simulated
 from unsnarl.workflows.progress import OnWarning, ignore
 
-__all__ = ["HardwareResult", "HardwareMachine", "RankedPoint", "simulate_hw"]
+__all__ = ["HardwareMachine", "HardwareResult", "RankedPoint", "simulate_hw"]
 
 
 @dataclasses.dataclass(frozen=True)

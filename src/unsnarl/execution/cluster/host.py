@@ -20,7 +20,7 @@ import msgspec
 
 from unsnarl.errors import EXIT_TOOL, UnsnarlError
 from unsnarl.execution import target as targets
-from unsnarl.execution.cluster.messages import HostOrder, Refusal, HostReply, Setup, read, write
+from unsnarl.execution.cluster.messages import HostOrder, HostReply, Refusal, Setup, read, write
 from unsnarl.execution.engine import Engine
 from unsnarl.execution.server import Done
 from unsnarl.execution.target import Target

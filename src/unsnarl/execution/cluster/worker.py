@@ -14,7 +14,7 @@ import threading
 
 import msgspec
 
-from unsnarl.execution.cluster.messages import HostOrder, Refusal, HostReply, Setup, read, write
+from unsnarl.execution.cluster.messages import HostOrder, HostReply, Refusal, Setup, read, write
 
 HOST = ("-m", "unsnarl.execution.cluster.host")
 END_SECONDS = 5.0
