@@ -598,4 +598,22 @@ PROGRAMS = {
             t.join()
         print(sorted(out), name.get())
     """,
+    "until_the_main_thread_ends": """
+        import threading, time
+        main = threading.main_thread()
+        def serve():
+            while main.is_alive():
+                time.sleep(0.01)
+            print('the last one')
+        print('started', main.is_alive())
+        threading.Thread(target=serve).start()
+    """,
+    "waits_for_the_main_thread": """
+        import threading
+        main = threading.main_thread()
+        def wait():
+            main.join()
+            print('after', main.name, main.is_alive())
+        threading.Thread(target=wait).start()
+    """,
 }

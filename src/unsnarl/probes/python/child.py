@@ -215,6 +215,7 @@ def _shut_down(status: int) -> int:
     try:
         while callbacks:
             callbacks.pop()()
+        sync.end_main()
         sync.join_all()
     except BaseException as error:
         _ignored("in: <module 'threading'>", error)

@@ -60,6 +60,24 @@ def on_exception(callback: ExceptionCallback) -> None:
     _callbacks.append(callback)
 
 
+def end_main() -> None:
+    """From now on the main thread is not alive, as when the interpreter waits for the others.
+
+    Threads that serve until the main thread has ended would never end.
+    """
+    main: Any = threading.main_thread()
+    if main.ident != _thread.get_ident():
+        return
+    handle = getattr(main, "_os_thread_handle", None) or getattr(main, "_handle", None)
+    if handle is not None:  # from 3.13 on; 3.14 has renamed it
+        handle._set_done()
+        return
+    lock = main._tstate_lock
+    if lock is not None and lock.locked():
+        lock.release()  # others may be waiting in join()
+    main._stop()
+
+
 def join_all() -> None:
     """Waits, under the gate, for the threads that interpreter shutdown would wait for."""
     while running := [lock for lock in _shutdown_locks() if lock.locked()]:
