@@ -97,7 +97,8 @@ static int64_t first_kept_back(void) {
  * thread is blocked in the real world, time is real: what it waits for may come before that. And
  * while a rule keeps back a thread that could run, time passes no further than the program could
  * see with that thread running, or the rule's own idea would be what ends a wait: the rule gives
- * way first. Only a sleep of whom the rule waits for passes, as it would in front of a lock. A
+ * way first. Only a sleep of whom the rule waits for passes, as it would in front of a lock; but
+ * not again and again at one place, for who polls may wait for the one that the rule keeps back. A
  * schedule says whose time came first; once the run has left it, that may be a limit of seconds
  * while another one's sleep of milliseconds is over before. */
 static struct uns_thread *next_deadline(void) {
@@ -113,7 +114,7 @@ static struct uns_thread *next_deadline(void) {
         if (t->state != UNS_READY || t->held || deadline > latest)
             continue;
         if (deadline >= kept_back && !may_end_early(t) &&
-            !(is_sleep(&t->pending) && uns_rules_await(t)))
+            !(is_sleep(&t->pending) && t->slept_at != t->pending.point && uns_rules_await(t)))
             continue;
         if (t == wanted)
             return t;
@@ -127,6 +128,8 @@ static struct uns_thread *first_deadline(void) {
     struct uns_thread *first = next_deadline();
     if (first && !uns_gate.busy)
         uns_gate_note_standstill(first);
+    if (first && is_sleep(&first->pending))
+        first->slept_at = uns_gate.busy ? first->pending.point : 0;
     return first;
 }
 

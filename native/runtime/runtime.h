@@ -102,10 +102,11 @@ struct uns_thread {
     uint32_t held;           /* not to be chosen, UNS_HELD_BY_... */
     struct uns_track *track; /* where it stands in a sketch that is followed, or NULL */
     enum uns_call called;
-    uint64_t passes; /* bit per rule: may enter although a guard is held */
-    uint64_t streak; /* choices in a row that fell on it */
-    uint32_t guards; /* locks that it holds, without signals; others may release one of them */
-    int starting;    /* it has started a thread, and waits for that to begin next */
+    uint64_t passes;   /* bit per rule: may enter although a guard is held */
+    uint64_t streak;   /* choices in a row that fell on it */
+    uint32_t slept_at; /* where it slept last while a rule kept somebody back */
+    uint32_t guards;   /* locks that it holds, without signals; others may release one of them */
+    int starting;      /* it has started a thread, and waits for that to begin next */
     struct uns_drawn drawn;
     char path[UNS_PATH_BYTES], name[UNS_NAME_BYTES];
 };
