@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.conformance.hardware_twin import (
     Access,
     Edge,
-    HardwareMachine,
+    Machine,
     Node,
     Seen,
     State,
@@ -68,8 +68,8 @@ def edge_key(edge: Edge) -> tuple[int, int, int, int]:
     return (*source, edge.sink.point, widened(edge.sink.context))
 
 
-def twin(*accesses: tuple[int, int, int, bool], **size: int) -> HardwareMachine:
-    return HardwareMachine(**size).feed(Access(*one) for one in accesses).end()
+def twin(*accesses: tuple[int, int, int, bool], **size: int) -> Machine:
+    return Machine(**size).feed(Access(*one) for one in accesses).end()
 
 
 # ---- by hand
@@ -174,7 +174,7 @@ sizes = st.fixed_dictionaries(
 @settings(deadline=None, max_examples=600)
 def test_the_hardware_agrees_with_its_twin(accesses: list[Access], size: dict[str, int]):
     machine = native(accesses, size)
-    model = HardwareMachine(**size).feed(accesses).end()
+    model = Machine(**size).feed(accesses).end()
     assert graph_of(machine) == {edge_key(edge): count for edge, count in model.graph.items()}
     counts = hardware.result(machine).counts._asdict()
     assert {name: count for name, count in counts.items() if count} == +model.counts
@@ -200,7 +200,7 @@ def test_the_papers_machine_agrees_with_its_twin():
     ]
     size = {"cores": 16, "sets": 64, "ways": 8, "line": 64, "entries": 1 << 14, "trap": 1 << 12}
     machine = native(accesses, size)
-    model = HardwareMachine(**size).feed(accesses).end()
+    model = Machine(**size).feed(accesses).end()
     assert graph_of(machine) == {edge_key(edge): count for edge, count in model.graph.items()}
     assert hardware.result(machine).counts == HardwareCounts(**model.counts)
     assert model.counts["evictions"]

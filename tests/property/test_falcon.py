@@ -24,7 +24,7 @@ EMPTY = run()
 
 # As in real runs, a point is a read or a write: so its points tell a pattern's kind.
 accesses = st.builds(
-    lambda thread, point, cell: Event(thread, point, cell, Kind(point % 2)),
+    lambda thread, point, cell: Event(thread, point, cell, Kind(1 + point % 2)),
     st.integers(0, 3),
     st.integers(0, POINTS - 1),
     st.integers(1, 2),
