@@ -15,6 +15,9 @@ from unsnarl.patches.moves import PUBLISHED
 from unsnarl.patches.pieces import made
 from unsnarl.patches.regions import Draft, lock_draft
 
+# Compared with a move of the lines that publish.
+LATER = 3
+
 
 def late_reads(conflict: Conflict) -> Iterator[Draft]:
     """The read of what is not ready under the lock that its writer holds from the sign that it is
@@ -35,8 +38,12 @@ def late_reads(conflict: Conflict) -> Iterator[Draft]:
 
 
 def _under(conflict: Conflict, spans: list[LineSpan], choice: LockChoice) -> Draft:
-    """A kind of its own: what belongs together here need not be in one critical section."""
-    return replace(lock_draft(conflict.sources, spans, choice), kind="late-read")
+    """A kind of its own: what belongs together here need not be in one critical section.
+
+    To publish later is better than to have everybody wait, and costs less at every read.
+    """
+    draft = lock_draft(conflict.sources, spans, choice)
+    return replace(draft, kind="late-read", size=draft.size + LATER)
 
 
 def _choices(conflict: Conflict, lock: str) -> Iterator[LockChoice]:
