@@ -18,6 +18,7 @@ import pytest
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.campaign import Campaign
 from unsnarl.campaigns.store import Store
+from unsnarl.campaigns.tally import KEPT_PASSING
 from unsnarl.cli.main import cli, run
 from unsnarl.errors import ToolError, UsageError
 from unsnarl.execution import engine, interpreter, server, target
@@ -79,7 +80,7 @@ def test_a_failure_is_found_ranked_and_stored(project, capsys):
     assert signatures == {"ValueError in program.py:work [x.value]: boom N"}
     kept = [stored for stored in found if stored.kept]
     assert sum(s.record.label == "fail" for s in kept) >= 5
-    assert sum(s.record.label == "pass" for s in kept) == 5
+    assert 5 <= sum(s.record.label == "pass" for s in kept) <= 5 * KEPT_PASSING
     files = {path.stem for path in (folder / "runs").glob("*.run")}
     assert files == {f"{stored.record.number:06d}" for stored in kept}
 
