@@ -115,6 +115,7 @@ def test_a_phone_needs_not_to_scroll_sideways(tab, path):
     if path == "anomaly":
         tab.goto(tab.evaluate("location.origin") + "/?search=onerror")
         tab.locator("tbody a").click()
+        tab.wait_for_load_state()  # with its style
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360
 
 
@@ -124,6 +125,7 @@ def test_no_serious_problem_of_accessibility(tab, path, scheme):
     tab.emulate_media(color_scheme=scheme)
     if path == "anomaly":
         tab.locator("tbody a").first.click()
+        tab.wait_for_load_state()
     # Not as an element of the page, which its policy would not run.
     tab.evaluate(AXE.read_text(encoding="utf-8"))
     found = tab.evaluate("async () => (await axe.run()).violations")
