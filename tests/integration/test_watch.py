@@ -57,6 +57,10 @@ PROGRAM = """
         for one in threads:
             one.join()
 
+    def take_short_turns():
+        # So that it is no matter of luck whether a thread reads what the other one wrote.
+        sys.setswitchinterval(1e-5)
+
     def bursts():
         found = unsnarl.watch._watcher
         return found[0].bursts if found else 0
@@ -96,8 +100,7 @@ def look(folder: Path) -> Analyst:
 
 
 def test_bursts_see_what_threads_share(tmp_path: Path) -> None:
-    # Short turns: whether a thread reads what the other one wrote must not be a matter of luck.
-    body = "sys.setswitchinterval(1e-5); busy(lambda: until_bursts(12)); print(bursts())"
+    body = "take_short_turns(); busy(lambda: until_bursts(12)); print(bursts())"
     done = run(tmp_path, body)
     assert done.returncode == 0 and int(done.stdout) >= 12 and not done.stderr
     found = Analyst(tmp_path / "spool").look()
@@ -151,7 +154,7 @@ def test_functions_that_are_made_in_a_burst_lose_their_probes(tmp_path: Path) ->
 
 
 def test_what_the_baseline_has_is_no_anomaly(tmp_path: Path) -> None:
-    run(tmp_path, "busy(lambda: until_bursts(6))")
+    run(tmp_path, "take_short_turns(); busy(lambda: until_bursts(12))")
     analyst = look(tmp_path)
     points = analyst.spool.points
     edges = set()
