@@ -48,6 +48,8 @@ PROGRAM = """
             box.get(number)
 
     def busy(until):
+        # Short turns: it is no matter of luck whether a thread reads what the other one wrote.
+        sys.setswitchinterval(1e-5)
         box, stop = Box(), threading.Event()
         threads = [threading.Thread(target=work, args=(box, stop)) for _ in range(2)]
         for one in threads:
@@ -56,10 +58,6 @@ PROGRAM = """
         stop.set()
         for one in threads:
             one.join()
-
-    def take_short_turns():
-        # So that it is no matter of luck whether a thread reads what the other one wrote.
-        sys.setswitchinterval(1e-5)
 
     def bursts():
         found = unsnarl.watch._watcher
@@ -100,7 +98,7 @@ def look(folder: Path) -> Analyst:
 
 
 def test_bursts_see_what_threads_share(tmp_path: Path) -> None:
-    body = "take_short_turns(); busy(lambda: until_bursts(12)); print(bursts())"
+    body = "busy(lambda: until_bursts(12)); print(bursts())"
     done = run(tmp_path, body)
     assert done.returncode == 0 and int(done.stdout) >= 12 and not done.stderr
     found = Analyst(tmp_path / "spool").look()
@@ -115,7 +113,7 @@ def test_bursts_see_what_threads_share(tmp_path: Path) -> None:
 def test_functions_have_their_own_code_between_bursts(tmp_path: Path) -> None:
     body = """
     before = Box.put.__code__, work.__code__
-    busy(lambda: until_bursts(3))
+    busy(lambda: until_bursts(12))
     unsnarl.watch.stop()
     assert (Box.put.__code__, work.__code__) == before
     assert Box.put.__code__ is before[0]
@@ -141,7 +139,7 @@ def test_functions_that_are_made_in_a_burst_lose_their_probes(tmp_path: Path) ->
     stop = threading.Event()
     thread = threading.Thread(target=maker, args=(stop,))
     thread.start()
-    until_bursts(3)
+    until_bursts(12)
     unsnarl.watch.stop()
     stop.set()
     thread.join()
@@ -154,7 +152,7 @@ def test_functions_that_are_made_in_a_burst_lose_their_probes(tmp_path: Path) ->
 
 
 def test_what_the_baseline_has_is_no_anomaly(tmp_path: Path) -> None:
-    run(tmp_path, "take_short_turns(); busy(lambda: until_bursts(12))")
+    run(tmp_path, "busy(lambda: until_bursts(12))")
     analyst = look(tmp_path)
     points = analyst.spool.points
     edges = set()
@@ -169,7 +167,7 @@ def test_what_the_baseline_has_is_no_anomaly(tmp_path: Path) -> None:
 
 
 def test_one_missing_edge_is_the_only_new_pair(tmp_path: Path) -> None:
-    run(tmp_path, "busy(lambda: until_bursts(6))")
+    run(tmp_path, "busy(lambda: until_bursts(12))")
     analyst = look(tmp_path)
     points = analyst.spool.points
     edges = {
@@ -211,7 +209,7 @@ def test_a_spool_that_cannot_be_made_is_a_warning(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"{}", b'{"version":1,"kind":"communication","po'])
 def test_a_damaged_baseline_is_a_warning(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "b.json").write_bytes(content)
-    done = run(tmp_path, "busy(lambda: until_bursts(1)); print('done')", baseline="b.json")
+    done = run(tmp_path, "busy(lambda: until_bursts(12)); print('done')", baseline="b.json")
     assert done.returncode == 0 and done.stdout == "done\n"
     assert "[bad-baseline]" in done.stderr
     assert "no baseline" in look(tmp_path).problem
@@ -220,7 +218,7 @@ def test_a_damaged_baseline_is_a_warning(tmp_path: Path, content: bytes) -> None
 def test_copies_of_the_process_are_watched_by_themselves(tmp_path: Path) -> None:
     body = """
     def child():
-        busy(lambda: until_bursts(2))
+        busy(lambda: until_bursts(12))
         unsnarl.watch.stop()
         os._exit(bursts() == 0 and 7)
 
@@ -249,7 +247,7 @@ def test_a_fork_in_a_burst_leaves_a_copy_without_probes(tmp_path: Path) -> None:
                 Box().put(1)
                 os._exit(0 if Box.put.__code__ is own else 9)
             assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
-    busy(lambda: (until_bursts(1), fork()))
+    busy(lambda: (until_bursts(12), fork()))
     """
     done = run(tmp_path, body)
     assert (done.returncode, done.stderr) == (0, "")
@@ -338,7 +336,7 @@ def endpoint(*answers: int) -> Iterator[str]:
 
 def test_batches_are_sent_with_the_token_until_they_are_accepted(tmp_path: Path) -> None:
     (tmp_path / "token").write_text("secret\n")
-    run(tmp_path, "busy(lambda: until_bursts(2))")
+    run(tmp_path, "busy(lambda: until_bursts(12))")
     with endpoint(503) as url:
         settings = {"format": 1, "endpoint": url, "token_file": str(tmp_path / "token")}
         (tmp_path / "spool" / "watch.json").write_text(json.dumps(settings))
@@ -356,7 +354,7 @@ def test_batches_are_sent_with_the_token_until_they_are_accepted(tmp_path: Path)
 def test_a_dead_endpoint_costs_nothing_but_the_sending(tmp_path: Path) -> None:
     with endpoint() as url:
         pass
-    done = run(tmp_path, "busy(lambda: until_bursts(2)); print('done')", endpoint=url)
+    done = run(tmp_path, "busy(lambda: until_bursts(12)); print('done')", endpoint=url)
     assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
     analyst = look(tmp_path)
     assert analyst.sender.send(analyst.spool) == 0
