@@ -24,6 +24,7 @@ from benchmarks.clocks import MESSAGES, READS, message_tests, unseen_writes
 from evaluation import clock_page
 from evaluation.draws import REPOSITORY
 from evaluation.simulated_clocks import Trigger
+from unsnarl.errors import UnsnarlError
 from unsnarl.recording.clocks import Clocks, machine, statistics
 from unsnarl.recording.clocks.estimates import figure_6
 from unsnarl.recording.clocks.machine import Machine
@@ -78,7 +79,11 @@ def main() -> int:
     options = parser.parse_args()
     if options.windows < 2:
         parser.error("--windows must be at least 2")
-    results = evaluate(options)
+    try:
+        results = evaluate(options)
+    except UnsnarlError as error:
+        print(f"{error} [{error.slug}]", file=sys.stderr)
+        return error.exit_code
     Path(options.page).write_text(clock_page.page(results), encoding="utf-8")
     for bar in clock_page.bars(results):
         print(f"{'met' if bar.met else 'MISSED':6}  {bar.text}: {bar.part} of {bar.whole}")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from evaluation.clock_page import chart
 from evaluation.clocks import Window
+from tests.integration.test_clocks import MOST_CALLS
 
 from unsnarl.recording.clocks import ClockRange
 
@@ -19,9 +20,12 @@ SHORT = ("--windows", "2", "--pause", "0", "--messages", "20000", "--patience", 
 def test_the_page_has_both_tables_and_the_figure(tmp_path):
     page = tmp_path / "page.md"
     command = [sys.executable, "-m", "evaluation.clocks", *SHORT, "--page", str(page)]
-    answer = subprocess.run(
-        command, cwd=REPOSITORY, capture_output=True, text=True, timeout=200, check=False
-    )
+    for _ in range(MOST_CALLS):  # a host that moves its cores makes the skew jump (test_clocks.py)
+        answer = subprocess.run(
+            command, cwd=REPOSITORY, capture_output=True, text=True, timeout=200, check=False
+        )
+        if "[clocks-drift]" not in answer.stderr:
+            break
     assert answer.returncode == 0, answer.stderr
     assert "messages not ordered wrongly" in answer.stdout
     lines = page.read_text().splitlines()
