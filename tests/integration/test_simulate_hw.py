@@ -11,6 +11,8 @@ import pytest
 from tests.integration.in_process import called
 from tests.integration.interpreters import PYTHON
 
+from unsnarl.campaigns.tally import KEPT_PASSING
+
 BANK = Path(__file__).parents[2] / "zoo" / "python" / "bank" / "bank.py"
 
 
@@ -45,9 +47,8 @@ def campaign_of(folder):
 def test_what_only_failing_runs_have_is_ranked(hunted):
     answer = simulated(hunted)
     assert answer["labelled"]
-    traces = [*(campaign_of(hunted) / "runs").glob("*.trace")]
     assert answer["runs"]["failing"] == 8
-    assert answer["runs"]["passing"] == len(traces) - 8 >= 8  # those made anyway are kept, too
+    assert 8 <= answer["runs"]["passing"] <= 8 * KEPT_PASSING
     assert answer["machine"]["cores"] == 16
     first = answer["points"][0]
     assert (first["rank"], first["file"]) == (1, "bank.py")
