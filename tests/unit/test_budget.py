@@ -61,6 +61,12 @@ def test_all_is_over_at_most_one_run_after_the_limit(clock):
     assert budget.spent <= 10.0 + 3.0
 
 
+def test_time_runs_since_its_start(clock):
+    clock.now = 30.0
+    budget = Budget(100, clock=clock, start=10.0)
+    assert (budget.spent, budget.left) == (20, 80)
+
+
 def test_a_limit_can_come_nearer_but_not_move_away(clock):
     budget = Budget(20.0, clock=clock)
     budget.limit(5.0)

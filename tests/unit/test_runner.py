@@ -206,6 +206,17 @@ def test_a_hunt_of_rare_failures_ends_with_fewer_if_experiments_follow(tmp_path,
     assert hunted(tmp_path, process, fail=5)[0] == 5
 
 
+def test_time_runs_since_the_hunt_was_begun(tmp_path, process):
+    """What came before the first run counts; one run is made in any case."""
+    store = Store.create(tmp_path, ("a.py",), tmp_path, tmp_path, options={}, python="3.11.7")
+    with process("rarely", jobs=1) as runner:
+        settings = Settings(jobs=1, switch="gil", time=500)
+        campaign = Campaign(store, runner.engine.target, settings)
+        assert campaign.run(runner, begun=time.monotonic() - 500) == "time"
+    store.close()
+    assert campaign.tally.total <= 1
+
+
 def test_what_there_was_no_time_for_is_noted(tmp_path, process):
     ticks = iter(range(1000))
     budget = Budget(30, clock=lambda: next(ticks))

@@ -114,12 +114,13 @@ class Campaign:
                         self._note_caught(record, run)
             self._lessons.add(Lesson(record, stored.phase, profile=profile, schedule=schedule))
 
-    def run(self, runner: Runner, *, proves: bool = False) -> Stop:
+    def run(self, runner: Runner, *, proves: bool = False, begun: float | None = None) -> Stop:
         """The whole hunt: collect; if only free switching fails, try under the lock once more.
 
         If experiments follow (`proves`), half of the time after the first failure is left to them.
+        The user's time runs since it was `begun`, or from now on.
         """
-        limit = time.monotonic() + self.settings.time
+        limit = (time.monotonic() if begun is None else begun) + self.settings.time
         self._proves = proves
         self._instrumented = self._instrumented or runner.ready.modules > 0
         stop = self.collect(runner, limit)

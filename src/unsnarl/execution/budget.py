@@ -60,15 +60,19 @@ class Budget:
         seconds: float = math.inf,
         *,
         clock: Callable[[], float] = time.monotonic,
+        start: float | None = None,
         on_change: Callable[[Activity], None] = lambda activity: None,
         on_error: Callable[[str, Exception], str] = lambda part, error: "",
     ) -> None:
-        """`on_error` stores what a bug report needs, and gives the name of that file."""
+        """Time runs since `start`, by the clock, or from now on.
+
+        `on_error` stores what a bug report needs, and gives the name of that file.
+        """
         self.phases: dict[str, float] = {}
         self.trials: dict[str, int] = {}
         self.unfinished: list[MissingPart] = []
         self.signal: KeyboardInterrupt | None = None
-        self.start = clock()
+        self.start = clock() if start is None else start
         self._clock = clock
         self._limits = [self.start + seconds]
         self._begins = math.inf  # nothing new after that

@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import os
 import shutil
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -93,11 +94,13 @@ def hunt(
         anomaly: Look first where a watched program did something new; the report says whether it
             became a proof.
     """
+    begun = time.monotonic()
     if resume is not None:
         hunter = Hunter.resumed(command, resume, flags or {})
     else:
         hunter = Hunter.fresh(command, flags or {})
     hunter.anomaly = anomaly
+    hunter.begun = begun
     try:
         result = hunter.hunt(on_progress, on_answer)
         if hunter.settings.plan == config.CONTROLLED:
@@ -123,6 +126,8 @@ class Hunter:
         self._explained_after = 0.0
         self._notices: tuple[Notice, ...] = ()
         self.anomaly: Anomaly | None = None
+        # The user's time limit is for everything: to ask the interpreter of the target is part of it.
+        self.begun = time.monotonic()
         self._led: list[int] = []
         # Lines, by file and number, at which runs switch in particular.
         self.suspected: Collection[tuple[str, int]] = ()
@@ -206,6 +211,7 @@ class Hunter:
         campaign = Campaign(self.store, self.target, self.settings, display.count)
         self._budget = Budget(
             self.settings.time,
+            start=self.begun,
             on_change=display.change,
             on_error=FailureFiles(self.store).write,
         )
@@ -338,7 +344,7 @@ class Hunter:
         try:
             # Of free runs, too: their ranking needs its time, with which it leads what follows.
             proves = self.settings.confirm > 0 and not campaign.is_part
-            return campaign.run(runner, proves=proves)
+            return campaign.run(runner, proves=proves, begun=self.begun)
         except KeyboardInterrupt as signal:
             if not campaign.tally.total:
                 raise
