@@ -234,6 +234,16 @@ def test_a_shape_has_its_name_and_its_sentence(name, points):
     assert any(f"m.py:{one.line}" in summary for one in points)
 
 
+def test_workers_of_a_pool_starve_whoever_waits_for_them():
+    points = (
+        point("1 wait pool", "sum(pool.map(f, jobs))", awaits="for the results of pool"),
+        point("2 wait f", "return f.result()", awaits="for the result of f"),
+    )
+    assert shape(*points, orders=((1, 2),))[0] == "missed signal"  # of a Future of its own, say
+    pool = {"0.1": "reader", "0.2": "report_0"}
+    assert shape(*points, orders=((1, 2),), threads=pool)[0] == "starvation"
+
+
 def test_the_message_alone_shows_an_iteration():
     points = (
         point("1 read d", "visit(self.d)"),

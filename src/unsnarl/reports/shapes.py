@@ -7,6 +7,7 @@ lines do: check, iterate, close. docs/shapes.md has a paragraph and a picture fo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations, pairwise
 from typing import Literal
@@ -61,6 +62,8 @@ CHECKED: Shape = "check-then-act"
 FLAGS = ("True", "False")
 # What the waits alone show; else what led there may be a conflict on data.
 BY_WAITS: tuple[Shape, ...] = ("lock-order deadlock", "lock held while waiting", "starvation")
+# As executors name their threads; whoever has a thread of his own names it by what it does.
+WORKER = re.compile(r"_\d+$")
 # What who waits for what says.
 OF_WAITS: tuple[Shape, ...] = (*BY_WAITS, SIGNAL, "lock never released")
 
@@ -101,7 +104,7 @@ def shape_of(
     """The shape and the accesses that it is about."""
     points = finding.explanation if finding.orders else finding.points
     waits = tuple(point for point in points if point.op == WAIT and not point.setup)
-    stuck = _stuck(waits) if waits else None
+    stuck = _stuck(failure, waits) if waits else None
     if stuck in BY_WAITS:
         return stuck, waits
     data = _of_data(failure, finding, points, code)
@@ -170,7 +173,7 @@ def _preference(shape: Shape, found: ShownConflict, about: set[str]) -> tuple[in
     return found.is_turned, first, covered, unasked, named, before, apart, found.span
 
 
-def _stuck(waits: Sequence[FindingPoint]) -> Shape:
+def _stuck(failure: FailureReport, waits: Sequence[FindingPoint]) -> Shape:
     """By what the threads hold and wait for: locks only, a lock and something else, no lock."""
     if all(point.why.endswith(NEVER_RELEASED) for point in waits):
         return "lock never released"
@@ -180,8 +183,14 @@ def _stuck(waits: Sequence[FindingPoint]) -> Shape:
         return "lock-order deadlock"
     if held:
         return "lock held while waiting"
+    return "starvation" if _is_starved(failure, waits) else SIGNAL
+
+
+def _is_starved(failure: FailureReport, waits: Sequence[FindingPoint]) -> bool:
+    """Whether a pool's workers wait for what only the pool can compute; others wait for them."""
     results = [point for point in waits if point.awaits.startswith("for the result")]
-    return "starvation" if len(results) == len(waits) > 1 else SIGNAL
+    workers = [point for point in results if WORKER.search(failure.threads.get(point.thread, ""))]
+    return bool(workers) or len(results) == len(waits) > 1
 
 
 def _is_cycle(waits: Sequence[FindingPoint]) -> bool:
