@@ -11,7 +11,7 @@ from tests.unit.test_patch_kinds import CLIENT, at, of_kind
 from unsnarl.execution.budget import Budget
 from unsnarl.model.report import Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
-from unsnarl.patches.conflict import outer_files, span_sets
+from unsnarl.patches.conflict import is_deferred, outer_files, span_sets
 from unsnarl.patches.drafts import calls_only, drafts, protects, repairs_tests_only, to_protect
 from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, shown
@@ -407,3 +407,37 @@ def test_a_module_that_a_thread_imports_is_no_script():
     )
     read = at(JOBS, "not self.stop", 3, "read", "Jobs.stop", function="Jobs.again")
     assert outer_files(conflict(JOBS, run, imported, read)) == {"run.py"}
+
+
+LATER = """
+import threading
+
+class Log:
+    def ready(self):
+        self.level = self.level or 1
+        return self
+
+log = Log()
+jobs = [threading.Thread(target=lambda: log.ready().level) for _ in range(2)]
+loudest = sorted(jobs, key=lambda job: log.level)
+"""
+
+
+def test_a_lock_where_a_lambda_stands_does_not_hold_when_it_is_called():
+    file = source(LATER)
+    inside, later = line_of(file, "self.level ="), line_of(file, "target=lambda")
+    where = {"function": "Log.ready"}
+    begin = SourceLine("a.py", inside, "Log.ready")
+    for fix in (None, Fix("region", begin, begin, fail=0, runs=9, others=(f"a.py:{later}",))):
+        made = conflict(
+            LATER,
+            point(inside, 1, "write", "Log.level", **where),
+            point(later, 2, "read", "Log.level", function="<listcomp>.<lambda>"),
+            point(inside, 2, "write", "Log.level", **where),
+            fix=fix,
+        )
+        assert not any(span.first == later for spans in span_sets(made) for span in spans)
+    at_once = line_of(file, "key=lambda")
+    here = point(at_once, 2, "read", "Log.level", function="<lambda>")
+    assert is_deferred(here)
+    assert not is_deferred(replace(here, stack=(f"a.py:{at_once} in <module>",)))

@@ -33,6 +33,8 @@ TESTS = re.compile(r"(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 # What has a frame of its own and no name.
 UNNAMED = re.compile(r"((\.<locals>)?\.<(listcomp|setcomp|dictcomp|genexpr|lambda)>)+$")
 
+LAMBDA = "<lambda>"
+
 
 class CallLine(NamedTuple):
     """A line of a function that was being executed."""
@@ -93,8 +95,11 @@ class ConflictPoints:
 
     @property
     def holdable(self) -> list[FindingPoint]:
-        """The accesses around which a lock can be held: a call that waits cannot be in one."""
-        return [one for one in self.accesses if not self.waits(one)]
+        """The accesses around which a lock can be held: a call that waits cannot be in one.
+
+        Nor is what a lambda does, if it is called later than where it stands.
+        """
+        return [one for one in self.accesses if not (self.waits(one) or is_deferred(one))]
 
     def waits(self, point: FindingPoint) -> bool:
         """Whether the statement of a point waits for another thread."""
@@ -205,6 +210,14 @@ def frames(point: FindingPoint) -> list[CallLine]:
     return [CallLine(point.file, point.line, point.function), *outer]
 
 
+def is_deferred(point: FindingPoint) -> bool:
+    """Whether a lambda makes the access after the statement that it stands in has ended."""
+    if not point.function.endswith(LAMBDA):
+        return False
+    outer = UNNAMED.sub("", f".{point.function}").removeprefix(".") or MODULE_CODE
+    return all((one.file, one.function) != (point.file, outer) for one in frames(point)[1:])
+
+
 # Which lines must be protected.
 
 
@@ -226,7 +239,12 @@ def named_spans(conflict: ConflictPoints) -> Iterator[tuple[LineSpan, ...]]:
     fix = conflict.finding.fix
     if fix is not None and fix.kind == "region" and fix.begin.file == fix.end.file:
         own = LineSpan(fix.begin.file, fix.begin.line, max(fix.begin.line, fix.end.line))
-        others = [span for span in map(parsed, fix.others) if span is not None]
+        deferred = {(one.file, one.line) for one in conflict.points if is_deferred(one)}
+        others = [
+            span
+            for span in map(parsed, fix.others)
+            if span is not None and (span.file, span.first) not in deferred
+        ]
         yield (own,)
         yield (own, *others)
         yield (own, *others, *_of_roles(conflict.holdable))

@@ -188,7 +188,7 @@ def _stuck(failure: FailureReport, waits: Sequence[FindingPoint]) -> Shape:
 
 def _is_starved(failure: FailureReport, waits: Sequence[FindingPoint]) -> bool:
     """Whether a pool's workers wait for what only the pool can compute; others wait for them."""
-    results = [point for point in waits if point.awaits.startswith("for the result")]
+    results = [point for point in waits if point.awaits.startswith("for the result of")]
     workers = [point for point in results if WORKER.search(failure.threads.get(point.thread, ""))]
     return bool(workers) or len(results) == len(waits) > 1
 
