@@ -7,7 +7,13 @@ import pytest
 from msgspec.structs import replace
 from tests.unit.test_reports_output import detailed
 
-from unsnarl.model.report import Finding, FindingPoint, SourceLine, SwallowedException
+from unsnarl.model.report import (
+    Finding,
+    FindingPoint,
+    SourceLine,
+    SwallowedException,
+    UndoneWork,
+)
 from unsnarl.reports.program_text import ProgramText
 from unsnarl.reports.shapes import PRIORITY, SENTENCES, Shape, shape_and_summary
 
@@ -244,6 +250,23 @@ def test_workers_of_a_pool_starve_whoever_waits_for_them():
     assert shape(*points, orders=((1, 2),), threads=pool)[0] == "starvation"
 
 
+def test_work_that_was_left_undone_is_said_with_its_numbers():
+    points = (
+        point("1 write stopping", "self.stopping = True"),
+        point("2 read stopping", "while not self.stopping:"),
+    )
+    line = SourceLine("lib/m.py", 8, "Writer.run")
+    finding = Finding(
+        1, "joined", 1.0, {}, "order", ("stopping",), points, 2, explanation=points,
+        orders=((1, 2),), undone=UndoneWork(line, "0.2", 1, 4),
+    )  # fmt: skip
+    failure = replace(detailed(finding).failures[0], threads=NAMES)
+    found, summary = shape_and_summary(failure, finding, ProgramText(lambda _: ""))
+    assert found == "stopped too early"
+    assert summary.startswith(f"reader made writer stop by stopping at m.py:{points[0].line}, ")
+    assert summary.endswith("lib/m.py:8 once; in all passing runs it comes there at least 4 times.")
+
+
 def test_the_message_alone_shows_an_iteration():
     points = (
         point("1 read d", "visit(self.d)"),
@@ -388,7 +411,8 @@ def test_what_fits_no_shape_has_none():
 def test_every_shape_has_a_sentence_and_its_page(request):
     page = (request.config.rootpath / "docs/shapes.md").read_text("utf-8")
     names = set(get_args(Shape))
-    assert set(SENTENCES) == names
+    # Its sentence has numbers that are no points.
+    assert {*SENTENCES, "stopped too early"} == names
     assert {line.removeprefix("## ") for line in page.splitlines() if line[:3] == "## "} == names
     assert set(PRIORITY) <= names
 

@@ -26,6 +26,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 
+import numpy as np
+
 from unsnarl.analyses.answer import Answer, AnswerKey
 from unsnarl.campaigns.comparisons import Compared
 from unsnarl.campaigns.neighbours import changed
@@ -54,12 +56,14 @@ from unsnarl.experiments.rules import (
     MOST_RULES,
     apart,
     controlling,
+    is_order,
 )
+from unsnarl.experiments.undone import left_undone
 from unsnarl.experiments.verdict import Verdict, concluded, forcing_result
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.event import Event
+from unsnarl.model.event import Event, Op, point_of
 from unsnarl.model.plan import Plan, Rule
-from unsnarl.model.report import Arm
+from unsnarl.model.report import Arm, SourceLine, UndoneWork
 from unsnarl.placement.line_points import LinePoints, unrelated
 from unsnarl.placement.occurrence import (
     latest_occurrence,
@@ -275,13 +279,22 @@ class Experimenter(FailingRuns):
             brought = self._brought(forcing, forbidding)
             forbidding = forbidding.longer(replayed(brought, forbidding.rules))
         verdict = concluded(forcing, forbidding, lambda: self._control(run, lines, order, brought))
+        undone = None
         if verdict.status == "confirmed" and self._is_common(answer):
+            undone = self._left_undone(run, lines)
+        if verdict.status == "confirmed" and self._is_common(answer) and not undone:
             return replace(verdict, status="inconclusive", why=self._too_common(answer))
         if verdict.status == "confirmed":
             self._confirmed.add(answer.key)
             windows = self._forbidder.windows.get(answer.key, ())
             calls = self._forbidder.calls.get(answer.key, "")
-            return replace(verdict, windows=windows, left_out=forbidding.left_out, calls=calls)
+            return replace(
+                verdict,
+                windows=windows,
+                left_out=forbidding.left_out,
+                calls=calls,
+                undone=undone,
+            )
         return verdict
 
     def _forcing(
@@ -377,6 +390,31 @@ class Experimenter(FailingRuns):
     def _is_common(self, answer: Answer) -> bool:
         """Whether nearly all passing runs have it too: it may be needed, but is not the cause."""
         return answer.passing > COMMON * len(self.compared.comparison.passing)
+
+    def _left_undone(self, run: RunFile, lines: Sequence[LinePoints]) -> UndoneWork | None:
+        """What the later thread of an order does in all passing runs, and did not in this one.
+
+        Then it is not the order that sets the failing runs apart, but how early it came.
+        """
+        events = latest_occurrence(Timeline.of(run), lines) if is_order(lines) else []
+        if len(events) < len(lines):
+            return None
+        late = events[-1].path
+        found = [
+            (self.interner.point(int(index)).site, one)
+            for one in left_undone(run, self.compared.passed, late)
+            for index in self.interner.indexes(
+                np.array([point_of(one.site, Op.READ)], dtype=np.uint32), run
+            )
+        ]
+        where = self.source_line(run, events[-1])[0]
+        found = [(site, one) for site, one in found if site.file == where]
+        if not found:
+            return None
+        # Of a loop's body, which it came to equally often, the last line is what its work came to.
+        site, most = max(found, key=lambda one: (one[1].usual - one[1].times, one[0].line))
+        line = SourceLine(site.file, site.line, site.function)
+        return UndoneWork(line, late, most.times, most.usual)
 
     def _too_common(self, answer: Answer) -> str:
         passing = len(self.compared.comparison.passing)

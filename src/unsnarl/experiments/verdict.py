@@ -18,7 +18,7 @@ from unsnarl.experiments.arms import (
     stays,
 )
 from unsnarl.experiments.statistics import fisher
-from unsnarl.model.report import Arm, Status
+from unsnarl.model.report import Arm, Status, UndoneWork
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Verdict:
         left_out: Failing runs that do not have it, and have another cause.
         calls: The function whose calls were kept apart as a whole (calls.py): the verdict is on
             these.
+        undone: What the later thread of its order has left undone.
     """
 
     status: Status
@@ -42,6 +43,7 @@ class Verdict:
     windows: tuple[int, ...] = ()
     left_out: int = 0
     calls: str = ""
+    undone: UndoneWork | None = None
 
 
 def concluded(forcing: Series, forbidding: Series, controlling: Callable[[], Arm]) -> Verdict:

@@ -121,6 +121,19 @@ class SourceLine(msgspec.Struct, frozen=True):
     text: str = ""
 
 
+class UndoneWork(msgspec.Struct, frozen=True):
+    """What a thread did less often than in any passing run, since it was told to stop.
+
+    Attributes:
+        usual: How often it does so at least in passing runs.
+    """
+
+    line: SourceLine
+    thread: str
+    times: int
+    usual: int
+
+
 class Fix(msgspec.Struct, frozen=True, rename={"begin": "from", "end": "to"}):
     """The smallest fix that worked in simulation, or else the best of those tried.
 
@@ -251,6 +264,7 @@ class Finding(msgspec.Struct, frozen=True, rename={"locks_checked": "locks_known
         left_out: Failing runs that do not have its interleaving, and fail for another reason.
         calls: The function whose calls were kept apart as a whole: what was confirmed is that two
             of them get into each other's way, by its variables among others.
+        undone: Passing runs have its order, too; what they do not have is this.
     """
 
     rank: int
@@ -283,6 +297,7 @@ class Finding(msgspec.Struct, frozen=True, rename={"locks_checked": "locks_known
     windows: tuple[SourceLine, ...] = ()
     left_out: int = 0
     calls: str = ""
+    undone: UndoneWork | None = None
 
 
 class SwallowedException(msgspec.Struct, frozen=True):

@@ -22,6 +22,7 @@ from unsnarl.model.report import (
     Replay,
     Report,
     SourceLine,
+    UndoneWork,
 )
 from unsnarl.model.run import Failure, Frame
 from unsnarl.model.site import Site
@@ -221,12 +222,19 @@ def _finding(
         else (),
         left_out=verdict.left_out if verdict else 0,
         calls=verdict.calls if verdict else "",
+        undone=_with_text(verdict.undone, sources) if verdict and verdict.undone else None,
         fix=with_texts(fix, sources) if fix else None,
         replay=_replay(facts, run, index) if index else None,
     )
     if proof is None:
         return replace(finding, explanation=explanation(finding))
     return with_proof(finding, proof, run, points, sources)
+
+
+def _with_text(undone: UndoneWork, sources: Sources) -> UndoneWork:
+    line = undone.line
+    text, file = sources.line(line.file, line.line), sources.relative(line.file)
+    return replace(undone, line=replace(line, file=file, text=text))
 
 
 def _source_line(site: Site, sources: Sources) -> SourceLine:

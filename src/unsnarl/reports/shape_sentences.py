@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from unsnarl.model.report import FindingPoint
+from unsnarl.model.report import FindingPoint, UndoneWork
 from unsnarl.reports.patterns import CALL, closes, mode
 from unsnarl.reports.steps import UNSET
 
@@ -184,6 +184,16 @@ def _waiting(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 def _wait(point: FindingPoint, name: str) -> str:
     holding = f"holds {' and '.join(point.locks)} and " if point.locks else ""
     return f"{name} {holding}waits {_awaited(point)} at {_at(point)}"
+
+
+def stopped(told: FindingPoint, names: tuple[str, str], undone: UndoneWork) -> str:
+    """Of work left undone; the names are those of who stopped it and of who did it."""
+    line, times = undone.line, {0: "never", 1: "once"}.get(undone.times, f"{undone.times} times")
+    usual = "once" if undone.usual == 1 else f"{undone.usual} times"
+    return (
+        f"{names[0]} made {names[1]} stop by {_variable(told)} at {_at(told)}, when it had been at "
+        f"{line.file}:{line.line} {times}; in all passing runs it comes there at least {usual}."
+    )
 
 
 SENTENCES: dict[str, Sentence] = {

@@ -14,7 +14,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from unsnarl.model.report import FailureReport, Finding, FindingPoint
+from unsnarl.model.report import FailureReport, Finding, FindingPoint, UndoneWork
 from unsnarl.reports.conflicts import (
     ShownConflict,
     conflicts_in,
@@ -25,7 +25,7 @@ from unsnarl.reports.conflicts import (
 from unsnarl.reports.paths import short_files
 from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, whole
 from unsnarl.reports.program_text import ProgramText, joint
-from unsnarl.reports.shape_sentences import SENTENCES
+from unsnarl.reports.shape_sentences import SENTENCES, stopped
 from unsnarl.reports.steps import UNSET
 from unsnarl.reports.waits import NEVER_RELEASED, OWNER
 
@@ -43,6 +43,7 @@ Shape = Literal[
     "lock held while waiting",
     "lock never released",
     "starvation",
+    "stopped too early",
 ]
 # Where several conflicts could be named, the more specific name: what a line does says more than
 # in which order threads read and wrote.
@@ -72,6 +73,8 @@ def shape_and_summary(
     failure: FailureReport, finding: Finding, code: ProgramText
 ) -> tuple[str, str]:
     """The shape of a finding and its sentence; two empty strings for what fits none."""
+    if finding.undone is not None:
+        return "stopped too early", _stopped(failure, finding, finding.undone)
     found = shape_of(failure, finding, code)
     if found is None:
         return "", ""
@@ -82,6 +85,22 @@ def shape_and_summary(
     files = short_files([one.file for one in (*(finding.explanation or finding.points), *points)])
     shown = [replace(point, file=files.get(point.file, point.file)) for point in points]
     return shape, SENTENCES[shape](shown, names)
+
+
+def _stopped(failure: FailureReport, finding: Finding, undone: UndoneWork) -> str:
+    """By the write that the thread saw: the first of its orders, or the last of the others'."""
+    points = finding.explanation or finding.points
+    earlier = [points[before - 1] for before, _ in finding.orders] or points[::-1]
+    others = [one for one in earlier if one.thread != undone.thread and one.variable]
+    told = next((one for one in others if one.op == "write"), (*others, points[0])[0])
+    files = short_files([told.file, undone.line.file])
+    line = replace(undone.line, file=files.get(undone.line.file, undone.line.file))
+    worker = replace(told, thread=undone.thread)
+    return stopped(
+        replace(told, file=files.get(told.file, told.file)),
+        (_who(failure, told), _who(failure, worker)),
+        replace(undone, line=line),
+    )
 
 
 def _where_decided(points: tuple[FindingPoint, ...]) -> tuple[FindingPoint, ...]:

@@ -32,6 +32,7 @@ SCRATCH = "experiment"
 # What a test of a finding says of it.
 VERDICT = (
     "status", "why", "forced", "forbidden", "control", "p_value", "windows", "left_out", "calls",
+    "undone",
 )  # fmt: skip
 
 

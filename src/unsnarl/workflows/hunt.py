@@ -126,7 +126,7 @@ class Hunter:
         self._explained_after = 0.0
         self._notices: tuple[Notice, ...] = ()
         self.anomaly: Anomaly | None = None
-        # The user's time limit is for everything: to ask the interpreter of the target is part of it.
+        # The user's time limit is for everything, asking the target's interpreter included.
         self.begun = time.monotonic()
         self._led: list[int] = []
         # Lines, by file and number, at which runs switch in particular.

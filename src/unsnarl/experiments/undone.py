@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Work that a thread has left undone: it was told to stop too early.
+
+`stopping = True` comes before the last look at it in every run, for nothing else ends the loop. So
+passing runs have that order as well; what they do not have is how little the loop had done by then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from unsnarl.model.event import PRIVATE_SITES
+from unsnarl.runfile import RunFile
+
+# Fewer passing runs do not say what every run does.
+LEAST_PASSING = 5
+
+
+class Undone(NamedTuple):
+    """What a thread did `times` times, and in every passing run at least `usual` times.
+
+    Attributes:
+        site: As this run counts it.
+    """
+
+    site: int
+    times: int
+    usual: int
+
+
+def left_undone(failing: RunFile, passing: Sequence[RunFile], path: str) -> list[Undone]:
+    """Where a thread came to less often than in any passing run."""
+    every = [counts for run in passing if (counts := _counts(run, path))]
+    if len(every) < LEAST_PASSING:
+        return []
+    own = _counts(failing, path)
+    found = (Undone(site, own.get(site, 0), least) for site, least in _least(every))
+    return sorted(one for one in found if one.times < one.usual)
+
+
+def _least(every: Sequence[dict[int, int]]) -> Iterator[tuple[int, int]]:
+    for site in set(every[0]).intersection(*every[1:]):
+        yield site, min(counts[site] for counts in every)
+
+
+def _counts(run: RunFile, path: str) -> dict[int, int]:
+    """How often a thread came to each site; without those that are other code in other runs."""
+    index = [at for at, thread in enumerate(run.threads) if thread.path == path]
+    rows = run.counts[np.isin(run.counts["thread"], index)]
+    rows = rows[(rows["site"] > 0) & (rows["site"] < PRIVATE_SITES)]
+    return dict(zip(rows["site"].tolist(), rows["count"].tolist(), strict=True))
