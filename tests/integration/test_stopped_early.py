@@ -68,7 +68,7 @@ assert sender.sent == 2, sender.sent
     ("program", "stop", "work"),
     [
         (QUEUED, "self.stopping = True", "self.sink.append(line)"),
-        (LISTED, "self.running = False", "time.sleep(0.01)"),
+        (LISTED, "self.running = False", "self.sent += 1"),
     ],
 )
 def test_how_much_was_left_undone_is_what_tells_the_runs_apart(tmp_path, program, stop, work):

@@ -17,11 +17,12 @@ from unsnarl.experiments.refine import answer_of
 from unsnarl.experiments.repeats import is_repeated, repeaters
 from unsnarl.experiments.rules import forbidding, holding, is_intrusion, is_order, with_others
 from unsnarl.experiments.stops import taken_last, with_steps_before
+from unsnarl.experiments.undone import left_undone, until_done
 from unsnarl.experiments.windows import MOST_WINDOWS, other_window
 from unsnarl.model.event import Op
 from unsnarl.model.plan import Plan, Rule
 from unsnarl.placement.line_points import LinePoints
-from unsnarl.placement.occurrence import Occurrence, early_thread, occurrences
+from unsnarl.placement.occurrence import Occurrence, early_thread, latest_occurrence, occurrences
 from unsnarl.placement.roles import equal_threads
 from unsnarl.placement.timeline import Timeline
 from unsnarl.runfile import RunFile
@@ -142,10 +143,26 @@ class Forbidder:
         if arm.fail and is_intrusion(lines):
             return self._forbidden_intrusion(answer, run, forbidden)
         often = [] if early or not arm.fail else repeaters(timeline, lines, often=True)
-        if not often:
-            return forbidden
-        ended = self._without(answer, forbidding(lines, often))
-        return forbidden if ended.arm.fail else ended
+        ended = self._without(answer, forbidding(lines, often)) if often else forbidden
+        if not ended.arm.fail:
+            return ended
+        return self._without_early_stop(run, lines) or forbidden
+
+    def _without_early_stop(self, run: RunFile, lines: Sequence[LinePoints]) -> Series | None:
+        """What becomes of the failing runs if a thread is told to stop when its work is done.
+
+        None if it leaves nothing undone, or they fail all the same.
+        """
+        events = latest_occurrence(Timeline.of(run), lines) if is_order(lines) else []
+        if not events or len(events) < len(lines):
+            return None
+        early, late = (event.path for event in events)
+        undone = left_undone(run, self._runs.compared.passed, late)
+        if not undone:
+            return None
+        series = self._runs.series(self._runs.replays(until_done(undone, lines[0], early, late)))
+        kept = series.until(has_failed, least=ENOUGH)
+        return series if kept.runs and not kept.fail else None
 
     def _forbidden_intrusion(self, answer: Answer, run: RunFile, short: Series) -> Series:
         """... by regions that reach further, from small to large; the arm as it was if none does.

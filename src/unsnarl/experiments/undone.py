@@ -3,6 +3,7 @@
 
 `stopping = True` comes before the last look at it in every run, for nothing else ends the loop. So
 passing runs have that order as well; what they do not have is how little the loop had done by then.
+Where the opposite order does not help, who tells the thread to stop has to wait for its work.
 """
 
 from __future__ import annotations
@@ -12,11 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from unsnarl.model.event import PRIVATE_SITES
+from unsnarl.model.event import PRIVATE_SITES, Op, point_of
+from unsnarl.model.plan import Match, Rule
+from unsnarl.placement.line_points import LinePoints
 from unsnarl.runfile import RunFile
 
 # Fewer passing runs do not say what every run does.
 LEAST_PASSING = 5
+# Of one thread, so much is waited for.
+MOST_SITES = 8
+# What a site may do to data.
+_DATA = (Op.READ, Op.WRITE, Op.CALL)
 
 
 class Undone(NamedTuple):
@@ -29,6 +36,15 @@ class Undone(NamedTuple):
     site: int
     times: int
     usual: int
+
+
+def until_done(undone: Sequence[Undone], told: LinePoints, early: str, late: str) -> list[Rule]:
+    """Rules that hold a thread where it tells another one to stop, until that has done its work."""
+    hold = Match(told.holds, path=early)
+    return [
+        Rule(hold=hold, until=Match(tuple(point_of(one.site, op) for op in _DATA), late, one.usual))
+        for one in undone[-MOST_SITES:]
+    ]
 
 
 def left_undone(failing: RunFile, passing: Sequence[RunFile], path: str) -> list[Undone]:

@@ -188,11 +188,14 @@ def _wait(point: FindingPoint, name: str) -> str:
 
 def stopped(told: FindingPoint, names: tuple[str, str], undone: UndoneWork) -> str:
     """Of work left undone; the names are those of who stopped it and of who did it."""
-    line, times = undone.line, {0: "never", 1: "once"}.get(undone.times, f"{undone.times} times")
-    usual = "once" if undone.usual == 1 else f"{undone.usual} times"
+    where = f"{undone.line.file}:{undone.line.line}"
+    times, usual = (
+        "once" if number == 1 else f"{number} times" for number in (undone.times, undone.usual)
+    )
+    had = f"had been at {where} {times}" if undone.times else f"had not yet been at {where}"
     return (
-        f"{names[0]} made {names[1]} stop by {_variable(told)} at {_at(told)}, when it had been at "
-        f"{line.file}:{line.line} {times}; in all passing runs it comes there at least {usual}."
+        f"{names[0]} made {names[1]} stop by {_variable(told)} at {_at(told)}, when it {had}; in "
+        f"all passing runs it comes there at least {usual}."
     )
 
 
