@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Threads that are told to stop before their work is done: the order alone is in every run."""
+"""Threads that are asked to stop before their work is done: the order alone is in every run."""
 
 import json
 
@@ -71,15 +71,15 @@ assert sender.sent == 2, sender.sent
         (LISTED, "self.running = False", "self.sent += 1"),
     ],
 )
-def test_how_much_was_left_undone_is_what_tells_the_runs_apart(tmp_path, program, stop, work):
+def test_how_much_was_left_undone_is_what_sets_the_runs_apart(tmp_path, program, stop, work):
     (tmp_path / "work.py").write_text(program)
     words = ("--time", "60", "--seed", "1", "--json=-")
     done = proved(tmp_path, "hunt", *words, "--", PYTHON, "work.py")
     assert done.returncode == 1, done.stderr
     first = json.loads(done.stdout)["failures"][0]["findings"][0]
     assert (first["status"], first["shape"]) == ("confirmed", "stopped too early"), first["why"]
-    told, looks = (first["explanation"][at - 1] for at in first["orders"][0])
-    assert told["text"] == stop and looks["text"].startswith("while ")
+    asked, looks = (first["explanation"][at - 1] for at in first["orders"][0])
+    assert asked["text"] == stop and looks["text"].startswith("while ")
     undone = first["undone"]
     assert undone["line"]["text"] == work
     assert undone["times"] < undone["usual"]

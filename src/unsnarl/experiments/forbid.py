@@ -149,7 +149,7 @@ class Forbidder:
         return self._without_early_stop(run, lines) or forbidden
 
     def _without_early_stop(self, run: RunFile, lines: Sequence[LinePoints]) -> Series | None:
-        """What becomes of the failing runs if a thread is told to stop when its work is done.
+        """What becomes of the failing runs if a thread is asked to stop when its work is done.
 
         None if it leaves nothing undone, or they fail all the same.
         """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Work that a thread has left undone: it was told to stop too early.
+"""Work that a thread has left undone: it was asked to stop too early.
 
 `stopping = True` comes before the last look at it in every run, for nothing else ends the loop. So
 passing runs have that order as well; what they do not have is how little the loop had done by then.
-Where the opposite order does not help, who tells the thread to stop has to wait for its work.
+Where the opposite order does not help, who asks the thread to stop has to wait for its work.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class Undone(NamedTuple):
     usual: int
 
 
-def until_done(undone: Sequence[Undone], told: LinePoints, early: str, late: str) -> list[Rule]:
-    """Rules that hold a thread where it tells another one to stop, until that has done its work."""
-    hold = Match(told.holds, path=early)
+def until_done(undone: Sequence[Undone], asked: LinePoints, early: str, late: str) -> list[Rule]:
+    """Rules that hold a thread where it asks another one to stop, until that has done its work."""
+    hold = Match(asked.holds, path=early)
     return [
         Rule(hold=hold, until=Match(tuple(point_of(one.site, op) for op in _DATA), late, one.usual))
         for one in undone[-MOST_SITES:]

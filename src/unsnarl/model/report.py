@@ -122,7 +122,7 @@ class SourceLine(msgspec.Struct, frozen=True):
 
 
 class UndoneWork(msgspec.Struct, frozen=True):
-    """What a thread did less often than in any passing run, since it was told to stop.
+    """What a thread did less often than in any passing run, since it was asked to stop.
 
     Attributes:
         usual: How often it does so at least in passing runs.

@@ -186,7 +186,7 @@ def _wait(point: FindingPoint, name: str) -> str:
     return f"{name} {holding}waits {_awaited(point)} at {_at(point)}"
 
 
-def stopped(told: FindingPoint, names: tuple[str, str], undone: UndoneWork) -> str:
+def stopped(asked: FindingPoint, names: tuple[str, str], undone: UndoneWork) -> str:
     """Of work left undone; the names are those of who stopped it and of who did it."""
     where = f"{undone.line.file}:{undone.line.line}"
     times, usual = (
@@ -194,7 +194,7 @@ def stopped(told: FindingPoint, names: tuple[str, str], undone: UndoneWork) -> s
     )
     had = f"had been at {where} {times}" if undone.times else f"had not yet been at {where}"
     return (
-        f"{names[0]} made {names[1]} stop by {_variable(told)} at {_at(told)}, when it {had}; in "
+        f"{names[0]} made {names[1]} stop by {_variable(asked)} at {_at(asked)}, when it {had}; in "
         f"all passing runs it comes there at least {usual}."
     )
 

@@ -92,13 +92,13 @@ def _stopped(failure: FailureReport, finding: Finding, undone: UndoneWork) -> st
     points = finding.explanation or finding.points
     earlier = [points[before - 1] for before, _ in finding.orders] or points[::-1]
     others = [one for one in earlier if one.thread != undone.thread and one.variable]
-    told = next((one for one in others if one.op == "write"), (*others, points[0])[0])
-    files = short_files([told.file, undone.line.file])
+    asked = next((one for one in others if one.op == "write"), (*others, points[0])[0])
+    files = short_files([asked.file, undone.line.file])
     line = replace(undone.line, file=files.get(undone.line.file, undone.line.file))
-    worker = replace(told, thread=undone.thread)
+    worker = replace(asked, thread=undone.thread)
     return stopped(
-        replace(told, file=files.get(told.file, told.file)),
-        (_who(failure, told), _who(failure, worker)),
+        replace(asked, file=files.get(asked.file, asked.file)),
+        (_who(failure, asked), _who(failure, worker)),
         replace(undone, line=line),
     )
 
