@@ -76,3 +76,50 @@ def test_a_signal_is_cleared_before_the_work(between: str) -> None:
     texts = [one.texts["a.py"] for one in found if one.kind == "move"]
     wanted = "self.ready.wait()\n            self.ready.clear()\n            self.drain()\n"
     assert texts[0].endswith(wanted) if "drain" in between else not texts
+
+
+LOCKS = textwrap.dedent(
+    """\
+    import threading
+
+    class Cache:
+        def find(self, key):
+            lock = self.locks.get(key)
+            if lock is None:
+                lock = self.locks[key] = threading.Lock()
+            with lock:
+                if key not in self.made:
+                    self.made[key] = self.make(key)
+            return self.made[key]
+    """
+)
+
+
+def under(first: str, second: str, text: str = LOCKS) -> list[str]:
+    where = {"function": "Cache.find"}
+    look, make = line_of(source(text), "not in"), line_of(source(text), "made[key] =")
+    found = drafts(
+        conflict(
+            text,
+            point(look, 1, "read", "Cache.made", locks=(first,), **where),
+            point(make, 2, "write", "Cache.made", locks=(second,), **where),
+            point(make, 1, "write", "Cache.made", locks=(first,), **where),
+            shape="lost update",
+        )
+    )
+    assert any(draft.kind == "lock" for draft in found)
+    return [draft.texts["a.py"] for draft in found[:1] if draft.kind == "setdefault"]
+
+
+def test_a_lock_that_two_threads_made_is_made_once() -> None:
+    (text,) = under("lock", "lock #2")
+    assert "            lock = self.locks.setdefault(key, threading.Lock())\n" in text
+    alone = LOCKS.replace("lock = self.locks[key] =", "self.locks[key] =")
+    (text,) = under("Cache.locks", "Cache.locks #2", alone)
+    assert "            self.locks.setdefault(key, threading.Lock())\n" in text
+
+
+def test_one_lock_or_two_of_different_names_were_not_made_twice() -> None:
+    assert not under("lock", "lock")
+    assert not under("lock", "Cache.other")
+    assert not under("lock", "lock #2", LOCKS.replace("self.locks[key] =", "self.lock ="))

@@ -30,6 +30,7 @@ from unsnarl.patches.locks import (
     LockChoice,
     all_names,
     classes,
+    is_lock_made,
     new_name,
     plain_name,
     with_bases,
@@ -43,7 +44,6 @@ from unsnarl.patches.source import UnpatchableError
 # What a new lock, a change of an old one, and one that is there for something else cost compared
 # with lines below a lock.
 NEW, REENTRANT, FOREIGN = 3, 2, 6
-SYNCHRONISED = ("Lock", "RLock", "Condition")
 
 
 def drafts(conflict: Conflict) -> list[Draft]:
@@ -367,7 +367,7 @@ def _own(conflict: Conflict, owners: dict[str, ClassSource]) -> Iterator[LockCho
                 yield LockChoice(owner, name, is_foreign=name not in near)
     for source in conflict.sources.values():
         for node in source.tree.body:
-            if isinstance(node, ast.Assign) and _is_lock(node.value):
+            if isinstance(node, ast.Assign) and is_lock_made(node.value):
                 for target in node.targets:
                     if isinstance(target, ast.Name):
                         foreign = target.id not in near
@@ -393,11 +393,7 @@ def _guards(conflict: Conflict) -> set[str]:
 
 def _locks_of(owner: ClassSource) -> Iterator[str]:
     for node in ast.walk(owner.node):
-        if isinstance(node, ast.Assign) and _is_lock(node.value):
+        if isinstance(node, ast.Assign) and is_lock_made(node.value):
             for target in node.targets:
                 if isinstance(target, ast.Attribute):
                     yield target.attr
-
-
-def _is_lock(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in SYNCHRONISED

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from unsnarl.patches.blocks import Function, covering, executed
 from unsnarl.patches.conflict import Conflict
+from unsnarl.patches.locks import is_lock_made, plain_name
 from unsnarl.patches.pieces import block_of, check_block, functions, made, names_in, nodes, whole
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
@@ -22,6 +23,7 @@ def first_wins(conflict: Conflict) -> Iterator[Draft]:
 
     What makes the value is under no lock, so it may wait.
     """
+    yield from _first_lock(conflict)
     if conflict.finding.shape != LOOKED_AT:
         return
     lines = {(one.file, one.line) for one in conflict.points if one.op != "read"}
@@ -31,21 +33,56 @@ def first_wins(conflict: Conflict) -> Iterator[Draft]:
                 yield from made(_kept, source, function, node, conflict.at_fault)
 
 
+def _first_lock(conflict: Conflict) -> Iterator[Draft]:
+    """The same of a lock that is made when it is first needed, where threads held two of them."""
+    held = {lock for point in conflict.points for lock in point.locks}
+    if len({plain_name(lock) for lock in held}) == len(held):
+        return
+    for source, function in functions(conflict):
+        for node in nodes(function):
+            if isinstance(node, ast.Assign) and is_lock_made(node.value):
+                yield from made(_kept_lock, source, function, node)
+
+
+def _kept_lock(source: SourceFile, function: Function, node: ast.Assign) -> Draft:
+    *names, target = sorted(node.targets, key=lambda one: isinstance(one, ast.Subscript))
+    if not isinstance(target, ast.Subscript) or len(names) > 1:
+        raise UnpatchableError("no entry is made")
+    result = names[0].id if names and isinstance(names[0], ast.Name) else ""
+    if names and not result:
+        raise UnpatchableError("it is not kept in a variable")
+    return _set_default(source, function, node, target, result=result, size=1)
+
+
 def _kept(
     source: SourceFile, function: Function, node: ast.Assign, at_fault: frozenset[str]
 ) -> Draft:
     target = node.targets[0]
     if len(node.targets) != 1 or not isinstance(target, ast.Subscript):
         raise UnpatchableError("no entry is made")
-    if isinstance(target.slice, ast.Slice) or not names_in(target.value) & at_fault:
+    if not names_in(target.value) & at_fault:
+        raise UnpatchableError("no entry is made")
+    result = node.value.id if isinstance(node.value, ast.Name) else ""
+    return _set_default(source, function, node, target, result=result, size=SIZE)
+
+
+def _set_default(
+    source: SourceFile,
+    function: Function,
+    node: ast.Assign,
+    target: ast.Subscript,
+    *,
+    result: str,
+    size: int,
+) -> Draft:
+    """`result` is the variable that has the entry afterwards, if there is one."""
+    if isinstance(target.slice, ast.Slice):
         raise UnpatchableError("no entry is made")
     entry = ast.unparse(target)
     if not _is_looked_at(function, target):
         raise UnpatchableError(f"nobody looks whether there is {entry}")
     kept = f"{ast.unparse(target.value)}.setdefault({ast.unparse(target.slice)}, "
-    text = f"{kept}{ast.unparse(node.value)})"
-    if isinstance(node.value, ast.Name):
-        text = f"{node.value.id} = {text}"
+    text = f"{result} = " * bool(result) + f"{kept}{ast.unparse(node.value)})"
     run = covering(source, node.lineno, node.lineno)
     if run.statements != (node,) or run.first != run.last:
         raise UnpatchableError(f"{source.name}:{node.lineno} is not in a line of its own")
@@ -59,7 +96,7 @@ def _kept(
     at = block.index(node)
     check_block(source, edits, block, [*block[:at], *ast.parse(text).body, *block[at + 1 :]])
     says = f"keep the first {entry} that is made at {source.name}:{node.lineno}"
-    return whole("setdefault", says, edits, SIZE)
+    return whole("setdefault", says, edits, size)
 
 
 def _is_looked_at(function: Function, target: ast.Subscript) -> bool:

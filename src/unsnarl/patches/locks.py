@@ -17,6 +17,7 @@ from unsnarl.patches.blocks import Function, StatementRun, executed, first_line,
 from unsnarl.patches.imports import add_name, last_import, member, set_apart
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
+SYNCHRONISED = ("Lock", "RLock", "Condition")
 COUNTER = re.compile(r" #\d+$")
 # Classes whose body declares fields or members.
 DECLARED = frozenset(
@@ -88,6 +89,11 @@ class ClassSource(NamedTuple):
 def plain_name(name: str) -> str:
     """`Account.lock` of `Account.lock #2`."""
     return COUNTER.sub("", name)
+
+
+def is_lock_made(node: ast.expr) -> bool:
+    """Whether an expression makes a lock."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in SYNCHRONISED
 
 
 def self_name(method: Function) -> str:
