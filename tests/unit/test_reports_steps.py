@@ -244,6 +244,11 @@ def locked(text, *locks):
             "No common lock: step 1 holds B.l, step 2 holds none.",
         ),
         (
+            locked("2W:prefix 1R:source 2W:sink 1R:suffix", (), ("l",), ("l #2",), ("l",)),
+            "No common lock: step 1 holds none, step 2 holds l, step 3 holds l #2. "
+            "l and l #2 are different locks.",
+        ),
+        (
             locked("1R:source 2W:sink 1R:suffix", ("B.l #2", "B.l"), ("B.l",), ("B.l #2", "B.l")),
             "Every access holds B.l, but steps 1 and 3 are in different critical sections.",
         ),

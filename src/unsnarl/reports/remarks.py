@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, log10
 
 from unsnarl.model.report import FailureReport, Finding, FindingPoint, RunCounts
@@ -300,4 +300,11 @@ def _no_common_lock(core: Sequence[Step], held: Mapping[int, tuple[str, ...]]) -
         holders = [step for step in core if held[step.number] == locks]
         holds = "holds" if len(holders) == 1 else "hold"
         parts.append(f"{_numbers(holders).lower()} {holds} {' and '.join(locks) or 'none'}")
-    return f"No common lock: {', '.join(parts)}."
+    return f"No common lock: {', '.join(parts)}.{_alike(held.values())}"
+
+
+def _alike(held: Iterable[tuple[str, ...]]) -> str:
+    """That locks of one name are not one lock: whoever made the second one is part of the bug."""
+    names = sorted({lock for locks in held for lock in locks})
+    alike = [name for name in names if sum(_plain(one) == _plain(name) for one in names) > 1]
+    return f" {' and '.join(alike)} are different locks." if alike else ""
