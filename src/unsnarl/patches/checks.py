@@ -38,6 +38,13 @@ def check_holdable(
             raise UnpatchableError(f"{name}: a lock would be held across a yield or await")
         if isinstance(node, ast.Call) and is_waiting(node, lock):
             raise UnpatchableError(f"{name}: a lock would be held around {ast.unparse(node)}")
+        if lock and isinstance(node, ast.Call) and ast.unparse(node.func) in _by_hand(lock):
+            raise UnpatchableError(f"{name}: {lock} is taken or let go of there by hand")
+
+
+def _by_hand(lock: str) -> tuple[str, str]:
+    """Who tries to take a lock decides by what comes of it; around that, it always can."""
+    return f"{lock}.acquire", f"{lock}.release"
 
 
 def is_waiting(call: ast.Call, lock: str = "") -> bool:

@@ -22,6 +22,8 @@ COUNTER = re.compile(r" #\d+$")
 DECLARED = frozenset(
     {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "NamedTuple", "TypedDict", "Protocol"}
 )
+# Bases that say nothing about other classes which are used in the same places.
+ALONE = frozenset({"object", "ABC", "Generic"})
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,11 @@ def classes(sources: Mapping[str, SourceFile], file: str = "") -> dict[str, Clas
     return {name: ones[0] for name, ones in meant.items() if len(ones) == 1}
 
 
+@lru_cache(maxsize=64)
+def _assignments(source: SourceFile) -> tuple[ast.Assign, ...]:
+    return tuple(node for node in ast.walk(source.tree) if isinstance(node, ast.Assign))
+
+
 # Every draft asks for the same few files.
 @lru_cache(maxsize=64)
 def _class_nodes(source: SourceFile) -> tuple[ast.ClassDef, ...]:
@@ -151,9 +158,29 @@ def _object(choice: LockChoice, run: StatementRun, owners: Mapping[str, ClassSou
     if cls is None:
         raise UnpatchableError(f"the class {choice.owner} is not in the files at fault")
     found = Counter(_receivers(run, cls.members | {choice.name}))
+    if _has_siblings(cls):
+        found = Counter({one: found[one] for one in found if _is_made_as(one, choice.owner, owners)})
     if not found:
         raise UnpatchableError(f"no {choice.owner} is named there")
     return min(found, key=lambda text: (-found[text], text))
+
+
+def _has_siblings(owner: ClassSource) -> bool:
+    """Whether who is handed such an object may as well be handed one without its attributes."""
+    bases = {ast.unparse(one).partition("[")[0].rpartition(".")[2] for one in owner.node.bases}
+    return not bases <= ALONE
+
+
+def _is_made_as(text: str, owner: str, owners: Mapping[str, ClassSource]) -> bool:
+    """Whether what has this name is always an object of this class: all that is assigned to it."""
+    sources = {one.source.name: one.source for one in owners.values()}
+    made = [
+        ast.unparse(node.value.func).rpartition(".")[2] if isinstance(node.value, ast.Call) else ""
+        for source in sources.values()
+        for node in _assignments(source)
+        if text in map(ast.unparse, node.targets)
+    ]
+    return bool(made) and set(made) == {owner}
 
 
 def _method(run: StatementRun) -> Function:
