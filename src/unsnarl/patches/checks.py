@@ -38,13 +38,21 @@ def check_holdable(
             raise UnpatchableError(f"{name}: a lock would be held across a yield or await")
         if isinstance(node, ast.Call) and is_waiting(node, lock):
             raise UnpatchableError(f"{name}: a lock would be held around {ast.unparse(node)}")
-        if lock and isinstance(node, ast.Call) and ast.unparse(node.func) in _by_hand(lock):
-            raise UnpatchableError(f"{name}: {lock} is taken or let go of there by hand")
+        if isinstance(node, ast.Call) and _is_by_hand(node, lock):
+            raise UnpatchableError(f"{name}: a lock is taken or let go of there by hand")
 
 
-def _by_hand(lock: str) -> tuple[str, str]:
-    """Who tries to take a lock decides by what comes of it; around that, it always can."""
-    return f"{lock}.acquire", f"{lock}.release"
+def _is_by_hand(call: ast.Call, lock: str) -> bool:
+    """Whether a call takes the lock or lets go of it, or tries to take any one.
+
+    Who tries decides by what comes of it and does not want to wait; around that, all would.
+    """
+    owner, _, name = ast.unparse(call.func).rpartition(".")
+    if name not in ("acquire", "release"):
+        return False
+    given = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "blocking")]
+    tries = any(isinstance(one, ast.Constant) and one.value is False for one in given)
+    return tries or bool(lock and owner == lock)
 
 
 def is_waiting(call: ast.Call, lock: str = "") -> bool:

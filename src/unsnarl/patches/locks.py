@@ -159,7 +159,9 @@ def _object(choice: LockChoice, run: StatementRun, owners: Mapping[str, ClassSou
         raise UnpatchableError(f"the class {choice.owner} is not in the files at fault")
     found = Counter(_receivers(run, cls.members | {choice.name}))
     if _has_siblings(cls):
-        found = Counter({one: found[one] for one in found if _is_made_as(one, choice.owner, owners)})
+        found = Counter(
+            {one: found[one] for one in found if _is_made_as(one, choice.owner, owners)}
+        )
     if not found:
         raise UnpatchableError(f"no {choice.owner} is named there")
     return min(found, key=lambda text: (-found[text], text))
