@@ -33,6 +33,7 @@ from unsnarl.patches.expressions import replace_expressions
 from unsnarl.patches.first_wins import first_wins
 from unsnarl.patches.imports import member
 from unsnarl.patches.late_reads import late_reads
+from unsnarl.patches.lazy_attributes import late_attributes
 from unsnarl.patches.locks import (
     LockChoice,
     all_names,
@@ -57,6 +58,7 @@ from unsnarl.patches.source import (
     changed_header,
     header_text,
 )
+from unsnarl.patches.stops import joined_stops
 from unsnarl.patches.thread_locals import own_states
 from unsnarl.patches.waits import cleared_first, looks, rechecks, releases
 
@@ -67,7 +69,7 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     makers += [published_last, announced_last, registered_last, set_before_start]
     makers += [looks, releases, removals, unfinished, put_back, into_locks, own_states]
     makers += [first_wins, cleared_first, built_aside, late_reads, announced_twice]
-    makers += [threadsafe_calls, looked_again]
+    makers += [threadsafe_calls, looked_again, joined_stops, late_attributes]
     if conflict.is_deadlock or conflict.finding.shape in WAITING:
         makers += [sorted_locks, out_of_locks, deferred_waits, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).

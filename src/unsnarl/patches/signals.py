@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from unsnarl.patches.blocks import Function, StatementRun, blocks_of, covering, executed
 from unsnarl.patches.conflict import Conflict
@@ -92,7 +93,7 @@ def _looks(run: StatementRun, signal: str) -> list[ast.expr]:
     if not waits or waits[0] >= begin:
         raise UnpatchableError("it is not waited for in that loop")
     found = _before(loop.body[waits[0] + 1 : begin])
-    for around, node in zip(way, way[1:], strict=False):
+    for around, node in pairwise(way):
         found += _led(around, node)
     changing = {
         one.id
@@ -106,13 +107,12 @@ def _looks(run: StatementRun, signal: str) -> list[ast.expr]:
 
 def _before(block: Sequence[ast.stmt]) -> list[ast.expr]:
     """The tests of statements that leave, or go round and round, if something is to be done."""
-    found: list[ast.expr] = []
-    for one in block:
-        if isinstance(one, ast.If) and not one.orelse and isinstance(one.body[-1], LEAVING):
-            found.append(one.test)
-        elif isinstance(one, ast.While) and not one.orelse:
-            found.append(one.test)
-    return found
+    asking = [one for one in block if isinstance(one, ast.If | ast.While) and not one.orelse]
+    return [
+        one.test
+        for one in asking
+        if isinstance(one, ast.While) or isinstance(one.body[-1], LEAVING)
+    ]
 
 
 def _led(around: ast.AST, node: ast.AST) -> list[ast.expr]:
