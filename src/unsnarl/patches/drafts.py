@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.patches.blocks import LineSpan, covering
+from unsnarl.patches.blocks import LineSpan, covering, executed
 from unsnarl.patches.callbacks import calls_callbacks
+from unsnarl.patches.choices import choices
 from unsnarl.patches.conflict import (
     MAIN,
     TESTS,
@@ -26,24 +27,19 @@ from unsnarl.patches.conflict import (
     without_onlookers,
 )
 from unsnarl.patches.locks import (
-    ClassSource,
     LockChoice,
-    all_names,
     classes,
-    new_name,
     plain_name,
-    with_bases,
+    self_name,
 )
 from unsnarl.patches.monitors import monitors
 from unsnarl.patches.other_drafts import other_drafts
-from unsnarl.patches.pieces import functions, names_in, nodes
 from unsnarl.patches.regions import Draft, holds, lock_draft
 from unsnarl.patches.source import UnpatchableError
 
 # What a new lock, a change of an old one, and one that is there for something else cost compared
 # with lines below a lock.
 NEW, REENTRANT, FOREIGN = 3, 2, 6
-SYNCHRONISED = ("Lock", "RLock", "Condition")
 
 
 def drafts(conflict: Conflict) -> list[Draft]:
@@ -107,6 +103,7 @@ def _held(
     """The draft; with an RLock where a plain one might be taken twice, if it can be made one."""
     tried = [choice]
     twice = _is_taken_inside(conflict, spans, choice) or _comes_back(conflict, spans)
+    twice = twice or (_is_shared(conflict, choice) and _calls_own(conflict, spans))
     if not choice.reentrant and twice:
         tried.insert(0, replace(choice, reentrant=True))
     for one in tried:
@@ -124,6 +121,29 @@ def _comes_back(conflict: Conflict, spans: list[LineSpan]) -> bool:
         return any(calls_callbacks(conflict.sources, run) for run in runs)
     except UnpatchableError:
         return False
+
+
+def _is_shared(conflict: Conflict, choice: LockChoice) -> bool:
+    """Whether objects have a new lock in common: what one of them calls may come to another."""
+    if not choice.is_new or choice.within:
+        return False
+    owner = classes(conflict.sources, choice.file).get(choice.owner)
+    return owner is None or owner.constructor is None
+
+
+def _calls_own(conflict: Conflict, spans: list[LineSpan]) -> bool:
+    """Whether these lines call methods of the object, which may call those of others like it."""
+    for one in spans:
+        try:
+            run = covering(conflict.sources[one.file], one.first, one.last)
+        except UnpatchableError:
+            continue
+        me = self_name(run.function) if run.function is not None and run.owner else ""
+        for node in executed(run.statements):
+            called = node.func if isinstance(node, ast.Call) else None
+            if isinstance(called, ast.Attribute) and me and ast.unparse(called.value) == me:
+                return True
+    return False
 
 
 def _is_taken_inside(conflict: Conflict, spans: list[LineSpan], choice: LockChoice) -> bool:
@@ -315,89 +335,3 @@ def with_reentrant_lock(conflict: Conflict, draft: Draft) -> Draft | None:
         )
     except UnpatchableError:
         return None
-
-
-def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
-    """The locks of the program that the finding names or its classes have, then new ones."""
-    owners = classes(conflict.sources, spans[0].file)
-    yield from dict.fromkeys(_own(conflict, owners))
-    for owner in dict.fromkeys([*_defining(conflict, owners), *conflict.owners]):
-        if owner in owners:
-            source = owners[owner].source
-            name = _new_lock(conflict, all_names(source))
-            yield LockChoice(owner, name, source.name, is_new=True)
-    taken = set().union(*(all_names(source) for source in conflict.sources.values()))
-    # Of two modules, often only one imports the other.
-    for file in dict.fromkeys(span.file for span in spans):
-        yield LockChoice("", _new_lock(conflict, taken), file, is_new=True)
-
-
-def _defining(conflict: Conflict, owners: Mapping[str, ClassSource]) -> Iterator[str]:
-    """The classes that assign the variables at fault, where an object is of a class derived."""
-    for owner, name in conflict.names:
-        for one in with_bases(owner, owners) if owner else ():
-            if name in owners[one].members and one != owner:
-                yield one
-
-
-def _new_lock(conflict: Conflict, taken: Set[str]) -> str:
-    """`_lock`, or where there is one already, `_cache_lock` for what it guards."""
-    guarded = [name.strip("_").lower() for _, name in conflict.names]
-    more = (f"_{name}_lock" for name in guarded if name.isidentifier() and "lock" not in name)
-    free = (name for name in ("_lock", *more) if name not in taken)
-    return next(free, "") or new_name("_lock", taken)
-
-
-def _own(conflict: Conflict, owners: dict[str, ClassSource]) -> Iterator[LockChoice]:
-    fix = conflict.finding.fix
-    named = [fix.lock] if fix is not None and fix.lock else []
-    named += [lock for point in conflict.points for lock in point.locks]
-    named += conflict.lock_names if conflict.is_deadlock else []
-    reentrant = fix is not None and fix.reentrant
-    for name in dict.fromkeys(map(plain_name, named)):
-        owner, _, attribute = name.rpartition(".")
-        choice = LockChoice(owner.rpartition(".")[2], attribute)
-        if reentrant and fix is not None and plain_name(fix.lock) == name:
-            yield replace(choice, reentrant=True)
-        yield choice
-    near = {plain_name(one).rpartition(".")[2] for one in named} | _guards(conflict)
-    for owner in conflict.owners:
-        if owner in owners:
-            for name in _locks_of(owners[owner]):
-                yield LockChoice(owner, name, is_foreign=name not in near)
-    for source in conflict.sources.values():
-        for node in source.tree.body:
-            if isinstance(node, ast.Assign) and _is_lock(node.value):
-                for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        foreign = target.id not in near
-                        yield LockChoice("", target.id, source.name, is_foreign=foreign)
-
-
-def _guards(conflict: Conflict) -> set[str]:
-    """The names of locks under which code accesses a variable at fault, or near it.
-
-    Others are there for something else: who holds them meanwhile, nobody knows.
-    """
-    near = [node for _, one in functions(conflict) for node in nodes(one)]
-    for source in conflict.sources.values():
-        near += [
-            node
-            for node in ast.walk(source.tree)
-            if isinstance(node, ast.With)
-            and any(names_in(one) & conflict.at_fault for one in node.body)
-        ]
-    held = (item for node in near if isinstance(node, ast.With) for item in node.items)
-    return {ast.unparse(item.context_expr).rpartition(".")[2] for item in held}
-
-
-def _locks_of(owner: ClassSource) -> Iterator[str]:
-    for node in ast.walk(owner.node):
-        if isinstance(node, ast.Assign) and _is_lock(node.value):
-            for target in node.targets:
-                if isinstance(target, ast.Attribute):
-                    yield target.attr
-
-
-def _is_lock(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in SYNCHRONISED

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from unsnarl.patches.announcements import announced_last, announced_twice
+from unsnarl.patches.births import bear, threading_call
 from unsnarl.patches.blocks import (
     Function,
     StatementRun,
@@ -37,11 +38,9 @@ from unsnarl.patches.lazy_attributes import late_attributes
 from unsnarl.patches.locks import (
     LockChoice,
     all_names,
-    bear,
     classes,
     new_name,
     self_name,
-    threading_call,
 )
 from unsnarl.patches.loop_calls import threadsafe_calls
 from unsnarl.patches.moves import published_last, registered_last, set_before_start
