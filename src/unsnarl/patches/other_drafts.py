@@ -31,6 +31,7 @@ from unsnarl.patches.conflict import (
 from unsnarl.patches.copies import copies, local_copies, own_managers
 from unsnarl.patches.deferred import deferred_waits
 from unsnarl.patches.expressions import replace_expressions
+from unsnarl.patches.files import files_gone, made_folders
 from unsnarl.patches.first_wins import first_wins
 from unsnarl.patches.imports import member
 from unsnarl.patches.late_reads import late_reads
@@ -69,6 +70,7 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     makers += [looks, releases, removals, unfinished, put_back, into_locks, own_states]
     makers += [first_wins, cleared_first, built_aside, late_reads, announced_twice]
     makers += [threadsafe_calls, looked_again, joined_stops, late_attributes]
+    makers += [made_folders, files_gone]
     if conflict.is_deadlock or conflict.finding.shape in WAITING:
         makers += [sorted_locks, out_of_locks, deferred_waits, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).
