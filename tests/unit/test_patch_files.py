@@ -40,9 +40,11 @@ def test_a_folder_may_have_been_made() -> None:
 def test_what_has_no_word_for_it_is_caught() -> None:
     (text,) = made(FOLDER.replace("makedirs", "mkdir"))
     assert (
-        "        try:\n            os.mkdir(path)\n        except FileExistsError:\n            pass\n"
-        in text
-    )
+        "        try:\n"
+        "            os.mkdir(path)\n"
+        "        except FileExistsError:\n"
+        "            pass\n"
+    ) in text
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ from unsnarl.patches.locks import (
 )
 from unsnarl.patches.loop_calls import threadsafe_calls
 from unsnarl.patches.moves import published_last, registered_last, set_before_start
+from unsnarl.patches.own_locks import own_locks
 from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
 from unsnarl.patches.queues import put_back, unfinished
 from unsnarl.patches.regions import Draft, reentrant_draft
@@ -72,7 +73,7 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     makers += [threadsafe_calls, looked_again, joined_stops, late_attributes]
     makers += [made_folders, files_gone]
     if conflict.is_deadlock or conflict.finding.shape in WAITING:
-        makers += [sorted_locks, out_of_locks, deferred_waits, reentrant_locks]
+        makers += [sorted_locks, own_locks, out_of_locks, deferred_waits, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).
     fix = conflict.finding.fix
     if conflict.finding.kind == "order" and fix is not None and fix.kind == "order":
