@@ -2,6 +2,7 @@
 """Which patches are tried first."""
 
 import dataclasses
+import textwrap
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -9,7 +10,7 @@ from tests.unit.conflicts import conflict, line_of, point, source
 from tests.unit.test_patch_kinds import CLIENT, at, of_kind
 
 from unsnarl.execution.budget import Budget
-from unsnarl.model.report import Fix, PatchChecks, SourceLine
+from unsnarl.model.report import FindingPoint, Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
 from unsnarl.patches.conflict import outer_files, span_sets
 from unsnarl.patches.drafts import calls_only, drafts, protects, repairs_tests_only, to_protect
@@ -407,3 +408,74 @@ def test_a_module_that_a_thread_imports_is_no_script():
     )
     read = at(JOBS, "not self.stop", 3, "read", "Jobs.stop", function="Jobs.again")
     assert outer_files(conflict(JOBS, run, imported, read)) == {"run.py"}
+
+
+# What is known to be in vain, or to end in a deadlock, is not tried first.
+
+LAZY_VALUE = textwrap.dedent(
+    """\
+    class Lazy:
+        def __init__(self):
+            self.value = None
+
+        def get(self):
+            if self.value is None:
+                self.value = load()
+            return self.value
+
+        def drop(self):
+            self.value = None
+    """
+)
+
+
+def lazy_drafts(*points: FindingPoint) -> list[str]:
+    return [one.kind for one in drafts(conflict(LAZY_VALUE, *points))]
+
+
+def test_to_read_once_is_in_vain_where_the_reader_writes_afterwards() -> None:
+    look = point(
+        line_of(source(LAZY_VALUE), "is None"), 1, "read", "Lazy.value", function="Lazy.get"
+    )
+    make = line_of(source(LAZY_VALUE), "load()")
+    own = point(make, 1, "write", "Lazy.value", function="Lazy.get")
+    other = point(make, 2, "write", "Lazy.value", function="Lazy.get")
+    assert lazy_drafts(look, other, own)[0] == "lock"
+    give = point(make + 1, 1, "read", "Lazy.value", function="Lazy.get")
+    drop = point(make + 4, 2, "write", "Lazy.value", function="Lazy.drop")
+    assert lazy_drafts(look, drop, give)[0] == "local-copy"
+
+
+BUCKET = textwrap.dedent(
+    """\
+    class Bucket:
+        def __init__(self):
+            self.items = []
+
+        def leak(self):
+            if self.items:
+                self.items.pop()
+
+        def put(self, item):
+            self.items.append(item)
+            self.leak()
+            return self.items
+    """
+)
+
+
+def bucket(text: str) -> list[str]:
+    leak = line_of(source(text), "items.pop")
+    points = [
+        point(leak - 1, 1, "read", "Bucket.items", function="Bucket.leak"),
+        point(line_of(source(text), "append"), 2, "write", "Bucket.items", function="Bucket.put"),
+        point(line_of(source(text), "return"), 2, "read", "Bucket.items", function="Bucket.put"),
+        point(leak, 1, "write", "Bucket.items", function="Bucket.leak"),
+    ]
+    made = drafts(conflict(text, *points))
+    return [one.says for one in made if one.kind == "lock" and len(one.spans) > 1]
+
+
+def test_lines_that_lead_to_each_other_share_a_lock_that_can_be_taken_twice() -> None:
+    assert "RLock" in bucket(BUCKET)[0]
+    assert "RLock" not in bucket(BUCKET.replace("self.leak()", "self.other()"))[0]

@@ -52,11 +52,12 @@ def drafts(conflict: Conflict) -> list[Draft]:
     return sorted(found.values(), key=lambda one: _rank(conflict, one))
 
 
-def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, bool, int]:
+def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, bool, bool, int]:
     # One more lock is the last thing that threads need which wait with locks held.
     waiting = conflict.finding.shape in WAITING and draft.kind == "lock"
     return (
         waiting,
+        draft.kind == "local-copy" and writes_back(conflict),
         not keeps_together(conflict, draft),
         calls_only(conflict, draft),
         leaves_out(conflict, draft),
@@ -147,7 +148,9 @@ def _calls_own(conflict: Conflict, spans: list[LineSpan]) -> bool:
 
 
 def _is_taken_inside(conflict: Conflict, spans: list[LineSpan], choice: LockChoice) -> bool:
-    """Whether code that these lines call was seen to hold the lock."""
+    """Whether code that these lines call holds the lock: it was seen to, or it will."""
+    if _lead_to_each_other(conflict, spans):
+        return True
     if choice.is_new:
         return False
     for point in conflict.points:
@@ -157,6 +160,35 @@ def _is_taken_inside(conflict: Conflict, spans: list[LineSpan], choice: LockChoi
             if called and not any(span.covers(own) for span in spans):
                 return True
     return False
+
+
+def _lead_to_each_other(conflict: Conflict, spans: list[LineSpan]) -> bool:
+    """Whether some of these lines were seen to call others, or call their functions by name."""
+    for point in conflict.points:
+        own, *callers = (LineSpan(one.file, one.line, one.line) for one in frames(point))
+        inner = [span for span in spans if span.covers(own)]
+        outer = [span for span in spans if any(map(span.covers, callers))]
+        if any(one != other for one in inner for other in outer):
+            return True
+    return any(
+        _function_name(other, conflict) in _names_called(one, conflict)
+        for one in spans
+        for other in spans
+        if one != other
+    )
+
+
+def _names_called(span: LineSpan, conflict: Conflict) -> set[str]:
+    calls = _calls_around(span, conflict)
+    return {name for line, name in calls if span.first <= line <= span.last}
+
+
+def _function_name(span: LineSpan, conflict: Conflict) -> str | None:
+    try:
+        function = covering(conflict.sources[span.file], span.first, span.last).function
+    except UnpatchableError:
+        return None
+    return function.name if function is not None else None
 
 
 def protects(conflict: Conflict, draft: Draft, *, own: bool = False) -> bool:
@@ -250,6 +282,21 @@ def keeps_together(conflict: Conflict, draft: Draft) -> bool:
         ):
             return False
     return True
+
+
+def writes_back(conflict: Conflict) -> bool:
+    """Whether a thread reads a variable, another one writes it, and then the first one does.
+
+    What it had read is old by then, however often it asked: to read it once does not help.
+    """
+    for name in {whole_name(one) for one in conflict.accesses}:
+        own = [one for one in conflict.accesses if whole_name(one) == name]
+        for at, other in enumerate(own):
+            if other.op != "read":
+                before = {one.role for one in own[:at] if one.op == "read"} - {other.role}
+                if any(one.op != "read" and one.role in before for one in own[at + 1 :]):
+                    return True
+    return False
 
 
 def calls_only(conflict: Conflict, draft: Draft) -> bool:
