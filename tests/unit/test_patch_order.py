@@ -10,7 +10,7 @@ from tests.unit.conflicts import conflict, line_of, point, source
 from tests.unit.test_patch_kinds import CLIENT, at, of_kind
 
 from unsnarl.execution.budget import Budget
-from unsnarl.model.report import FindingPoint, Fix, PatchChecks, SourceLine
+from unsnarl.model.report import Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
 from unsnarl.patches.conflict import outer_files, span_sets
 from unsnarl.patches.drafts import calls_only, drafts, protects, repairs_tests_only, to_protect
@@ -412,38 +412,28 @@ def test_a_module_that_a_thread_imports_is_no_script():
 
 # What is known to be in vain, or to end in a deadlock, is not tried first.
 
-LAZY_VALUE = textwrap.dedent(
+REPEATS = textwrap.dedent(
     """\
-    class Lazy:
-        def __init__(self):
-            self.value = None
+    class Repeats:
+        def put(self, item):
+            if self.last is None or item != self.last:
+                self.store(item)
 
-        def get(self):
-            if self.value is None:
-                self.value = load()
-            return self.value
-
-        def drop(self):
-            self.value = None
+        def store(self, item):
+            self.last = item
     """
 )
 
 
-def lazy_drafts(*points: FindingPoint) -> list[str]:
-    return [one.kind for one in drafts(conflict(LAZY_VALUE, *points))]
-
-
 def test_to_read_once_is_in_vain_where_the_reader_writes_afterwards() -> None:
-    look = point(
-        line_of(source(LAZY_VALUE), "is None"), 1, "read", "Lazy.value", function="Lazy.get"
-    )
-    make = line_of(source(LAZY_VALUE), "load()")
-    own = point(make, 1, "write", "Lazy.value", function="Lazy.get")
-    other = point(make, 2, "write", "Lazy.value", function="Lazy.get")
-    assert lazy_drafts(look, other, own)[0] == "lock"
-    give = point(make + 1, 1, "read", "Lazy.value", function="Lazy.get")
-    drop = point(make + 4, 2, "write", "Lazy.value", function="Lazy.drop")
-    assert lazy_drafts(look, drop, give)[0] == "local-copy"
+    line = line_of(source(REPEATS), "is None")
+    look = point(line, 1, "read", "Repeats.last", function="Repeats.put")
+    other = point(line + 4, 2, "write", "Repeats.last", function="Repeats.store")
+    own = replace(other, role=1)
+    kinds = [one.kind for one in drafts(conflict(REPEATS, look, other, own))]
+    assert (kinds[0], kinds[-1]) == ("lock", "local-copy")
+    kinds = [one.kind for one in drafts(conflict(REPEATS, look, other, look))]
+    assert kinds[0] == "local-copy"
 
 
 BUCKET = textwrap.dedent(

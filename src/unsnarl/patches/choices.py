@@ -21,6 +21,7 @@ from unsnarl.patches.locks import (
     with_bases,
 )
 from unsnarl.patches.pieces import functions, names_in, nodes
+from unsnarl.patches.source import UnpatchableError
 
 SYNCHRONISED = ("Lock", "RLock", "Condition")
 
@@ -49,7 +50,10 @@ def _local_locks(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoi
     source = conflict.sources[spans[0].file]
     if any(one.file != source.name for one in spans):
         return
-    runs = [covering(source, one.first, one.last) for one in spans]
+    try:
+        runs = [covering(source, one.first, one.last) for one in spans]
+    except UnpatchableError:
+        return
     shared = [one for one in runs[0].around if all(one in run.around for run in runs)]
     functions_around = [one for one in shared if isinstance(one, Function)]
     for function in reversed(functions_around):
