@@ -103,15 +103,18 @@ def _held(
 ) -> Draft | None:
     """The draft; with an RLock where a plain one might be taken twice, if it can be made one."""
     tried = [choice]
-    twice = _is_taken_inside(conflict, spans, choice) or _comes_back(conflict, spans)
+    back = _comes_back(conflict, spans)
+    twice = back or _is_taken_inside(conflict, spans, choice)
     twice = twice or (_is_shared(conflict, choice) and _calls_own(conflict, spans))
     if not choice.reentrant and twice:
         tried.insert(0, replace(choice, reentrant=True))
     for one in tried:
         try:
-            return lock_draft(conflict.sources, spans, one, conflict.at_fault, turns=turns)
+            made = lock_draft(conflict.sources, spans, one, conflict.at_fault, turns=turns)
         except UnpatchableError:
             continue
+        # No run says what others will hand in.
+        return replace(made, says=f"{made.says}; callbacks run under it") if back else made
     return None
 
 
