@@ -38,6 +38,7 @@ from unsnarl.reports.steps import brief_steps
 
 OUTER = 3 * TIME  # seconds after which any command is stopped
 LAST_LINES = 12  # of the output of a command that broke
+APPLIED_SECONDS = OUTER - 10  # for all runs of a patched program
 APPLIED_SEED = 100  # a patched program is hunted with others than it was found with
 
 
@@ -265,7 +266,9 @@ def _apply(here: Workplace, seed: int, runs: int) -> Applied | None:
     if ended.code != EXIT_OK:
         return None
     wanted = str(runs)
-    limits = ("--no-confirm", "--fail", wanted, "--pass", wanted, "--max-runs", wanted)
+    counts = ("--fail", wanted, "--pass", wanted, "--max-runs", wanted)
+    # Without it the usual time of a hunt ends them early on a busy machine.
+    limits = ("--no-confirm", *counts, "--time", str(APPLIED_SECONDS))
     _, report = here.hunt(*limits, "--seed", str(seed + APPLIED_SEED))
     if report is None:
         return None

@@ -2,10 +2,11 @@
 """A lock around code that others handed in must let its holder come back."""
 
 import pytest
-from tests.unit.conflicts import line_of, source
+from tests.unit.conflicts import conflict, line_of, point, source
 
 from unsnarl.patches.blocks import covering
 from unsnarl.patches.callbacks import calls_callbacks
+from unsnarl.patches.drafts import drafts
 
 EMITTER = """
 class Emitter:
@@ -59,3 +60,14 @@ def test_what_is_handed_in_is_seen(line: str, expected: bool) -> None:
     file = source(EMITTER)
     number = line_of(file, line)
     assert calls_callbacks({"a.py": file}, covering(file, number, number)) is expected
+
+
+def test_it_is_said_that_callbacks_run_under_the_lock() -> None:
+    text = "class Bus:\n    def __init__(self):\n        self.calls = []\n\n"
+    text += "    def emit(self):\n        for call in self.calls:\n            call()\n"
+    line = line_of(source(text), "for call")
+    points = [point(line, role, "write", "Bus.calls", function="Bus.emit") for role in (1, 2)]
+    said = {one.says for one in drafts(conflict(text, *points)) if one.kind == "lock"}
+    assert said
+    assert all(("RLock" in one) == one.endswith("; callbacks run under it") for one in said)
+    assert any(one.endswith("; callbacks run under it") for one in said)

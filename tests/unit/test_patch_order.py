@@ -2,6 +2,7 @@
 """Which patches are tried first."""
 
 import dataclasses
+import textwrap
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -441,3 +442,64 @@ def test_a_lock_where_a_lambda_stands_does_not_hold_when_it_is_called():
     here = point(at_once, 2, "read", "Log.level", function="<lambda>")
     assert is_deferred(here)
     assert not is_deferred(replace(here, stack=(f"a.py:{at_once} in <module>",)))
+
+
+# What is known to be in vain, or to end in a deadlock, is not tried first.
+
+REPEATS = textwrap.dedent(
+    """\
+    class Repeats:
+        def put(self, item):
+            if self.last is None or item != self.last:
+                self.store(item)
+
+        def store(self, item):
+            self.last = item
+    """
+)
+
+
+def test_to_read_once_is_in_vain_where_the_reader_writes_afterwards() -> None:
+    line = line_of(source(REPEATS), "is None")
+    look = point(line, 1, "read", "Repeats.last", function="Repeats.put")
+    other = point(line + 4, 2, "write", "Repeats.last", function="Repeats.store")
+    own = replace(other, role=1)
+    kinds = [one.kind for one in drafts(conflict(REPEATS, look, other, own))]
+    assert (kinds[0], kinds[-1]) == ("lock", "local-copy")
+    kinds = [one.kind for one in drafts(conflict(REPEATS, look, other, look))]
+    assert kinds[0] == "local-copy"
+
+
+BUCKET = textwrap.dedent(
+    """\
+    class Bucket:
+        def __init__(self):
+            self.items = []
+
+        def leak(self):
+            if self.items:
+                self.items.pop()
+
+        def put(self, item):
+            self.items.append(item)
+            self.leak()
+            return self.items
+    """
+)
+
+
+def bucket(text: str) -> list[str]:
+    leak = line_of(source(text), "items.pop")
+    points = [
+        point(leak - 1, 1, "read", "Bucket.items", function="Bucket.leak"),
+        point(line_of(source(text), "append"), 2, "write", "Bucket.items", function="Bucket.put"),
+        point(line_of(source(text), "return"), 2, "read", "Bucket.items", function="Bucket.put"),
+        point(leak, 1, "write", "Bucket.items", function="Bucket.leak"),
+    ]
+    made = drafts(conflict(text, *points))
+    return [one.says for one in made if one.kind == "lock" and len(one.spans) > 1]
+
+
+def test_lines_that_lead_to_each_other_share_a_lock_that_can_be_taken_twice() -> None:
+    assert "RLock" in bucket(BUCKET)[0]
+    assert "RLock" not in bucket(BUCKET.replace("self.leak()", "self.other()"))[0]

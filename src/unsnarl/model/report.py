@@ -222,7 +222,7 @@ class Patch(msgspec.Struct, frozen=True):
         files: The files that it changes.
         kind: What it does: `lock`, `copy`, `local-copy`, `own-manager`, `recheck`, `lock-order`,
             `reentrant`, `event`, `join`, `move`, `import`, `removal`, `queue`, `release`,
-            `thread-local`, `setdefault`, `publish`, `late-read`.
+            `thread-local`, `setdefault`, `publish`, `late-read`, `file`.
         says: The same in words.
         tried: How many patches were tried, this one included.
         tries: All of them, in their order.

@@ -8,7 +8,7 @@ handler that emits an event would wait for itself.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 
 from unsnarl.patches.blocks import Function, StatementRun, executed
 from unsnarl.patches.locks import self_name
@@ -20,7 +20,10 @@ DEEP = 3
 
 def calls_callbacks(sources: Mapping[str, SourceFile], run: StatementRun) -> bool:
     """Whether the statements, or functions of these files that they call, call a callback."""
-    return _calls(_functions(sources), run.function, run.statements, DEEP)
+    around = [one for one in run.around if isinstance(one, Function)]
+    # What was handed in to a function around is known to those within it.
+    outer = {name for one in around[:-1] for name in _handed_in(one)}
+    return _calls(_functions(sources), run.function, run.statements, DEEP, outer)
 
 
 def _functions(sources: Mapping[str, SourceFile]) -> dict[str, list[Function]]:
@@ -37,8 +40,9 @@ def _calls(
     around: Function | None,
     statements: Sequence[ast.stmt],
     deep: int,
+    outer: Set[str] = frozenset(),
 ) -> bool:
-    variables = set(_handed_in(around)) if around is not None else set()
+    variables = {*_handed_in(around), *outer} if around is not None else set()
     me = self_name(around) if around is not None else ""
     for node in executed(list(statements)):
         if not isinstance(node, ast.Call):

@@ -19,6 +19,8 @@ WAITING = frozenset(
 )
 # These wait without arguments: `thread.join()`, `queue.get()`; with some they are text and dicts.
 WAITING_BARE = frozenset({"join", "get"})
+# A queue that may be full is given these: whoever does not want to wait for room would wait.
+LIMITS = ("block", "timeout")
 
 # Statements in which a call that waits can be replaced by what it gave before.
 HOISTING = (ast.Assign, ast.AugAssign, ast.Return)
@@ -38,6 +40,21 @@ def check_holdable(
             raise UnpatchableError(f"{name}: a lock would be held across a yield or await")
         if isinstance(node, ast.Call) and is_waiting(node, lock):
             raise UnpatchableError(f"{name}: a lock would be held around {ast.unparse(node)}")
+        if isinstance(node, ast.Call) and _is_by_hand(node, lock):
+            raise UnpatchableError(f"{name}: a lock is taken or let go of there by hand")
+
+
+def _is_by_hand(call: ast.Call, lock: str) -> bool:
+    """Whether a call takes the lock or lets go of it, or tries to take any one.
+
+    Who tries decides by what comes of it and does not want to wait; around that, all would.
+    """
+    owner, _, name = ast.unparse(call.func).rpartition(".")
+    if name not in ("acquire", "release"):
+        return False
+    given = [*call.args[:1], *(one.value for one in call.keywords if one.arg == "blocking")]
+    tries = any(isinstance(one, ast.Constant) and one.value is False for one in given)
+    return tries or bool(lock and owner == lock)
 
 
 def is_waiting(call: ast.Call, lock: str = "") -> bool:
@@ -47,10 +64,15 @@ def is_waiting(call: ast.Call, lock: str = "") -> bool:
     if not isinstance(call.func, ast.Attribute):
         return False
     name = call.func.attr
-    if name == "wait" and lock and ast.unparse(call.func.value) == lock:
+    is_condition = name == "wait" and lock and ast.unparse(call.func.value) == lock
+    # Of a socket: it waits for nobody.
+    is_socket = name == "shutdown" and any("SHUT_" in ast.unparse(one) for one in call.args)
+    if is_condition or is_socket:
         return False
-    if name == "shutdown" and any("SHUT_" in ast.unparse(one) for one in call.args):
-        return False  # of a socket: it waits for nobody
+    if name == "put":
+        return any(one.arg in LIMITS for one in call.keywords) or any(
+            isinstance(one, ast.Name) and one.id in LIMITS for one in call.args
+        )
     if name in WAITING_BARE:
         positional = [one for one in call.args if not _is_number(one)]
         return not positional and all(one.arg in ("timeout", "block") for one in call.keywords)

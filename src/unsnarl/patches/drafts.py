@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.patches.blocks import LineSpan, covering
+from unsnarl.patches.blocks import LineSpan, covering, executed
 from unsnarl.patches.callbacks import calls_callbacks
+from unsnarl.patches.choices import choices
 from unsnarl.patches.conflict import (
     MAIN,
     TESTS,
@@ -26,18 +27,13 @@ from unsnarl.patches.conflict import (
     without_onlookers,
 )
 from unsnarl.patches.locks import (
-    ClassSource,
     LockChoice,
-    all_names,
     classes,
-    is_lock_made,
-    new_name,
     plain_name,
-    with_bases,
+    self_name,
 )
 from unsnarl.patches.monitors import monitors
 from unsnarl.patches.other_drafts import other_drafts
-from unsnarl.patches.pieces import functions, names_in, nodes
 from unsnarl.patches.regions import Draft, holds, lock_draft
 from unsnarl.patches.source import UnpatchableError
 
@@ -56,11 +52,12 @@ def drafts(conflict: Conflict) -> list[Draft]:
     return sorted(found.values(), key=lambda one: _rank(conflict, one))
 
 
-def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, bool, int]:
+def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, bool, bool, int]:
     # One more lock is the last thing that threads need which wait with locks held.
     waiting = conflict.finding.shape in WAITING and draft.kind == "lock"
     return (
         waiting,
+        draft.kind == "local-copy" and writes_back(conflict),
         not keeps_together(conflict, draft),
         calls_only(conflict, draft),
         leaves_out(conflict, draft),
@@ -106,14 +103,18 @@ def _held(
 ) -> Draft | None:
     """The draft; with an RLock where a plain one might be taken twice, if it can be made one."""
     tried = [choice]
-    twice = _is_taken_inside(conflict, spans, choice) or _comes_back(conflict, spans)
+    back = _comes_back(conflict, spans)
+    twice = back or _is_taken_inside(conflict, spans, choice)
+    twice = twice or (_is_shared(conflict, choice) and _calls_own(conflict, spans))
     if not choice.reentrant and twice:
         tried.insert(0, replace(choice, reentrant=True))
     for one in tried:
         try:
-            return lock_draft(conflict.sources, spans, one, conflict.at_fault, turns=turns)
+            made = lock_draft(conflict.sources, spans, one, conflict.at_fault, turns=turns)
         except UnpatchableError:
             continue
+        # No run says what others will hand in.
+        return replace(made, says=f"{made.says}; callbacks run under it") if back else made
     return None
 
 
@@ -126,8 +127,33 @@ def _comes_back(conflict: Conflict, spans: list[LineSpan]) -> bool:
         return False
 
 
+def _is_shared(conflict: Conflict, choice: LockChoice) -> bool:
+    """Whether objects have a new lock in common: what one of them calls may come to another."""
+    if not choice.is_new or choice.within:
+        return False
+    owner = classes(conflict.sources, choice.file).get(choice.owner)
+    return owner is None or owner.constructor is None
+
+
+def _calls_own(conflict: Conflict, spans: list[LineSpan]) -> bool:
+    """Whether these lines call methods of the object, which may call those of others like it."""
+    for one in spans:
+        try:
+            run = covering(conflict.sources[one.file], one.first, one.last)
+        except UnpatchableError:
+            continue
+        me = self_name(run.function) if run.function is not None and run.owner else ""
+        for node in executed(run.statements):
+            called = node.func if isinstance(node, ast.Call) else None
+            if isinstance(called, ast.Attribute) and me and ast.unparse(called.value) == me:
+                return True
+    return False
+
+
 def _is_taken_inside(conflict: Conflict, spans: list[LineSpan], choice: LockChoice) -> bool:
-    """Whether code that these lines call was seen to hold the lock."""
+    """Whether code that these lines call holds the lock: it was seen to, or it will."""
+    if _lead_to_each_other(conflict, spans):
+        return True
     if choice.is_new:
         return False
     for point in conflict.points:
@@ -137,6 +163,35 @@ def _is_taken_inside(conflict: Conflict, spans: list[LineSpan], choice: LockChoi
             if called and not any(span.covers(own) for span in spans):
                 return True
     return False
+
+
+def _lead_to_each_other(conflict: Conflict, spans: list[LineSpan]) -> bool:
+    """Whether some of these lines were seen to call others, or call their functions by name."""
+    for point in conflict.points:
+        own, *callers = (LineSpan(one.file, one.line, one.line) for one in frames(point))
+        inner = [span for span in spans if span.covers(own)]
+        outer = [span for span in spans if any(map(span.covers, callers))]
+        if any(one != other for one in inner for other in outer):
+            return True
+    return any(
+        _function_name(other, conflict) in _names_called(one, conflict)
+        for one in spans
+        for other in spans
+        if one != other
+    )
+
+
+def _names_called(span: LineSpan, conflict: Conflict) -> set[str]:
+    calls = _calls_around(span, conflict)
+    return {name for line, name in calls if span.first <= line <= span.last}
+
+
+def _function_name(span: LineSpan, conflict: Conflict) -> str | None:
+    try:
+        function = covering(conflict.sources[span.file], span.first, span.last).function
+    except UnpatchableError:
+        return None
+    return function.name if function is not None else None
 
 
 def protects(conflict: Conflict, draft: Draft, *, own: bool = False) -> bool:
@@ -232,6 +287,21 @@ def keeps_together(conflict: Conflict, draft: Draft) -> bool:
     return True
 
 
+def writes_back(conflict: Conflict) -> bool:
+    """Whether a thread reads a variable, another one writes it, and then the first one does.
+
+    What it had read is old by then, however often it asked: to read it once does not help.
+    """
+    for name in {whole_name(one) for one in conflict.accesses}:
+        own = [one for one in conflict.accesses if whole_name(one) == name]
+        for at, other in enumerate(own):
+            if other.op != "read":
+                before = {one.role for one in own[:at] if one.op == "read"} - {other.role}
+                if any(one.op != "read" and one.role in before for one in own[at + 1 :]):
+                    return True
+    return False
+
+
 def calls_only(conflict: Conflict, draft: Draft) -> bool:
     """Whether the lock is around calls of the code at fault, and not in it.
 
@@ -315,85 +385,3 @@ def with_reentrant_lock(conflict: Conflict, draft: Draft) -> Draft | None:
         )
     except UnpatchableError:
         return None
-
-
-def choices(conflict: Conflict, spans: list[LineSpan]) -> Iterator[LockChoice]:
-    """The locks of the program that the finding names or its classes have, then new ones."""
-    owners = classes(conflict.sources, spans[0].file)
-    yield from dict.fromkeys(_own(conflict, owners))
-    for owner in dict.fromkeys([*_defining(conflict, owners), *conflict.owners]):
-        if owner in owners:
-            source = owners[owner].source
-            name = _new_lock(conflict, all_names(source))
-            yield LockChoice(owner, name, source.name, is_new=True)
-    taken = set().union(*(all_names(source) for source in conflict.sources.values()))
-    # Of two modules, often only one imports the other.
-    for file in dict.fromkeys(span.file for span in spans):
-        yield LockChoice("", _new_lock(conflict, taken), file, is_new=True)
-
-
-def _defining(conflict: Conflict, owners: Mapping[str, ClassSource]) -> Iterator[str]:
-    """The classes that assign the variables at fault, where an object is of a class derived."""
-    for owner, name in conflict.names:
-        for one in with_bases(owner, owners) if owner else ():
-            if name in owners[one].members and one != owner:
-                yield one
-
-
-def _new_lock(conflict: Conflict, taken: Set[str]) -> str:
-    """`_lock`, or where there is one already, `_cache_lock` for what it guards."""
-    guarded = [name.strip("_").lower() for _, name in conflict.names]
-    more = (f"_{name}_lock" for name in guarded if name.isidentifier() and "lock" not in name)
-    free = (name for name in ("_lock", *more) if name not in taken)
-    return next(free, "") or new_name("_lock", taken)
-
-
-def _own(conflict: Conflict, owners: dict[str, ClassSource]) -> Iterator[LockChoice]:
-    fix = conflict.finding.fix
-    named = [fix.lock] if fix is not None and fix.lock else []
-    named += [lock for point in conflict.points for lock in point.locks]
-    named += conflict.lock_names if conflict.is_deadlock else []
-    reentrant = fix is not None and fix.reentrant
-    for name in dict.fromkeys(map(plain_name, named)):
-        owner, _, attribute = name.rpartition(".")
-        choice = LockChoice(owner.rpartition(".")[2], attribute)
-        if reentrant and fix is not None and plain_name(fix.lock) == name:
-            yield replace(choice, reentrant=True)
-        yield choice
-    near = {plain_name(one).rpartition(".")[2] for one in named} | _guards(conflict)
-    for owner in conflict.owners:
-        if owner in owners:
-            for name in _locks_of(owners[owner]):
-                yield LockChoice(owner, name, is_foreign=name not in near)
-    for source in conflict.sources.values():
-        for node in source.tree.body:
-            if isinstance(node, ast.Assign) and is_lock_made(node.value):
-                for target in node.targets:
-                    if isinstance(target, ast.Name):
-                        foreign = target.id not in near
-                        yield LockChoice("", target.id, source.name, is_foreign=foreign)
-
-
-def _guards(conflict: Conflict) -> set[str]:
-    """The names of locks under which code accesses a variable at fault, or near it.
-
-    Others are there for something else: who holds them meanwhile, nobody knows.
-    """
-    near = [node for _, one in functions(conflict) for node in nodes(one)]
-    for source in conflict.sources.values():
-        near += [
-            node
-            for node in ast.walk(source.tree)
-            if isinstance(node, ast.With)
-            and any(names_in(one) & conflict.at_fault for one in node.body)
-        ]
-    held = (item for node in near if isinstance(node, ast.With) for item in node.items)
-    return {ast.unparse(item.context_expr).rpartition(".")[2] for item in held}
-
-
-def _locks_of(owner: ClassSource) -> Iterator[str]:
-    for node in ast.walk(owner.node):
-        if isinstance(node, ast.Assign) and is_lock_made(node.value):
-            for target in node.targets:
-                if isinstance(target, ast.Attribute):
-                    yield target.attr

@@ -39,10 +39,15 @@ def import_statement(edits: LineEdits, module: str) -> tuple[str, list[str]]:
 def set_apart(edits: LineEdits, line: int) -> None:
     """Blank lines behind what is inserted before a line of the module, as they are usual there."""
     lines = edits.source.lines
-    at = next((one for one in edits.source.tree.body if first_line(one) == line), None)
-    if isinstance(at, IMPORTS) or line > len(lines) or not lines[line - 1].strip():
+    text = next((at for at, one in enumerate(lines[line - 1 :], line) if one.strip()), 0)
+    behind = (one for one in edits.source.tree.body if first_line(one) >= text)
+    node = next(behind, None) if text else None
+    if node is None or (isinstance(node, IMPORTS) and text == line):
         return
-    edits.set_apart(line, 2 if isinstance(at, DEFINITIONS) else 1)
+    # A comment above a class or function belongs to it.
+    comments = lines[text - 1 : first_line(node) - 1]
+    is_definition = isinstance(node, DEFINITIONS) and all(one.startswith("#") for one in comments)
+    edits.set_apart(line, max((2 if is_definition else 1) - (text - line), 0))
 
 
 def _first_group(source: SourceFile) -> Iterator[ast.stmt]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By which expression a region reaches a lock, and where a new lock is born."""
+"""Classes and their locks, and by which expression a region reaches one."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from unsnarl.patches.blocks import Function, StatementRun, executed, first_line, is_text, last_line
-from unsnarl.patches.imports import add_name, last_import, member, set_apart
+from unsnarl.patches.blocks import Function, StatementRun, executed, last_line
+from unsnarl.patches.imports import add_name
 from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 
 SYNCHRONISED = ("Lock", "RLock", "Condition")
@@ -23,6 +23,8 @@ COUNTER = re.compile(r" #\d+$")
 DECLARED = frozenset(
     {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag", "NamedTuple", "TypedDict", "Protocol"}
 )
+# Bases that say nothing about other classes which are used in the same places.
+ALONE = frozenset({"object", "ABC", "Generic"})
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class LockChoice:
         is_new: Whether it has yet to be made.
         reentrant: Whether it has to be an RLock.
         is_foreign: Whether no code holds it where it accesses a variable at fault.
+        within: The line of the function whose local variable it is; 0 for none.
     """
 
     owner: str
@@ -44,6 +47,7 @@ class LockChoice:
     is_new: bool = False
     reentrant: bool = False
     is_foreign: bool = False
+    within: int = 0
 
 
 class ClassSource(NamedTuple):
@@ -119,6 +123,11 @@ def classes(sources: Mapping[str, SourceFile], file: str = "") -> dict[str, Clas
     return {name: ones[0] for name, ones in meant.items() if len(ones) == 1}
 
 
+@lru_cache(maxsize=64)
+def _assignments(source: SourceFile) -> tuple[ast.Assign, ...]:
+    return tuple(node for node in ast.walk(source.tree) if isinstance(node, ast.Assign))
+
+
 # Every draft asks for the same few files.
 @lru_cache(maxsize=64)
 def _class_nodes(source: SourceFile) -> tuple[ast.ClassDef, ...]:
@@ -157,9 +166,31 @@ def _object(choice: LockChoice, run: StatementRun, owners: Mapping[str, ClassSou
     if cls is None:
         raise UnpatchableError(f"the class {choice.owner} is not in the files at fault")
     found = Counter(_receivers(run, cls.members | {choice.name}))
+    if _has_siblings(cls):
+        found = Counter(
+            {one: found[one] for one in found if _is_made_as(one, choice.owner, owners)}
+        )
     if not found:
         raise UnpatchableError(f"no {choice.owner} is named there")
     return min(found, key=lambda text: (-found[text], text))
+
+
+def _has_siblings(owner: ClassSource) -> bool:
+    """Whether who is handed such an object may as well be handed one without its attributes."""
+    bases = {ast.unparse(one).partition("[")[0].rpartition(".")[2] for one in owner.node.bases}
+    return not bases <= ALONE
+
+
+def _is_made_as(text: str, owner: str, owners: Mapping[str, ClassSource]) -> bool:
+    """Whether what has this name is always an object of this class: all that is assigned to it."""
+    sources = {one.source.name: one.source for one in owners.values()}
+    made = [
+        ast.unparse(node.value.func).rpartition(".")[2] if isinstance(node.value, ast.Call) else ""
+        for source in sources.values()
+        for node in _assignments(source)
+        if text in map(ast.unparse, node.targets)
+    ]
+    return bool(made) and set(made) == {owner}
 
 
 def _method(run: StatementRun) -> Function:
@@ -264,9 +295,6 @@ def import_lock(choice: LockChoice, edits: LineEdits) -> list[str]:
     return [text]
 
 
-# New locks.
-
-
 def new_name(wanted: str, taken: Set[str]) -> str:
     """A name that nobody has, the language neither."""
     if wanted in dir(builtins) or keyword.iskeyword(wanted):
@@ -289,111 +317,10 @@ def all_names(source: SourceFile) -> frozenset[str]:
     return frozenset(found)
 
 
-def bear(
-    choice: LockChoice,
-    edits: LineEdits,
-    owners: Mapping[str, ClassSource],
-    made: str,
-    guarded: frozenset[str] = frozenset(),
-) -> list[str]:
-    """Add the statement that makes a new lock (`made` is its type); gives what was added.
-
-    It is made where the constructor assigns one of the guarded attributes, or else first of all.
-    """
-    call, added = threading_call(edits, made)
-    if not choice.owner:
-        text = f"{choice.name} = {call}"
-        _after_imports(edits, text, bool(added))
-        return [*added, text]
-    owner = owners[choice.owner]
-    constructor = owner.constructor
-    if constructor is None:
-        return [*added, _in_class(choice, edits, owner, call)]
-    text = f"{self_name(constructor)}.{choice.name} = {call}"
-    neighbour = _assigning(constructor, guarded)
-    if neighbour is not None:
-        edits.insert_after(last_line(neighbour), text, like=neighbour.lineno)
-        return [*added, text]
-    first = _first_statement(constructor.body)
-    if first.lineno == constructor.lineno or is_text(first):
-        raise UnpatchableError(f"{choice.owner}.__init__ is too short")
-    edits.insert_before(first_line(first), text)
-    return [*added, text]
-
-
-def _assigning(constructor: Function, names: frozenset[str]) -> ast.stmt | None:
-    """The statement of a constructor that assigns one of these attributes: nobody can have used
-    the attribute before."""
-    wanted = {f"{self_name(constructor)}.{name}" for name in names}
-    for node in constructor.body:
-        if node.lineno == constructor.lineno:
-            return None
-        targets = node.targets if isinstance(node, ast.Assign) else ()
-        targets = [node.target] if isinstance(node, ast.AnnAssign) and node.value else targets
-        for one in targets:
-            if ast.unparse(one) in wanted:
-                return node
-    return None
-
-
-def _in_class(choice: LockChoice, edits: LineEdits, owner: ClassSource, call: str) -> str:
-    """Without `__init__`, all objects of a class share the lock."""
-    first = _first_statement(owner.node.body)
-    if not owner.has_plain_body or first.lineno == owner.node.lineno or is_text(first):
-        raise UnpatchableError(f"{choice.owner} has no room for a lock")
-    text = f"{choice.name} = {call}"
-    edits.insert_before(first_line(first), f"{text}\n", like=first.lineno)
-    return text
-
-
-def _first_statement(body: Sequence[ast.stmt]) -> ast.stmt:
-    return body[1] if is_text(body[0]) and len(body) > 1 else body[0]
-
-
-def threading_call(edits: LineEdits, made: str) -> tuple[str, list[str]]:
-    """`threading.Lock()` as the file would write it, with the import that it lacks."""
-    name, added = member(edits, "threading", made)
-    return f"{name}()", added
-
-
-def _after_imports(edits: LineEdits, text: str, imported: bool) -> None:
-    source = edits.source
-    last = last_import(source)
-    if last is None:
-        first = source.tree.body[0]
-        if is_text(first):
-            edits.insert_after(last_line(first), f"\n{text}", like=first.lineno)
-        else:
-            edits.insert_before(first_line(first), f"\n{text}" if imported else text)
-            set_apart(edits, first_line(first))
-        return
-    edits.insert_after(last_line(last), f"\n{text}", like=last.lineno)
-    set_apart(edits, last_line(last) + 1)
-
-
-def lock_births(owner: ClassSource, name: str) -> Sequence[ast.Call]:
-    """Where a class makes its plain lock: `threading.Lock()` in an assignment to the attribute."""
-    return [
-        node.value
-        for node in ast.walk(owner.node)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Call)
-        and any(isinstance(one, ast.Attribute) and one.attr == name for one in node.targets)
-        and _type_name(node.value) == "Lock"
-    ]
-
-
-def module_births(source: SourceFile, name: str) -> Sequence[ast.Call]:
-    """The same of a variable of a module or of a function."""
-    return [
-        node.value
-        for node in ast.walk(source.tree)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Call)
-        and any(isinstance(one, ast.Name) and one.id == name for one in node.targets)
-        and _type_name(node.value) == "Lock"
-    ]
-
-
-def _type_name(call: ast.Call) -> str:
-    return ast.unparse(call.func).rpartition(".")[2]
+def bound(statements: Sequence[ast.stmt]) -> set[str]:
+    """The names that statements assign."""
+    return {
+        one.id
+        for one in executed(list(statements))
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    }

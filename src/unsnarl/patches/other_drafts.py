@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from unsnarl.patches.announcements import announced_last, announced_twice
+from unsnarl.patches.births import bear, threading_call
 from unsnarl.patches.blocks import (
     Function,
     StatementRun,
@@ -30,26 +31,28 @@ from unsnarl.patches.conflict import (
 from unsnarl.patches.copies import copies, local_copies, own_managers
 from unsnarl.patches.deferred import deferred_waits
 from unsnarl.patches.expressions import replace_expressions
+from unsnarl.patches.files import files_gone, made_folders
 from unsnarl.patches.first_wins import first_wins
 from unsnarl.patches.handed_out import handed_out
 from unsnarl.patches.imports import member
 from unsnarl.patches.late_reads import late_reads
+from unsnarl.patches.lazy_attributes import late_attributes
 from unsnarl.patches.locks import (
     LockChoice,
     all_names,
-    bear,
     classes,
     new_name,
     self_name,
-    threading_call,
 )
 from unsnarl.patches.loop_calls import threadsafe_calls
 from unsnarl.patches.moves import published_last, registered_last, set_before_start
+from unsnarl.patches.own_locks import own_locks
 from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
 from unsnarl.patches.queues import put_back, unfinished
 from unsnarl.patches.regions import Draft, reentrant_draft
 from unsnarl.patches.removals import removals
 from unsnarl.patches.sections import into_locks, out_of_locks
+from unsnarl.patches.signals import looked_again
 from unsnarl.patches.source import (
     LineEdits,
     SourceFile,
@@ -57,6 +60,7 @@ from unsnarl.patches.source import (
     changed_header,
     header_text,
 )
+from unsnarl.patches.stops import joined_stops
 from unsnarl.patches.thread_locals import own_states
 from unsnarl.patches.waits import cleared_first, looks, rechecks, releases
 
@@ -68,8 +72,10 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     makers += [looks, releases, removals, unfinished, put_back, into_locks, own_states]
     makers += [first_wins, cleared_first, built_aside, late_reads, announced_twice]
     makers += [threadsafe_calls, handed_out]
+    makers += [threadsafe_calls, looked_again, joined_stops, late_attributes]
+    makers += [made_folders, files_gone]
     if conflict.is_deadlock or conflict.finding.shape in WAITING:
-        makers += [sorted_locks, out_of_locks, deferred_waits, reentrant_locks]
+        makers += [sorted_locks, own_locks, out_of_locks, deferred_waits, reentrant_locks]
     # An order does not make anything atomic (docs/adr/0042).
     fix = conflict.finding.fix
     if conflict.finding.kind == "order" and fix is not None and fix.kind == "order":

@@ -7,6 +7,7 @@ import ast
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from unsnarl.patches.births import bear, lock_births, module_births
 from unsnarl.patches.blocks import (
     LineSpan,
     StatementRun,
@@ -21,12 +22,9 @@ from unsnarl.patches.expressions import plain_names, replace_expressions
 from unsnarl.patches.locks import (
     ClassSource,
     LockChoice,
-    bear,
     classes,
     expression,
     import_lock,
-    lock_births,
-    module_births,
     new_name,
     with_bases,
 )

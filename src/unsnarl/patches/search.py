@@ -12,6 +12,7 @@ from unsnarl.model.report import Patch, PatchTry
 from unsnarl.patches.conflict import Conflict, accesses_in
 from unsnarl.patches.drafts import cost, drafts, locked, with_reentrant_lock
 from unsnarl.patches.regions import Draft
+from unsnarl.patches.remaining import unprotected
 from unsnarl.patches.source import LINES, TextFile
 from unsnarl.patches.trying import WAITS, Tried
 
@@ -88,12 +89,17 @@ class DraftSearch:
         """What a failing run under a draft suggests."""
         raise NotImplementedError
 
+    def remaining(self, draft: Draft) -> str:
+        """The functions that still change what a lock protects, without it."""
+        return ""
+
     def _patch(self, draft: Draft, came: Tried) -> Patch:
+        others = self.remaining(draft) if came.works else ""
         return Patch(
             diff=unified(draft, self.sources),
             files=tuple(sorted(draft.texts)),
             kind=draft.kind,
-            says=draft.says,
+            says=f"{draft.says}; without it: {others}" if others else draft.says,
             checks=came.checks,
             tried=len(self._tries),
             works=came.works,
@@ -112,6 +118,10 @@ class PatchSearch(DraftSearch):
     def drafts(self) -> list[Draft]:
         """See DraftSearch."""
         return drafts(self._conflict)
+
+    def remaining(self, draft: Draft) -> str:
+        """See DraftSearch."""
+        return unprotected(self._conflict, draft)
 
     def next(self, draft: Draft, came: Tried) -> list[Draft]:
         """See DraftSearch."""

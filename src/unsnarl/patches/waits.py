@@ -156,8 +156,8 @@ def cleared_first(conflict: Conflict) -> Iterator[Draft]:
 
 def _cleared_first(source: SourceFile, block: list[ast.stmt], node: ast.stmt) -> Draft:
     at = block.index(node)
-    signal = _receiver(node, "clear")
-    waits = [to for to, one in enumerate(block[:at]) if _receiver(one, "wait") == signal]
+    signal = receiver(node, "clear")
+    waits = [to for to, one in enumerate(block[:at]) if receiver(one, "wait") == signal]
     if not waits or waits[-1] == at - 1:
         raise UnpatchableError("it is cleared at once, or elsewhere")
     behind = block[waits[-1]]
@@ -173,7 +173,7 @@ def _cleared_first(source: SourceFile, block: list[ast.stmt], node: ast.stmt) ->
     return whole("move", says, edits, 2)
 
 
-def _receiver(node: ast.stmt, method: str) -> str:
+def receiver(node: ast.stmt, method: str) -> str:
     """`self.ready` of `self.ready.wait()`."""
     call = _called(node, method)
     return ast.unparse(call.func.value) if call and isinstance(call.func, ast.Attribute) else ""
