@@ -43,6 +43,8 @@ MISSING = re.compile(
     r"|StopIteration|'NoneType'"
 )
 TAKES_OUT = ("pop", "popitem", "popleft", "remove", "discard", "clear")
+# Whatever is there stays there: nobody's write is lost by it.
+ADDS = ("append", "appendleft", "add", "insert", "extend", "mkdir", "makedirs")
 QUEUE_TAKES_OUT = (*TAKES_OUT, "get", "get_nowait")  # of a dictionary it only looks
 ANNOUNCING = (".task_done()", ".set()", ".notify()", ".notify_all()", ".set_result()")
 WAITING = (".join()", ".wait()", ".wait_for()", ".get()", ".put()", ".acquire()", ".result()")
@@ -179,13 +181,21 @@ class ShownConflict:
         statement = flow.alone(point.text, point.line)
         if isinstance(statement, ast.Delete) or SETS_NOTHING.search(point.text):
             return True
-        calls = (
-            (node for node in ast.walk(statement) if isinstance(node, ast.Call))
-            if statement
-            else ()
-        )
-        names = QUEUE_TAKES_OUT if point.op == CALL else TAKES_OUT
-        return any(getattr(call.func, "attr", "") in names for call in calls)
+        return _calls(statement, QUEUE_TAKES_OUT if point.op == CALL else TAKES_OUT)
+
+    @property
+    def adds(self) -> bool:
+        """Whether the last access adds something, and leaves what else there is."""
+        return _calls(flow.alone(self.last.text, self.last.line), ADDS)
+
+    @property
+    def is_supplied(self) -> bool:
+        """Whether a look-up of each thread had found nothing, and the other one supplied it since.
+
+        The interpreter itself has checked, before it called `__getattr__`.
+        """
+        same = self.first.function == self.last.function
+        return same and self.code.supplies(self.first) and self.code.supplies(self.last)
 
     def puts(self, point: FindingPoint) -> bool:
         """Whether a write leaves something behind, as opposed to one that tears down."""
@@ -257,7 +267,9 @@ class ShownConflict:
         Who sets a variable because it found nothing there looked before the other one set it.
         """
         is_one = len(self.variables) == 1 and self.modes.endswith("WW")
-        return is_one and self.is_overwritten and self.code.guards(self.last)
+        if not (is_one and self.is_overwritten):
+            return False
+        return self.code.guards(self.last) or self.is_supplied
 
     @property
     def is_empty(self) -> bool:
@@ -312,6 +324,13 @@ class ShownConflict:
     def is_joint(self) -> bool:
         """Whether one function made the first and the last access."""
         return joint(self.first, self.last) is not None
+
+
+def _calls(statement: ast.stmt | None, names: Sequence[str]) -> bool:
+    """Whether a line calls a method with one of these names."""
+    nodes = ast.walk(statement) if statement else ()
+    calls = (node.func for node in nodes if isinstance(node, ast.Call))
+    return any(getattr(called, "attr", "") in names for called in calls)
 
 
 def conflicts_in(

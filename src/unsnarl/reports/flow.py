@@ -281,10 +281,10 @@ def _is_branched(block: Block, statement: ast.stmt, line: int) -> bool:
 
 
 def bound(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement binds; of a compound one, its head does."""
+    """The names that a statement binds, `self.path` too; of a compound one, its head does."""
     for node in _own_parts(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield ast.unparse(node)
 
 
 def used(statement: ast.stmt) -> set[str]:
@@ -295,9 +295,9 @@ def used(statement: ast.stmt) -> set[str]:
 
 def _names(node: ast.AST) -> set[str]:
     return {
-        part.id
+        ast.unparse(part)
         for part in ast.walk(node)
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
+        if isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Load)
     }
 
 

@@ -22,7 +22,7 @@ from unsnarl.reports.conflicts import (
     is_nothing,
 )
 from unsnarl.reports.paths import short_files
-from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, whole
+from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, mode, whole
 from unsnarl.reports.program_text import ProgramText, joint
 from unsnarl.reports.shape_sentences import SENTENCES
 from unsnarl.reports.steps import UNSET
@@ -204,12 +204,25 @@ def _pairs(
     proved = [(points[before - 1], points[after - 1]) for before, after in finding.orders]
     ranked = [tuple(points[i] for i in ends(points))]
     data = [point for point in points if is_data(point)]
-    for pair in [*proved, *ranked, *pairwise(data)]:
+    fails = failing_points(points)
+    for pair in [*proved, *ranked, *pairwise(data), *_broken(data, fails)]:
         if len(pair) != 2 or not all(map(is_data, pair)):
             continue
         one, other = pair
         if one.thread != other.thread and whole(one.variable) == whole(other.variable):
-            yield ShownConflict((one, other), failure, code, fails=failing_points(points))
+            yield ShownConflict((one, other), failure, code, fails=fails)
+
+
+def _broken(
+    data: Sequence[FindingPoint], fails: Sequence[FindingPoint]
+) -> Iterator[tuple[FindingPoint, ...]]:
+    """The last write before an access that failed at once, whatever came in between."""
+    for at, last in enumerate(data):
+        writes = [one for one in data[:at] if whole(one.variable) == whole(last.variable)]
+        writes = [one for one in writes if mode(one) == "W"]
+        lines = {(one.thread, one.file, one.line) for one in fails}
+        if writes and (last.thread, last.file, last.line) in lines:
+            yield writes[-1], last
 
 
 def _shape(found: ShownConflict) -> Shape | None:
@@ -217,7 +230,7 @@ def _shape(found: ShownConflict) -> Shape | None:
     if found.iterates:
         return "changed while iterated"
     if found.computes:
-        return "lost update"
+        return CHECKED if found.adds else "lost update"
     if found.decides or found.had_decided or found.was_checked:
         return CHECKED
     return _several(found) if len(found.variables) > 1 else _single(found)
@@ -230,7 +243,7 @@ def _single(found: ShownConflict) -> Shape | None:
     if found.modes == "WRW":
         return "published before initialised" if _is_new(found) else UNFINISHED
     if found.modes == "RWW":
-        return "stale read" if found.removes_one else "lost update"
+        return "stale read" if found.removes_one or found.adds else "lost update"
     if found.is_overwritten and found.modes != "RWR":
         return "lost update"
     if found.modes == "WWW" and not found.is_set_anew:
@@ -281,13 +294,15 @@ def _order(found: ShownConflict) -> Shape | None:
     # Who sets it anew does not use what was there.
     is_used = found.modes != "WW" or not found.is_overwritten
     if is_used and found.ends_use(first) and (found.breaks or not found.code.asks(last)):
-        return "used after close"
+        return CHECKED if found.is_supplied else "used after close"
     # What was seen is not always known; of C programs rarely.
     seen = first.value if first.file.endswith(".py") else first.value or UNSET
     early = last.due or is_nothing(seen)
-    if found.modes == "RW" and first.value in FLAGS and found.code.asks(first) and not last.due:
+    counts = found.counts(last)  # and so it was there before
+    is_asked = found.code.asks(first) and not last.due
+    if found.modes == "RW" and (first.value in FLAGS or counts) and is_asked:
         return CHECKED
-    if found.modes == "RW" and early:
+    if found.modes == "RW" and early and not counts:
         return "published before initialised"
     if found.modes != "WW" or not found.is_overwritten:
         return None
