@@ -412,3 +412,19 @@ def test_an_earlier_turn_is_not_what_a_thread_had_found():
     )  # fmt: skip
     assert closing(plain(events, here), [events[3], events[4]])[0].at == 2
     assert closing(plain(events, here), [events[2], events[3], events[4]]) == []
+
+
+def test_by_what_a_thread_went_on_with_what_another_one_had_put_there():
+    """The one makes it, the other finds it made and gives it up for both."""
+    events = made(
+        (1, WRITE, 60, SOCK),
+        (2, READ, 10, SOCK),
+        (1, READ, 61, SOCK),
+        (2, WRITE, 20, SOCK),
+        (1, READ, 62, SOCK),
+    )
+    assert 1 in added(events, 2, 3, 4)
+    own = made((2, WRITE, 60, SOCK), (2, READ, 10, SOCK), (1, READ, 61, SOCK), (2, WRITE, 20, SOCK))
+    assert 1 not in added(own, 2, 3)
+    rows = [(1, WRITE, 60, SOCK), (2, READ, 13, SOCK), (1, READ, 61, SOCK), (2, WRITE, 20, SOCK)]
+    assert 1 not in added(made(*rows), 2, 3)

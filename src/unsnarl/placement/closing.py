@@ -97,6 +97,20 @@ class _Closing:
             yield from self._too_late(begin, event)
         for event in self._turns():
             yield from self._origins(event)
+        for event in self._shown:
+            yield from self._taken_over(event)
+
+    def _taken_over(self, event: Event) -> Iterator[Event]:
+        """By what a thread had decided to go on with what another one had put there.
+
+        It gives that up, or puts its own there: how did it come to have the other one's?
+        """
+        before = [one for one in self._cells[event.cell] if one.at < event.at]
+        writes = [one for one in before if one.writes]
+        if not (event.writes and writes) or writes[-1].path == event.path:
+            return
+        mine = (one for one in before if one.path == event.path and one.at > writes[-1].at)
+        yield from (one for one in islice(mine, 1) if self._decides(one))
 
     def _only_fails(self, event: Event) -> bool:
         """Whether its thread finds no more than the result: what it had made before is no news."""

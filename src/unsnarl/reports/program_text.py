@@ -165,7 +165,9 @@ class ProgramText:
     def _suppliers(self, file: str) -> list[str]:
         """What classes of a file call so: `Module._load`."""
         tree = self._tree(file)
-        classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)) if tree else ()
+        classes = (
+            (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)) if tree else ()
+        )
         return [
             f"{one.name}.{node.value.id}"
             for one in classes
