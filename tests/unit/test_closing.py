@@ -428,3 +428,18 @@ def test_by_what_a_thread_went_on_with_what_another_one_had_put_there():
     assert 1 not in added(own, 2, 3)
     rows = [(1, WRITE, 60, SOCK), (2, READ, 13, SOCK), (1, READ, 61, SOCK), (2, WRITE, 20, SOCK)]
     assert 1 not in added(made(*rows), 2, 3)
+
+
+def test_who_takes_away_what_another_one_has_taken_is_shown_with_it():
+    """The orders that were proved are about something else, which brought both threads there."""
+    events = made(
+        (1, READ, 50, COUNT),
+        (2, WRITE, 51, COUNT),
+        (2, WRITE, 63, DATA),
+        (1, WRITE, 63, DATA),
+    )
+    assert added(events, 0, 1, failing=3) == [2, 3]
+    before = made(
+        (2, WRITE, 63, DATA), *((1, READ, 50, COUNT), (2, WRITE, 51, COUNT), (1, WRITE, 63, DATA))
+    )
+    assert added(before, 1, 2, failing=3) == []

@@ -51,10 +51,13 @@ def test_a_value_gets_there_by_an_attribute_too():
         at(2, "1 write used", source),
     )
     assert shape(*points, text=source)[0] == "lost update"
-    other = source.replace("self.used = self.next", "self.used = self.first")
-    tried = [replace(one, text=other.splitlines()[one.line - 1]) for one in points]
-    found, summary = shape(*tried, text=other.replace("self.used + 1", "len(self.used)"))
-    assert found == "lost update"  # by the order of reads and writes alone
+    decided = "self.is_full = self.used > 3\nif self.is_full:\n    self.used = 0\n"
+    points = (
+        at(1, "1 read used", decided),
+        at(3, "2 write used", decided),
+        at(3, "1 write used", decided),
+    )
+    assert shape(*points, text=decided)[0] == "check-then-act"
 
 
 COUNTED = "if self.used >= self.most:\n    return\nself.used += 1\n"
@@ -76,7 +79,12 @@ def test_a_count_is_there_before_somebody_counts():
     )
 
 
-LOADED = "class Lazy:\n    def {}(self, name):\n        where = self.todo[name]\n        del self.todo[name]\n{}"
+LOADED = """\
+class Lazy:
+    def {}(self, name):
+        where = self.todo[name]
+        del self.todo[name]
+{}"""
 
 
 def taken(function, more, **changes):
@@ -109,3 +117,18 @@ def test_what_nobody_looked_up_before_is_gone():
     first = point("2 write own", "self.own = None", function="Proxy.close", value="None")
     last = at(3, "1 read own", source, value="None", function="Proxy.__getattr__")
     assert shape(first, last, orders=((1, 2),), text=source)[0] == "used after close"
+
+
+def test_the_access_that_fails_says_more_than_the_order_of_writes():
+    points = (
+        point("1 read range", "get(moves, name)", value="<Lazy>"),
+        point("2 write range", "put(moves, name, found)", function="resolve"),
+        point("2 write lazy", "delattr(kind, name)", value="<unset>", function="resolve"),
+        point("1 write range", "put(moves, name, found)", function="resolve"),
+        point("1 write lazy", "delattr(kind, name)", value="<unset>", function="resolve"),
+    )
+    assert shape(*points)[0] == "lost update"
+    failed = point("1 fail ", "delattr(kind, name)", value="AttributeError: range")
+    assert shape(*points, failed)[0] == "used after close"
+    elsewhere = replace(failed, line=1)
+    assert shape(*points, elsewhere)[0] == "lost update"

@@ -81,11 +81,17 @@ class Completion:
         due = {event.key for event in self._timeline.due}
         happened = [event for event in self._accesses if event.key not in due]
         mine = [event for event in happened if event.path == self._run.failing_thread]
-        frame = next((one.frames[-1] for one in self._run.failures[:1] if one.frames), None)
+        frame = self._failing_frame()
         there = [event for event in happened if frame and self._is_at(event, frame)]
         if there and not any(event.path == self._run.failing_thread for event in there):
             return there[-1]
         return mine[-1] if mine else None
+
+    def _failing_frame(self) -> Frame | None:
+        """Where it failed, first of all with an exception that the program swallowed."""
+        swallowed = [one for one in self._run.caught if one.kind == self._run.failing_point]
+        raised = (*swallowed, *self._run.failures[:1])
+        return next((one.frames[-1] for one in raised if one.frames), None)
 
     def _is_at(self, event: Event, frame: Frame) -> bool:
         site = self._site(event)

@@ -127,8 +127,13 @@ class _Closing:
     def _result(self) -> Iterator[Event]:
         """What came of it, if the access that fails is of something else: who wrote that."""
         failing = self._run.failing
-        if failing is not None and not self._is_shown(failing):
-            yield from self._source(failing)
+        if failing is None or self._is_shown(failing):
+            return
+        yield from self._source(failing)
+        writes = [one for one in self._others_writes(failing) if one.at > self._shown[0].at]
+        if failing.writes and (before := [one for one in writes if one.at < failing.at]):
+            # What it takes away, or makes, another one has taken or made meanwhile.
+            yield from (failing, before[-1])
 
     def _source(self, failing: Event) -> Iterator[Event]:
         """Who wrote what the failing access read."""

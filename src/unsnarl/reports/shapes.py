@@ -120,11 +120,15 @@ def _of_data(
     torn = half_written(points)
     if torn and all(one.overlaps for _, one in found):
         return UNFINISHED, torn
+    pairs = [(_order(pair), pair) for pair in _pairs(failure, finding, points, code)]
+    pairs = [(name, pair) for name, pair in pairs if name is not None]
     if found:
         shape, chosen = min(found, key=lambda one: _preference(one[0], one[1], about))
-        return shape, chosen.points
-    pairs = ((_order(pair), pair.points) for pair in _pairs(failure, finding, points, code))
-    named = next(((name, pair) for name, pair in pairs if name is not None), None)
+        failed = [(name, pair.points) for name, pair in pairs if name and pair.breaks]
+        # The access that fails shows more than the order of reads and writes alone.
+        unclear = not chosen.is_shown and len(chosen.variables) == 1
+        return failed[0] if failed and unclear else (shape, chosen.points)
+    named = next(((name, pair.points) for name, pair in pairs if name), None)
     decided = min(_decided(failure, points, code), key=lambda one: one.span, default=None)
     return named or ((CHECKED, decided.points) if decided else None)
 
