@@ -294,6 +294,18 @@ def test_who_decided_by_what_the_other_was_still_to_change(counted):
     # Attributes of two classes do not belong together by that alone.
     assert closing(plain(events, elsewhere), [events[0], events[2]]) == []
 
+    # The change that came too late may be the first of the two.
+    turned = made(
+        (2, READ, 3, users), (1, WRITE, 13, users), (1, WRITE, 14, handle), (2, READ, 4, handle)
+    )
+    found = closing(plain(turned, here), [turned[2], turned[3]])
+    assert [event.at for event in found] == [0, 1]
+    # Nobody who is shown changed it near what is shown.
+    far = [(1, READ, 20 + at, users) for at in range(13)]
+    rows = [(2, READ, 3, users), (1, WRITE, 13, users), *far, (1, WRITE, 14, handle)]
+    apart = made(*rows, (2, READ, 4, handle))
+    assert closing(plain(apart, here), apart[-2:]) == []
+
 
 def test_what_came_of_it_is_shown_only_where_there_is_room():
     """The failing read is of something else than the conflict (zoo/causes/till)."""

@@ -132,3 +132,15 @@ def test_the_access_that_fails_says_more_than_the_order_of_writes():
     assert shape(*points, failed)[0] == "used after close"
     elsewhere = replace(failed, line=1)
     assert shape(*points, elsewhere)[0] == "lost update"
+
+
+ELEMENTS = "if all([len(q) for q in queues]):\n    use([x.pop(0) for x in queues])\n"
+
+
+def test_who_looks_at_each_of_several_containers_iterates_over_none_of_them():
+    look, change = at(1, "1 read q", ELEMENTS), point("2 write q", "queues[i].append(x)")
+    act = at(2, "1 write q", ELEMENTS)
+    assert shape(look, change, look, text=ELEMENTS)[0] != "changed while iterated"
+    assert shape(look, change, act, text=ELEMENTS)[0] == "check-then-act"
+    outer = replace(look, variable="queues"), replace(change, variable="queues")
+    assert shape(*outer, outer[0], text=ELEMENTS)[0] == "changed while iterated"

@@ -29,7 +29,7 @@ WHOLE = ("method", "shape_")
 REACH = 3  # events of one line between reading a container and using it
 # Lines of an explanation, without those that fail; of a long one so many are added all the same.
 MOST_LINES, FEWEST = 6, 2
-# Events of a thread between what is shown of it and the rest of the same change.
+# Events of a thread between what is shown of it and the rest of the same change, before or after.
 NEAR = 12
 # A name may stand for another one, which stands for what was read.
 STEPS_BACK = 3
@@ -254,11 +254,13 @@ class _Closing:
                 yield from islice(self._late_change(one, event), 2)
 
     def _late_change(self, check: Event, event: Event) -> Iterator[Event]:
-        """The check and the change that its cell was still to get from who is shown before it."""
+        """The check and the change that its cell was still to get from who is shown near it."""
         is_same = self._class(check) == self._class(event)
         for write in self._others_writes(check) if is_same else ():
-            mine = [one for one in self._threads[write.path] if one.at < write.at][-NEAR:]
-            if write.at > check.at and any(one in self._shown for one in mine):
+            mine = self._threads[write.path]
+            at = bisect_left(mine, write.at, key=lambda one: one.at)
+            near = mine[max(at - NEAR, 0) : at + NEAR]
+            if write.at > check.at and any(one in self._shown for one in near):
                 yield from (check, write)
 
     def _class(self, event: Event) -> str:

@@ -39,6 +39,7 @@ COPIES = ("list", "tuple", "sorted", "set", "dict", "copy", "frozenset")
 MAKES = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
 # By custom, classes have capitals; of those that have none, the containers.
 CLASSES = (*COPIES, "defaultdict", "deque", "bytearray", "cls")
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 BINDS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)
 
 
@@ -75,12 +76,16 @@ def _counts(node: ast.AST) -> bool:
 
 
 def goes_through(node: ast.AST, name: str) -> bool:
-    """Whether whoever iterates over an expression goes through what has this name."""
+    """Whether whoever iterates over an expression goes through what has this name.
+
+    Of a comprehension, that is what it goes through itself: it only looks at each element.
+    """
     if _counts(node):
         return False
-    return _is_named(node, name) or any(
-        goes_through(part, name) for part in ast.iter_child_nodes(node)
-    )
+    parts = ast.iter_child_nodes(node)
+    if isinstance(node, COMPREHENSIONS):
+        parts = iter([one.iter for one in node.generators])
+    return _is_named(node, name) or any(goes_through(part, name) for part in parts)
 
 
 def has_line(node: ast.expr, line: int) -> bool:
