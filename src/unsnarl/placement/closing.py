@@ -130,10 +130,13 @@ class _Closing:
         if failing is None or self._is_shown(failing):
             return
         yield from self._source(failing)
-        writes = [one for one in self._others_writes(failing) if one.at > self._shown[0].at]
-        if failing.writes and (before := [one for one in writes if one.at < failing.at]):
-            # What it takes away, or makes, another one has taken or made meanwhile.
-            yield from (failing, before[-1])
+        writes = [one for one in self._others_writes(failing) if one.at < failing.at]
+        meanwhile = [one for one in writes if one.at > self._shown[0].at]
+        if failing.writes and meanwhile:
+            # What it takes away, or makes, another one has taken or made: one of those shown first.
+            threads = {one.path for one in self._shown}
+            yield failing
+            yield max(meanwhile, key=lambda one: (one.path in threads, one.at))
 
     def _source(self, failing: Event) -> Iterator[Event]:
         """Who wrote what the failing access read."""

@@ -25,7 +25,7 @@ from unsnarl.reports.patterns import (
     sets,
     whole,
 )
-from unsnarl.reports.program_text import ProgramText, joint
+from unsnarl.reports.program_text import ProgramText, called_lines, joint
 from unsnarl.reports.steps import UNSET
 
 # What a look-up gives where there is nothing yet.
@@ -237,10 +237,14 @@ class ShownConflict:
 
     @property
     def breaks(self) -> bool:
-        """Whether the last access failed at once because nothing was there."""
-        last = (self.last.thread, self.last.file, self.last.line)
+        """Whether the last access failed at once because nothing was there.
+
+        The line that called it may be the one that shows it.
+        """
+        lines = {(one.file, one.line) for one in called_lines(self.last)[-2:]}
         return any(
-            (one.thread, one.file, one.line) == last
+            one.thread == self.last.thread
+            and (one.file, one.line) in lines
             and bool(MISSING.search(f"{one.value} {self.failure.message}"))
             for one in self.fails
         )

@@ -209,24 +209,25 @@ def _pairs(
     ranked = [tuple(points[i] for i in ends(points))]
     data = [point for point in points if is_data(point)]
     fails = failing_points(points)
-    for pair in [*proved, *ranked, *pairwise(data), *_broken(data, fails)]:
-        if len(pair) != 2 or not all(map(is_data, pair)):
-            continue
-        one, other = pair
-        if one.thread != other.thread and whole(one.variable) == whole(other.variable):
-            yield ShownConflict((one, other), failure, code, fails=fails)
+    for pair in [*proved, *ranked, *pairwise(data)]:
+        if len(pair) == 2 and all(map(is_data, pair)) and _is_shared(*pair):
+            yield ShownConflict(pair, failure, code, fails=fails)
+    for pair in _after_writes(data) if fails else ():
+        found = ShownConflict(pair, failure, code, fails=fails)
+        if found.breaks:
+            yield found
 
 
-def _broken(
-    data: Sequence[FindingPoint], fails: Sequence[FindingPoint]
-) -> Iterator[tuple[FindingPoint, ...]]:
-    """The last write before an access that failed at once, whatever came in between."""
+def _is_shared(one: FindingPoint, other: FindingPoint) -> bool:
+    """Whether two threads touch one variable."""
+    return one.thread != other.thread and whole(one.variable) == whole(other.variable)
+
+
+def _after_writes(data: Sequence[FindingPoint]) -> Iterator[tuple[FindingPoint, ...]]:
+    """Each access and the last write of another thread before it, whatever came in between."""
     for at, last in enumerate(data):
-        writes = [one for one in data[:at] if whole(one.variable) == whole(last.variable)]
-        writes = [one for one in writes if mode(one) == "W"]
-        lines = {(one.thread, one.file, one.line) for one in fails}
-        if writes and (last.thread, last.file, last.line) in lines:
-            yield writes[-1], last
+        before = [one for one in data[:at] if mode(one) == "W" and _is_shared(one, last)]
+        yield from ((one, last) for one in before[-1:])
 
 
 def _shape(found: ShownConflict) -> Shape | None:
