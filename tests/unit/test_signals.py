@@ -60,7 +60,7 @@ def test_a_condition_that_nobody_waits_for_yet_is_notified_under_its_lock():
         ("0.2", Op.READ, 40, CONDITION),
         ("0.2", Op.RELEASE, 39, BELL),
         ("0.2", Op.READ, 41, CONDITION),
-        ("0.1", Op.ACQUIRE, 20, BELL),
+        ("0.1", Op.ACQUIRE, 38, BELL),
         ("0.1", Op.RELEASE, 21, BELL),
     ]
     events = [
