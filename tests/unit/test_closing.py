@@ -455,3 +455,17 @@ def test_who_takes_away_what_another_one_has_taken_is_shown_with_it():
         (2, WRITE, 63, DATA), *((1, READ, 50, COUNT), (2, WRITE, 51, COUNT), (1, WRITE, 63, DATA))
     )
     assert added(before, 1, 2, failing=3) == []
+
+
+def test_what_a_shown_line_reads_of_what_another_thread_wrote_is_shown_with_it():
+    """`self.fields[name].flag`: the flag is what the other one has set."""
+    events = made(
+        (1, WRITE, 60, SOCK),
+        (2, WRITE, 61, SOCK),
+        (1, READ, 64, DATA),
+        (1, READ, 64, SOCK),
+        (1, READ, 64, COUNT),
+    )
+    assert added(events, 0, 1, 2) == [3]
+    assert added(events, 0, 2) == []  # it is its own
+    assert added(events, 0, 1, 3) == []

@@ -144,3 +144,14 @@ def test_who_looks_at_each_of_several_containers_iterates_over_none_of_them():
     assert shape(look, change, act, text=ELEMENTS)[0] == "check-then-act"
     outer = replace(look, variable="queues"), replace(change, variable="queues")
     assert shape(*outer, outer[0], text=ELEMENTS)[0] == "changed while iterated"
+
+
+def test_what_another_one_found_filled_was_ready():
+    points = (
+        point("1 write batch", "self.batch = []", value="[]"),
+        point("2 read batch", "send(self.batch)", value="[]"),
+        point("1 write batch", "self.batch = []", value="[]", function="flush"),
+    )
+    assert shape(*points)[0] == "published before initialised"
+    filled = replace(points[1], value="['a', 'b']")
+    assert shape(points[0], filled, points[2])[0] == "unfinished change seen"

@@ -70,7 +70,22 @@ class _Closing:
                 added.setdefault(self._line(event), event)
         # Not even in a long explanation may that be missing which lets others into a lock.
         waits = given_back(self._run, sorted({*self._shown, *added.values()}))
-        return sorted({*added.values(), *waits})
+        return sorted({*added.values(), *waits, *self._beside(added.values())})
+
+    def _beside(self, added: Iterable[Event]) -> Iterator[Event]:
+        """What else a line reads that another thread has written: of `fields[name].flag` the flag.
+
+        It takes no room: a line is shown once.
+        """
+        shown = sorted({*self._shown, *added})
+        for event in shown:
+            written = {one.cell for one in shown if one.writes and one.path != event.path}
+            written.discard(event.cell)
+            mine = self._threads[event.path]
+            at = bisect_left(mine, event.at, key=lambda one: one.at)
+            near = (one for one in mine[at + 1 : at + 1 + REACH] if one not in shown)
+            same = (one for one in near if self._line(one) == self._line(event))
+            yield from (one for one in same if one.op is Op.READ and one.cell in written)
 
     def _line(self, event: Event) -> tuple[object, ...]:
         """A further access of a line that is shown says nothing new."""

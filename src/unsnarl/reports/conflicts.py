@@ -225,6 +225,14 @@ class ShownConflict:
         return any(self.looks(one) and is_nothing(one.value) for one in late) or self.misses
 
     @property
+    def sees_something(self) -> bool:
+        """Whether another thread looked at what the first access wrote, and found it filled."""
+        looks = [one for one in self.others if self.looks(one) and one.value is not None]
+        return any(
+            one.variable == self.first.variable and not is_nothing(one.value) for one in looks
+        )
+
+    @property
     def misses(self) -> bool:
         """Whether another thread failed in between because something was not there."""
         threads = {one.thread for one in self.others}

@@ -260,7 +260,9 @@ def _single(found: ShownConflict) -> Shape | None:
 
 def _is_new(found: ShownConflict) -> bool:
     """Whether the first write begins to make something, as opposed to taking a thing apart."""
-    return found.fills or (found.is_empty and not found.takes_out(found.first))
+    if found.fills:
+        return True
+    return found.is_empty and not found.takes_out(found.first) and not found.sees_something
 
 
 def _is_made(found: ShownConflict) -> bool:
