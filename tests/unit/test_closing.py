@@ -469,3 +469,12 @@ def test_what_a_shown_line_reads_of_what_another_thread_wrote_is_shown_with_it()
     assert added(events, 0, 1, 2) == [3]
     assert added(events, 0, 2) == []  # it is its own
     assert added(events, 0, 1, 3) == []
+
+
+def test_what_changed_during_an_iteration_came_after_it_had_begun():
+    events = made(
+        (1, READ, 70, DATA), (2, WRITE, 71, DATA), (1, READ, 72, DATA), (2, WRITE, 73, DATA)
+    )
+    run = TracedRun(events, site, lambda _: "", lambda _: (), events[2])
+    assert closing(run, events[:2]) == [events[2]]
+    assert closing(run._replace(is_iterated=True), events[:2]) == events[2:]

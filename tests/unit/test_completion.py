@@ -94,6 +94,18 @@ def test_what_the_program_swallowed_is_where_it_failed():
     assert site_of(found.point) == 12
 
 
+def test_the_change_during_an_iteration_is_shown():
+    """The interpreter says so; the steps of a loop are no accesses."""
+    later = [(1, READ, 10, SOCK), (2, WRITE, 20, SOCK), (1, READ, 12, SOCK), (2, WRITE, 21, SOCK)]
+    run = traced(*later)
+    ranked = answer(line(10, READ, 1, 1.0), line(20, WRITE, 2, 2.0))
+    told = {"list changed": [12], "dictionary changed size during iteration": [12, 21]}
+    for message, expected in told.items():
+        run.failures = (Failure("exception", "RuntimeError", message, "0.1"),)
+        found = Completion(run, FakeInterner()).lines(ranked, 0)
+        assert [site_of(one.point) for one in found] == expected
+
+
 def test_a_deadlock_is_its_waits():
     run = traced(*RACE, waiting=[(1, 30, LOCK)])
     assert Completion(run, FakeInterner()).events(Timeline(run).events[:2]) == []

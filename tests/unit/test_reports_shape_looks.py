@@ -155,3 +155,15 @@ def test_what_another_one_found_filled_was_ready():
     assert shape(*points)[0] == "published before initialised"
     filled = replace(points[1], value="['a', 'b']")
     assert shape(points[0], filled, points[2])[0] == "unfinished change seen"
+
+
+def test_the_iteration_that_failed_is_named_and_not_a_look_before_it():
+    points = (
+        replace(point("1 read rows", "if len(self.rows) > 3:"), line=3),
+        point("2 write rows", "self.rows.pop(key)"),
+        replace(point("1 read rows", "old = [row for row in self.rows.items()]"), line=6),
+    )
+    message = "RuntimeError: dictionary changed size during iteration"
+    found, summary = shape(*points, message=message)
+    assert found == "changed while iterated"
+    assert summary.startswith("reader was iterating over rows at m.py:6 when writer changed it")

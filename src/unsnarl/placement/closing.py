@@ -135,8 +135,15 @@ class _Closing:
 
     def _failure(self, failing: Event | None) -> Iterator[Event]:
         """The access that fails, if it is of what is shown, and who wrote what it read."""
-        if failing is not None and self._is_shown(failing):
-            yield failing
+        if failing is None or not self._is_shown(failing):
+            return
+        yield failing
+        if self._run.is_iterated:
+            # The steps of the loop are no accesses: what changed meanwhile is behind its first.
+            yield from islice(
+                (one for one in self._others_writes(failing) if one.at > failing.at), 1
+            )
+        else:
             yield from self._source(failing)
 
     def _result(self) -> Iterator[Event]:

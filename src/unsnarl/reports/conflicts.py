@@ -13,6 +13,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from unsnarl.model.report import FailureReport, FindingPoint
+from unsnarl.model.run import is_iterated
 from unsnarl.reports import flow
 from unsnarl.reports.patterns import (
     CALL,
@@ -35,8 +36,6 @@ NOTHING = (*ABSENT, "False", "0", "[]", "{}", "()", "''", '""', "set()")
 NO_BYTES = "<file of 0 bytes>"
 # A container without anything in it: `<OrderedDict of 0>`.
 EMPTY = re.compile(r"<(?!folder|file)[\w.]+ of 0>")
-# The interpreter itself noticed it; the program may have caught what it said.
-ITERATED = re.compile(r"changed size during iteration|mutated during iteration")
 # What is not there: a key, an attribute, an index, a file, or a method of None.
 MISSING = re.compile(
     r"KeyError|AttributeError|IndexError|FileNotFoundError|NameError|UnboundLocalError|ValueError"
@@ -151,7 +150,7 @@ class ShownConflict:
     def says_iterated(self) -> bool:
         """Whether the interpreter noticed that something changed while it was gone through."""
         said = (self.failure.message, *(one.message for one in self.failure.chain))
-        return any(ITERATED.search(text) for text in said)
+        return any(map(is_iterated, said))
 
     def ends_use(self, point: FindingPoint) -> bool:
         """Whether it closes something, or leaves nothing behind."""

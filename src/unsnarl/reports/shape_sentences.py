@@ -159,7 +159,8 @@ def _ended(point: FindingPoint) -> str:
 
 def _iterated(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     other = _other(points)
-    reading = next(at for at, _ in enumerate(points) if at != other)
+    # Of several looks the last one: it fails as soon as it goes on.
+    reading = max(at for at, one in enumerate(points) if one.thread != points[other].thread)
     if mode(points[other]) == "R":  # of two accesses the change may come first
         other, reading = reading, other
     return (
