@@ -70,9 +70,9 @@ class _Closing:
                 added.setdefault(self._line(event), event)
         # Not even in a long explanation may that be missing which lets others into a lock.
         waits = given_back(self._run, sorted({*self._shown, *added.values()}))
-        return sorted({*added.values(), *waits, *self._beside(added.values())})
+        return sorted({*added.values(), *waits, *self._on_shown_lines(added.values())})
 
-    def _beside(self, added: Iterable[Event]) -> Iterator[Event]:
+    def _on_shown_lines(self, added: Iterable[Event]) -> Iterator[Event]:
         """What else a line reads that another thread has written: of `fields[name].flag` the flag.
 
         It takes no room: a line is shown once.

@@ -92,7 +92,7 @@ def _completed(pair: Hypothesis, around: Sequence[Hypothesis]) -> Hypothesis:
     runs = pair.occurrences.keys()
     common = {at: len(runs & cycle.occurrences.keys()) for at, cycle in enumerate(around)}
     nearly_always = [at for at, count in common.items() if count >= COMPLETES * len(runs)]
-    # What has less weight tells less; of equal ones the tightest.
+    # What has more weight says more; of equal ones the tightest.
     best = min(
         nearly_always,
         key=lambda at: (-common[at], -around[at].weight, around[at].span, around[at].points),
