@@ -116,6 +116,21 @@ def test_the_points_end_where_it_was_raised_and_at_the_symptom():
     ]
 
 
+def test_an_iteration_fails_behind_the_change_that_came_in_between():
+    said = "dictionary changed size during iteration"
+    change = replace(point("0.2", "session.py", 7), op="write")
+    points = [point("0.1", "session.py", 1144), replace(change, variable="y"), change]
+    iterated = replace(CAUGHT, type="RuntimeError", message=said)
+    assert [each[0] for each in shown(points, iterated)] == [
+        "read",
+        "write",
+        "write",
+        "fail",
+        "fail",
+    ]
+    assert [each[0] for each in shown(points, CAUGHT)] == ["read", "fail", "write", "write", "fail"]
+
+
 def test_an_exit_is_shown_only_as_the_end_of_a_chain():
     left = Failure("exit", "SystemExit", "1", "0", (Frame("/p/main.py", 3, "<module>"),))
     assert shown([], failure=left) == []

@@ -294,6 +294,18 @@ def test_who_decided_by_what_the_other_was_still_to_change(counted):
     # Attributes of two classes do not belong together by that alone.
     assert closing(plain(events, elsewhere), [events[0], events[2]]) == []
 
+    # The change that came too late may be the first of the two.
+    turned = made(
+        (2, READ, 3, users), (1, WRITE, 13, users), (1, WRITE, 14, handle), (2, READ, 4, handle)
+    )
+    found = closing(plain(turned, here), [turned[2], turned[3]])
+    assert [event.at for event in found] == [0, 1]
+    # Nobody who is shown changed it near what is shown.
+    far = [(1, READ, 20 + at, users) for at in range(13)]
+    rows = [(2, READ, 3, users), (1, WRITE, 13, users), *far, (1, WRITE, 14, handle)]
+    apart = made(*rows, (2, READ, 4, handle))
+    assert closing(plain(apart, here), apart[-2:]) == []
+
 
 def test_what_came_of_it_is_shown_only_where_there_is_room():
     """The failing read is of something else than the conflict (zoo/causes/till)."""
@@ -412,3 +424,57 @@ def test_an_earlier_turn_is_not_what_a_thread_had_found():
     )  # fmt: skip
     assert closing(plain(events, here), [events[3], events[4]])[0].at == 2
     assert closing(plain(events, here), [events[2], events[3], events[4]]) == []
+
+
+def test_by_what_a_thread_went_on_with_what_another_one_had_put_there():
+    """The one makes it, the other finds it made and gives it up for both."""
+    events = made(
+        (1, WRITE, 60, SOCK),
+        (2, READ, 10, SOCK),
+        (1, READ, 61, SOCK),
+        (2, WRITE, 20, SOCK),
+        (1, READ, 62, SOCK),
+    )
+    assert 1 in added(events, 2, 3, 4)
+    own = made((2, WRITE, 60, SOCK), (2, READ, 10, SOCK), (1, READ, 61, SOCK), (2, WRITE, 20, SOCK))
+    assert 1 not in added(own, 2, 3)
+    rows = [(1, WRITE, 60, SOCK), (2, READ, 13, SOCK), (1, READ, 61, SOCK), (2, WRITE, 20, SOCK)]
+    assert 1 not in added(made(*rows), 2, 3)
+
+
+def test_who_takes_away_what_another_one_has_taken_is_shown_with_it():
+    """The orders that were proved are about something else, which brought both threads there."""
+    events = made(
+        (1, READ, 50, COUNT),
+        (2, WRITE, 51, COUNT),
+        (2, WRITE, 63, DATA),
+        (1, WRITE, 63, DATA),
+    )
+    assert added(events, 0, 1, failing=3) == [2, 3]
+    before = made(
+        (2, WRITE, 63, DATA), *((1, READ, 50, COUNT), (2, WRITE, 51, COUNT), (1, WRITE, 63, DATA))
+    )
+    assert added(before, 1, 2, failing=3) == []
+
+
+def test_what_a_shown_line_reads_of_what_another_thread_wrote_is_shown_with_it():
+    """`self.fields[name].flag`: the flag is what the other one has set."""
+    events = made(
+        (1, WRITE, 60, SOCK),
+        (2, WRITE, 61, SOCK),
+        (1, READ, 64, DATA),
+        (1, READ, 64, SOCK),
+        (1, READ, 64, COUNT),
+    )
+    assert added(events, 0, 1, 2) == [3]
+    assert added(events, 0, 2) == []  # it is its own
+    assert added(events, 0, 1, 3) == []
+
+
+def test_what_changed_during_an_iteration_came_after_it_had_begun():
+    events = made(
+        (1, READ, 70, DATA), (2, WRITE, 71, DATA), (1, READ, 72, DATA), (2, WRITE, 73, DATA)
+    )
+    run = TracedRun(events, site, lambda _: "", lambda _: (), events[2])
+    assert closing(run, events[:2]) == [events[2]]
+    assert closing(run._replace(is_iterated=True), events[:2]) == events[2:]

@@ -13,7 +13,7 @@ from unsnarl.experiments.completion import Completion
 from unsnarl.experiments.minimise import Minimal
 from unsnarl.experiments.prove import Proof, Seen
 from unsnarl.model.event import Op, op_of, site_of
-from unsnarl.model.run import Failure, Frame
+from unsnarl.model.run import Caught, Failure, Frame
 from unsnarl.model.site import Point, Site
 from unsnarl.placement.timeline import Timeline
 from unsnarl.reports.proof_facts import proof_facts
@@ -40,6 +40,7 @@ def traced(*events, **more):
     run = run_of(*events, **more)
     threads = [SimpleNamespace(path=path, index=at) for at, path in enumerate(("0", "0.1", "0.2"))]
     added = {"threads": threads, "failing_thread": "0.1", "failures": ()}
+    added |= {"caught": (), "failing_point": None}
     return SimpleNamespace(**{**vars(run), **added})
 
 
@@ -78,6 +79,31 @@ def test_the_access_that_fails_is_that_of_the_thread_on_the_failing_line():
     run.failures = (Failure("exception", "KeyError", "", "0", (frame,)),)
     (found,) = Completion(run, FakeInterner()).lines(ranked, 0)
     assert site_of(found.point) == 12
+
+
+def test_what_the_program_swallowed_is_where_it_failed():
+    """Not where its consequence showed, in another thread that was never there."""
+    run = traced(*RACE, (0, READ, 40, MODE))
+    shown, raised = Frame("/src/m.py", 40, "check"), Frame("/src/m.py", 12, "close")
+    run.failures = (Failure("assertion", "AssertionError", "", "0", (shown,)),)
+    ranked = answer(line(10, READ, 1, 1.0), line(20, WRITE, 2, 2.0))
+    assert Completion(run, FakeInterner()).lines(ranked, 0) == ()
+    run.caught = (Caught("KeyError", "", "0.1", 3, (raised,), raised),)
+    run.failing_point = run.caught[0].kind
+    (found,) = Completion(run, FakeInterner()).lines(ranked, 0)
+    assert site_of(found.point) == 12
+
+
+def test_the_change_during_an_iteration_is_shown():
+    """The interpreter says so; the steps of a loop are no accesses."""
+    later = [(1, READ, 10, SOCK), (2, WRITE, 20, SOCK), (1, READ, 12, SOCK), (2, WRITE, 21, SOCK)]
+    run = traced(*later)
+    ranked = answer(line(10, READ, 1, 1.0), line(20, WRITE, 2, 2.0))
+    told = {"list changed": [12], "dictionary changed size during iteration": [12, 21]}
+    for message, expected in told.items():
+        run.failures = (Failure("exception", "RuntimeError", message, "0.1"),)
+        found = Completion(run, FakeInterner()).lines(ranked, 0)
+        assert [site_of(one.point) for one in found] == expected
 
 
 def test_a_deadlock_is_its_waits():

@@ -315,3 +315,34 @@ def test_a_cycle_is_one_whichever_of_its_accesses_comes_first():
     ]
     best = answers(compare([failing(10, 20), failing(20, 10)] * 4, pairs * 4))[0]
     assert (len(best.runs), best.passing, best.score) == (8, 0, 1.0)
+
+
+def with_initial(*points):
+    where = point_table(100)
+    return replace(where, initial=np.isin(np.arange(100), points))
+
+
+def test_the_use_of_what_is_new_says_less_than_another_order():
+    """Whoever reads what a constructor wrote comes later, always."""
+    new = conflict(WR, OTHER, USE, cell=Y, times=(5, 6))
+    order = conflict(WR, TAKE, CHECK, threads=(3, 4), times=(11, 12))
+    both = [run(patterns=[new, order])] * 4
+    assert told(answers(compare(both))[0]) == [(OTHER, 1), (USE, 2)]
+    first, second = answers(compare(both, where=with_initial(OTHER)))
+    assert told(first) == [(TAKE, 1), (CHECK, 2)]
+    assert first.score > second.score
+    # Who reads before the constructor has written sees what is not ready.
+    early = conflict(RW, USE, OTHER, cell=Y, times=(5, 6))
+    runs = [run(patterns=[early, order])] * 4
+    assert told(answers(compare(runs, where=with_initial(OTHER)))[0]) == [(USE, 1), (OTHER, 2)]
+
+
+def test_a_triple_comes_before_a_cycle_with_what_is_new():
+    made = conflict(WR, OTHER, USE, cell=Y, times=(10, 13))
+    back = conflict(WR, TAKE, CHECK, threads=(2, 1), times=(11, 14))
+    some = [run(patterns=[made, back])] * 3 + [run(patterns=[conflict(RW, 5, 6)])]
+    passing = [run(patterns=[made])] * 2 + [run(patterns=[back])] * 2
+    (best, *_) = answers(compare(some, passing))
+    assert {point for point, _ in told(best)} == {OTHER, USE, TAKE, CHECK}
+    (weaker, *_) = answers(compare(some, passing, with_initial(OTHER)))
+    assert weaker.score < best.score

@@ -62,3 +62,19 @@ def test_an_idle_worker_of_a_pool_is_no_part_of_a_standstill():
     mine, idle = point(1, 5, "wait", "event"), point(2, 0, "wait", "")
     assert [one.setup for one in without_idle([mine, idle])] == [False, True]
     assert [one.setup for one in without_idle([idle])] == [False]
+
+
+def test_who_looked_before_a_write_and_behind_it_is_no_spectator():
+    points = [
+        point(1, 1, "read", "taken"),
+        point(2, 2, "read", "taken"),
+        point(3, 3, "write", "taken"),
+        point(1, 4, "read", "taken"),
+    ]
+    assert lines(without_spectators(points)) == [1, 3, 4]
+    assert lines(without_spectators([points[1], points[0], *points[2:]])) == [1, 3, 4]
+
+
+def test_neither_of_two_is_a_spectator_if_they_looked_at_different_times():
+    points = [point(1, 1, "read", "x"), point(3, 2, "write", "x"), point(2, 3, "read", "x")]
+    assert lines(without_spectators(points)) == [1, 2, 3]

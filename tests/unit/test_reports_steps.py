@@ -306,7 +306,7 @@ def test_a_step_without_a_value_names_its_variable():
 def test_a_call_and_what_was_done_in_it_may_be_one_step():
     call, inner, other = points("1W:source 1W:body 2R:sink")
     call = replaced(call, op="enter", value="Lock.release", variable="")
-    inner = replaced(inner, value="None", within=True)
+    inner = replaced(inner, value="None", within=True, text="")
     made = msgspec.structs.replace(
         finding([call, inner, other]), explanation=(call, inner, other), orders=((2, 3),)
     )
@@ -317,6 +317,17 @@ def test_a_call_and_what_was_done_in_it_may_be_one_step():
         made, explanation=(call, replaced(inner, file="a/n.py"), other)
     )
     assert brief_steps(elsewhere)[0].what == "calls Lock.release, write None at a/n.py:2"
+
+
+def test_what_was_done_in_a_call_is_shown_with_its_source():
+    call, inner, other = points("1W:source 1R:body 2W:sink")
+    call = replaced(call, op="enter", value="Lock.acquire", variable="", text="with lock:")
+    inner = replaced(inner, value="<File>", within=True, text="if self.file is None:")
+    made = msgspec.structs.replace(
+        finding([call, inner, other]), explanation=(call, inner, other), orders=((2, 3),)
+    )
+    first, _ = brief_steps(made)
+    assert first.what == "calls Lock.acquire, read <File> at :2: if self.file is None"
 
 
 def test_a_wait_says_that_it_releases_the_lock():

@@ -260,3 +260,23 @@ def test_a_site_that_is_known_only_later_is_not_taken_for_an_unknown_one():
     after = interner.evidence(counted_run(4, 101)).counts["site"].tolist()
     assert before[0] == after[0]
     assert before[1] != after[1]
+
+
+@pytest.mark.parametrize(
+    ("function", "variable", "op", "initial"),
+    [
+        ("Order.__init__", "Order.price", Op.WRITE, True),
+        ("shop.<locals>.Order.__init__", "Order.price", Op.WRITE, True),
+        ("__create_fn__.<locals>.__init__", "Order.price", Op.WRITE, True),
+        ("Order.__init__", "Shop.latest", Op.WRITE, False),  # others have that already
+        ("Order.__init__", "Order.price", Op.READ, False),
+        ("Order.change", "Order.price", Op.WRITE, False),
+    ],
+)
+def test_what_a_new_object_is_given_is_known(function, variable, op, initial):
+    sites = (SiteEntry(0, "attr_write", "price", 5, 5, 1),)
+    table = SiteTable([Code(40, 10, "/project/a.py", function, 5, sites)], "/project", 100)
+    interner = Interner(table)
+    run = make_run(lines=({"variables": {"40": variable}},))
+    interner.indexes(np.array([point(40, op)], dtype=np.uint32), run)
+    assert interner.point_table().initial.tolist() == [initial]

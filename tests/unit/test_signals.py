@@ -6,7 +6,15 @@ from unsnarl.model.site import Site
 from unsnarl.placement.signals import missed_signal
 
 BELL, OTHER = 1, 2
-TEXTS = {10: "bell.set()", 20: "bell.clear()", 21: "bell.wait(5)", 30: "if bell.is_set():"}
+CONDITION = 3
+TEXTS = {
+    40: "self.ready.notify_all()",
+    41: "other.notify()",
+    10: "bell.set()",
+    20: "bell.clear()",
+    21: "bell.wait(5)",
+    30: "if bell.is_set():",
+}
 
 
 def site(event):
@@ -43,3 +51,22 @@ def test_what_waits_for_no_object_has_missed_nothing():
 
 def test_what_was_undone_before_counts_for_an_earlier_signal():
     assert missed((1, 20, BELL), (2, 10, BELL), (1, 21, BELL)) == [1]
+
+
+def test_a_condition_that_nobody_waits_for_yet_is_notified_under_its_lock():
+    """The call touches no lock then: the line only reads what the condition is called."""
+    rows = [
+        ("0.2", Op.ACQUIRE, 39, BELL),
+        ("0.2", Op.READ, 40, CONDITION),
+        ("0.2", Op.RELEASE, 39, BELL),
+        ("0.2", Op.READ, 41, CONDITION),
+        ("0.1", Op.ACQUIRE, 38, BELL),
+        ("0.1", Op.RELEASE, 21, BELL),
+    ]
+    events = [
+        Event(at, path, point_of(line, op), 1, cell)
+        for at, (path, op, line, cell) in enumerate(rows)
+    ]
+    end = Event(9, "0.1", point_of(21, Op.ACQUIRE), 1, 99)
+    found = missed_signal(events, site, lambda one: TEXTS.get(one.line, ""), end)
+    assert [event.at for event in found] == [1]

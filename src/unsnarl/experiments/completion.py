@@ -18,7 +18,7 @@ from unsnarl.analyses.answer import Answer, Line
 from unsnarl.experiments.refine import accesses
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.event import Event, Op
-from unsnarl.model.run import Frame
+from unsnarl.model.run import Caught, Failure, Frame, is_iterated
 from unsnarl.model.site import Site
 from unsnarl.model.sources import Sources
 from unsnarl.placement.closing import closing
@@ -59,7 +59,13 @@ class Completion:
         have = [event for event in shown if event.point in self._indexes]
         locks = [event for event in self._timeline.done if event.op in (Op.ACQUIRE, Op.RELEASE)]
         run = TracedRun(
-            self._accesses, self._site, self._text, self._timeline.around, self._failing(), locks
+            self._accesses,
+            self._site,
+            self._text,
+            self._timeline.around,
+            self._failing(),
+            locks,
+            self._is_iterated(),
         )
         return closing(run, have)
 
@@ -81,11 +87,24 @@ class Completion:
         due = {event.key for event in self._timeline.due}
         happened = [event for event in self._accesses if event.key not in due]
         mine = [event for event in happened if event.path == self._run.failing_thread]
-        frame = next((one.frames[-1] for one in self._run.failures[:1] if one.frames), None)
+        frame = self._failing_frame()
         there = [event for event in happened if frame and self._is_at(event, frame)]
         if there and not any(event.path == self._run.failing_thread for event in there):
             return there[-1]
         return mine[-1] if mine else None
+
+    def _failing_frame(self) -> Frame | None:
+        """Where it failed, first of all with an exception that the program swallowed."""
+        return next((one.frames[-1] for one in self._raised() if one.frames), None)
+
+    def _raised(self) -> tuple[Caught | Failure, ...]:
+        """What it failed with: first of all what the program swallowed."""
+        swallowed = [one for one in self._run.caught if one.kind == self._run.failing_point]
+        return (*swallowed, *self._run.failures[:1])
+
+    def _is_iterated(self) -> bool:
+        """Whether the interpreter says that something changed while it was gone through."""
+        return any(is_iterated(one.message) for one in self._raised()[:1])
 
     def _is_at(self, event: Event, frame: Frame) -> bool:
         site = self._site(event)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -79,6 +80,7 @@ class PointTable:
         site: By point: the index of its site.
         function: By site: the index of its function.
         line: By point: the point that stands for all of the same line and operation.
+        initial: By point: does it give a new object an attribute? Empty if that is not known.
     """
 
     sync: npt.NDArray[np.bool_]
@@ -86,6 +88,15 @@ class PointTable:
     site: npt.NDArray[np.intp]
     function: npt.NDArray[np.intp]
     line: npt.NDArray[np.uint32]
+    initial: npt.NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
+
+    def begins_with_initial(self, points: Sequence[int]) -> bool:
+        """Whether one of some conflicts, two points each, is the use of what is new.
+
+        Whoever uses it comes later, always: how it got the object says when.
+        """
+        firsts = points[::2]
+        return any(point < len(self.initial) and bool(self.initial[point]) for point in firsts)
 
 
 @dataclass(frozen=True, eq=False)

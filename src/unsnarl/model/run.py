@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -19,6 +20,15 @@ class Frame(msgspec.Struct, frozen=True, array_like=True):
     file: str
     line: int
     function: str
+
+
+# The interpreter's words for what was changed by others while a thread went through it.
+_ITERATED = re.compile(r"changed size during iteration|mutated during iteration")
+
+
+def is_iterated(message: str) -> bool:
+    """Whether an exception says that something changed while it was gone through."""
+    return bool(_ITERATED.search(message))
 
 
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -29,7 +29,7 @@ WHOLE = ("method", "shape_")
 REACH = 3  # events of one line between reading a container and using it
 # Lines of an explanation, without those that fail; of a long one so many are added all the same.
 MOST_LINES, FEWEST = 6, 2
-# Events of a thread between what is shown of it and the rest of the same change.
+# Events of a thread between what is shown of it and the rest of the same change, before or after.
 NEAR = 12
 # A name may stand for another one, which stands for what was read.
 STEPS_BACK = 3
@@ -70,7 +70,22 @@ class _Closing:
                 added.setdefault(self._line(event), event)
         # Not even in a long explanation may that be missing which lets others into a lock.
         waits = given_back(self._run, sorted({*self._shown, *added.values()}))
-        return sorted({*added.values(), *waits})
+        return sorted({*added.values(), *waits, *self._on_shown_lines(added.values())})
+
+    def _on_shown_lines(self, added: Iterable[Event]) -> Iterator[Event]:
+        """What else a line reads that another thread has written: of `fields[name].flag` the flag.
+
+        It takes no room: a line is shown once.
+        """
+        shown = sorted({*self._shown, *added})
+        for event in shown:
+            written = {one.cell for one in shown if one.writes and one.path != event.path}
+            written.discard(event.cell)
+            mine = self._threads[event.path]
+            at = bisect_left(mine, event.at, key=lambda one: one.at)
+            near = (one for one in mine[at + 1 : at + 1 + REACH] if one not in shown)
+            same = (one for one in near if self._line(one) == self._line(event))
+            yield from (one for one in same if one.op is Op.READ and one.cell in written)
 
     def _line(self, event: Event) -> tuple[object, ...]:
         """A further access of a line that is shown says nothing new."""
@@ -97,6 +112,20 @@ class _Closing:
             yield from self._too_late(begin, event)
         for event in self._turns():
             yield from self._origins(event)
+        for event in self._shown:
+            yield from self._taken_over(event)
+
+    def _taken_over(self, event: Event) -> Iterator[Event]:
+        """By what a thread had decided to go on with what another one had put there.
+
+        It gives that up, or puts its own there: how did it come to have the other one's?
+        """
+        before = [one for one in self._cells[event.cell] if one.at < event.at]
+        writes = [one for one in before if one.writes]
+        if not (event.writes and writes) or writes[-1].path == event.path:
+            return
+        mine = (one for one in before if one.path == event.path and one.at > writes[-1].at)
+        yield from (one for one in islice(mine, 1) if self._decides(one))
 
     def _only_fails(self, event: Event) -> bool:
         """Whether its thread finds no more than the result: what it had made before is no news."""
@@ -106,15 +135,30 @@ class _Closing:
 
     def _failure(self, failing: Event | None) -> Iterator[Event]:
         """The access that fails, if it is of what is shown, and who wrote what it read."""
-        if failing is not None and self._is_shown(failing):
-            yield failing
+        if failing is None or not self._is_shown(failing):
+            return
+        yield failing
+        if self._run.is_iterated:
+            # The steps of the loop are no accesses: what changed meanwhile is behind its first.
+            yield from islice(
+                (one for one in self._others_writes(failing) if one.at > failing.at), 1
+            )
+        else:
             yield from self._source(failing)
 
     def _result(self) -> Iterator[Event]:
         """What came of it, if the access that fails is of something else: who wrote that."""
         failing = self._run.failing
-        if failing is not None and not self._is_shown(failing):
-            yield from self._source(failing)
+        if failing is None or self._is_shown(failing):
+            return
+        yield from self._source(failing)
+        writes = [one for one in self._others_writes(failing) if one.at < failing.at]
+        meanwhile = [one for one in writes if one.at > self._shown[0].at]
+        if failing.writes and meanwhile:
+            # What it takes away, or makes, another one has taken or made: one of those shown first.
+            threads = {one.path for one in self._shown}
+            yield failing
+            yield max(meanwhile, key=lambda one: (one.path in threads, one.at))
 
     def _source(self, failing: Event) -> Iterator[Event]:
         """Who wrote what the failing access read."""
@@ -235,11 +279,13 @@ class _Closing:
                 yield from islice(self._late_change(one, event), 2)
 
     def _late_change(self, check: Event, event: Event) -> Iterator[Event]:
-        """The check and the change that its cell was still to get from who is shown before it."""
+        """The check and the change that its cell was still to get from who is shown near it."""
         is_same = self._class(check) == self._class(event)
         for write in self._others_writes(check) if is_same else ():
-            mine = [one for one in self._threads[write.path] if one.at < write.at][-NEAR:]
-            if write.at > check.at and any(one in self._shown for one in mine):
+            mine = self._threads[write.path]
+            at = bisect_left(mine, write.at, key=lambda one: one.at)
+            near = mine[max(at - NEAR, 0) : at + NEAR]
+            if write.at > check.at and any(one in self._shown for one in near):
                 yield from (check, write)
 
     def _class(self, event: Event) -> str:

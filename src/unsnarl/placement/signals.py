@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
-from unsnarl.model.event import Event
+from unsnarl.model.event import Event, Op
 from unsnarl.model.site import Site
 
 # Methods of the standard library that end a wait for their object, and the one that undoes them.
@@ -30,11 +30,27 @@ def missed_signal(
     mine = (one for one in events if one.path == wait.path)
     locks = {one.cell for one in mine if _line(site(one)) == where and one.op.is_sync}
     same = [one for one in events if one.cell in locks]
-    given = [one for one in same if one.path != wait.path and SIGNALS.search(text(site(one)))]
+    others = (one for one in _under(events, locks) if one.path != wait.path)
+    given = [one for one in others if SIGNALS.search(text(site(one)))]
     if not given:
         return []
     undone = [one for one in same if one.at > given[-1].at and UNDOES.search(text(site(one)))]
     return [given[-1], *undone[-1:]]
+
+
+def _under(events: Sequence[Event], locks: Collection[int]) -> Iterator[Event]:
+    """What was done with these locks, and while a thread held one of them.
+
+    Where nobody waits yet, a `notify()` touches no lock.
+    """
+    holders: set[str] = set()
+    for one in events:
+        if one.cell in locks or one.path in holders:
+            yield one
+        if one.cell in locks and one.op is Op.ACQUIRE:
+            holders.add(one.path)
+        elif one.cell in locks and one.op is Op.RELEASE:
+            holders.discard(one.path)
 
 
 def _line(site: Site) -> tuple[str, int]:

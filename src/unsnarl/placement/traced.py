@@ -20,6 +20,8 @@ class TracedRun(NamedTuple):
         around: The acquires whose locks are held at an event.
         failing: The last access of the thread that failed.
         locks: Everything that was done to locks, in order of time.
+        is_iterated: It failed because somebody changed what the failing access had begun to go
+            through: the change came after that access, not before.
     """
 
     accesses: Sequence[Event]
@@ -28,3 +30,4 @@ class TracedRun(NamedTuple):
     around: Callable[[Event], Sequence[Event]]
     failing: Event | None = None
     locks: Sequence[Event] = ()
+    is_iterated: bool = False

@@ -13,6 +13,7 @@ from itertools import pairwise
 from msgspec.structs import replace
 
 from unsnarl.model.report import FailureReport, FindingPoint
+from unsnarl.model.run import is_iterated
 from unsnarl.reports import flow
 from unsnarl.reports.patterns import (
     CALL,
@@ -25,7 +26,7 @@ from unsnarl.reports.patterns import (
     sets,
     whole,
 )
-from unsnarl.reports.program_text import ProgramText, joint
+from unsnarl.reports.program_text import ProgramText, called_lines, joint
 from unsnarl.reports.steps import UNSET
 
 # What a look-up gives where there is nothing yet.
@@ -35,14 +36,14 @@ NOTHING = (*ABSENT, "False", "0", "[]", "{}", "()", "''", '""', "set()")
 NO_BYTES = "<file of 0 bytes>"
 # A container without anything in it: `<OrderedDict of 0>`.
 EMPTY = re.compile(r"<(?!folder|file)[\w.]+ of 0>")
-# The interpreter itself noticed it; the program may have caught what it said.
-ITERATED = re.compile(r"changed size during iteration|mutated during iteration")
 # What is not there: a key, an attribute, an index, a file, or a method of None.
 MISSING = re.compile(
     r"KeyError|AttributeError|IndexError|FileNotFoundError|NameError|UnboundLocalError|ValueError"
     r"|StopIteration|'NoneType'"
 )
 TAKES_OUT = ("pop", "popitem", "popleft", "remove", "discard", "clear")
+# Whatever is there stays there: nobody's write is lost by it.
+ADDS = ("append", "appendleft", "add", "insert", "extend", "mkdir", "makedirs")
 QUEUE_TAKES_OUT = (*TAKES_OUT, "get", "get_nowait")  # of a dictionary it only looks
 ANNOUNCING = (".task_done()", ".set()", ".notify()", ".notify_all()", ".set_result()")
 WAITING = (".join()", ".wait()", ".wait_for()", ".get()", ".put()", ".acquire()", ".result()")
@@ -149,7 +150,7 @@ class ShownConflict:
     def says_iterated(self) -> bool:
         """Whether the interpreter noticed that something changed while it was gone through."""
         said = (self.failure.message, *(one.message for one in self.failure.chain))
-        return any(ITERATED.search(text) for text in said)
+        return any(map(is_iterated, said))
 
     def ends_use(self, point: FindingPoint) -> bool:
         """Whether it closes something, or leaves nothing behind."""
@@ -179,13 +180,21 @@ class ShownConflict:
         statement = flow.alone(point.text, point.line)
         if isinstance(statement, ast.Delete) or SETS_NOTHING.search(point.text):
             return True
-        calls = (
-            (node for node in ast.walk(statement) if isinstance(node, ast.Call))
-            if statement
-            else ()
-        )
-        names = QUEUE_TAKES_OUT if point.op == CALL else TAKES_OUT
-        return any(getattr(call.func, "attr", "") in names for call in calls)
+        return _calls(statement, QUEUE_TAKES_OUT if point.op == CALL else TAKES_OUT)
+
+    @property
+    def adds(self) -> bool:
+        """Whether the last access adds something, and leaves what else there is."""
+        return _calls(flow.alone(self.last.text, self.last.line), ADDS)
+
+    @property
+    def is_supplied(self) -> bool:
+        """Whether a look-up of each thread had found nothing, and the other one supplied it since.
+
+        The interpreter itself has checked, before it called `__getattr__`.
+        """
+        same = self.first.function == self.last.function
+        return same and self.code.supplies(self.first) and self.code.supplies(self.last)
 
     def puts(self, point: FindingPoint) -> bool:
         """Whether a write leaves something behind, as opposed to one that tears down."""
@@ -215,6 +224,14 @@ class ShownConflict:
         return any(self.looks(one) and is_nothing(one.value) for one in late) or self.misses
 
     @property
+    def sees_something(self) -> bool:
+        """Whether another thread looked at what the first access wrote, and found it filled."""
+        looks = [one for one in self.others if self.looks(one) and one.value is not None]
+        return any(
+            one.variable == self.first.variable and not is_nothing(one.value) for one in looks
+        )
+
+    @property
     def misses(self) -> bool:
         """Whether another thread failed in between because something was not there."""
         threads = {one.thread for one in self.others}
@@ -227,10 +244,14 @@ class ShownConflict:
 
     @property
     def breaks(self) -> bool:
-        """Whether the last access failed at once because nothing was there."""
-        last = (self.last.thread, self.last.file, self.last.line)
+        """Whether the last access failed at once because nothing was there.
+
+        The line that called it may be the one that shows it.
+        """
+        lines = {(one.file, one.line) for one in called_lines(self.last)[-2:]}
         return any(
-            (one.thread, one.file, one.line) == last
+            one.thread == self.last.thread
+            and (one.file, one.line) in lines
             and bool(MISSING.search(f"{one.value} {self.failure.message}"))
             for one in self.fails
         )
@@ -257,7 +278,9 @@ class ShownConflict:
         Who sets a variable because it found nothing there looked before the other one set it.
         """
         is_one = len(self.variables) == 1 and self.modes.endswith("WW")
-        return is_one and self.is_overwritten and self.code.guards(self.last)
+        if not (is_one and self.is_overwritten):
+            return False
+        return self.code.guards(self.last) or self.is_supplied
 
     @property
     def is_empty(self) -> bool:
@@ -312,6 +335,13 @@ class ShownConflict:
     def is_joint(self) -> bool:
         """Whether one function made the first and the last access."""
         return joint(self.first, self.last) is not None
+
+
+def _calls(statement: ast.stmt | None, names: Sequence[str]) -> bool:
+    """Whether a line calls a method with one of these names."""
+    nodes = ast.walk(statement) if statement else ()
+    calls = (node.func for node in nodes if isinstance(node, ast.Call))
+    return any(getattr(called, "attr", "") in names for called in calls)
 
 
 def conflicts_in(

@@ -10,12 +10,12 @@ from unsnarl.analyses.answer import Line
 from unsnarl.model.cpp_names import SYSTEM_HEADERS
 from unsnarl.model.python_names import shown_function
 from unsnarl.model.report import FindingPoint, Region
-from unsnarl.model.run import Caught, Frame
+from unsnarl.model.run import Caught, Frame, is_iterated
 from unsnarl.model.site import Site
 from unsnarl.model.sources import Sources
 from unsnarl.reports.facts import CapturedAccess, FailingRun, Points
 from unsnarl.reports.names import label_lines
-from unsnarl.reports.patterns import FAIL
+from unsnarl.reports.patterns import FAIL, is_data, mode, whole
 
 NOTHING = CapturedAccess()
 # Failures that strike at one line.
@@ -77,12 +77,16 @@ def frame_text(frame: Frame, sources: Sources) -> str:
 
 
 class _Raised(NamedTuple):
-    """An exception where it was raised; `caught` is "" if the program did not catch it."""
+    """An exception where it was raised; `caught` is "" if the program did not catch it.
+
+    `iterated` says that something changed while its thread went through it.
+    """
 
     type: str
     thread: str
     frame: Frame
     caught: str = ""
+    iterated: bool = False
 
 
 def with_failing_lines(
@@ -93,13 +97,20 @@ def with_failing_lines(
     Each stands behind its thread's access on it, else at the end.
     """
     raised = [
-        _Raised(_named(one), one.thread, one.frames[-1], _caught_at(one, sources))
+        _Raised(
+            _named(one),
+            one.thread,
+            one.frames[-1],
+            _caught_at(one, sources),
+            is_iterated(one.message),
+        )
         for one in run.chain
         if one.frames
     ]
     failure = run.failure
     if failure is not None and failure.frames and (raised or failure.kind in ENDS):
-        raised.append(_Raised(failure.type, failure.thread, failure.frames[-1]))
+        iterated = is_iterated(failure.message)
+        raised.append(_Raised(failure.type, failure.thread, failure.frames[-1], iterated=iterated))
     shown = list(points)
     for one in raised:
         shown = _with_line(shown, one, sources)
@@ -129,6 +140,8 @@ def _with_line(
     # What was still to come would have come later.
     happened = next((i for i, point in enumerate(points) if point.due), len(points))
     at = same[-1] + 1 if same else happened
+    if same and raised.iterated:
+        at = _behind_change(points, same[-1])
     region: Region = points[at - 1].region if points else "suffix"
     after: dict[Region, Region] = {"source": "body", "sink": "suffix"}
     point = FindingPoint(
@@ -147,6 +160,20 @@ def _with_line(
         caught=raised.caught,
     )
     return [*points[:at], point, *points[at:]]
+
+
+def _behind_change(points: Sequence[FindingPoint], look: int) -> int:
+    """The place behind the change of what a thread had begun to go through: it fails only then."""
+    changes = (
+        at
+        for at, point in enumerate(points)
+        if at > look
+        and is_data(point)
+        and mode(point) == "W"
+        and point.thread != points[look].thread
+        and whole(point.variable) == whole(points[look].variable)
+    )
+    return next(changes, look) + 1
 
 
 def _raising(points: Sequence[FindingPoint], thread: str, file: str, line: int) -> str:

@@ -39,6 +39,7 @@ COPIES = ("list", "tuple", "sorted", "set", "dict", "copy", "frozenset")
 MAKES = (ast.Dict, ast.List, ast.Set, ast.DictComp, ast.ListComp, ast.SetComp)
 # By custom, classes have capitals; of those that have none, the containers.
 CLASSES = (*COPIES, "defaultdict", "deque", "bytearray", "cls")
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 BINDS = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.With, ast.AsyncWith)
 
 
@@ -75,12 +76,16 @@ def _counts(node: ast.AST) -> bool:
 
 
 def goes_through(node: ast.AST, name: str) -> bool:
-    """Whether whoever iterates over an expression goes through what has this name."""
+    """Whether whoever iterates over an expression goes through what has this name.
+
+    Of a comprehension, that is what it goes through itself: it only looks at each element.
+    """
     if _counts(node):
         return False
-    return _is_named(node, name) or any(
-        goes_through(part, name) for part in ast.iter_child_nodes(node)
-    )
+    parts = ast.iter_child_nodes(node)
+    if isinstance(node, COMPREHENSIONS):
+        parts = iter([one.iter for one in node.generators])
+    return _is_named(node, name) or any(goes_through(part, name) for part in parts)
 
 
 def has_line(node: ast.expr, line: int) -> bool:
@@ -281,10 +286,10 @@ def _is_branched(block: Block, statement: ast.stmt, line: int) -> bool:
 
 
 def bound(statement: ast.stmt) -> Iterator[str]:
-    """The names that a statement binds; of a compound one, its head does."""
+    """The names that a statement binds, `self.path` too; of a compound one, its head does."""
     for node in _own_parts(statement):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            yield node.id
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            yield ast.unparse(node)
 
 
 def used(statement: ast.stmt) -> set[str]:
@@ -295,9 +300,9 @@ def used(statement: ast.stmt) -> set[str]:
 
 def _names(node: ast.AST) -> set[str]:
     return {
-        part.id
+        ast.unparse(part)
         for part in ast.walk(node)
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
+        if isinstance(part, ast.Name | ast.Attribute) and isinstance(part.ctx, ast.Load)
     }
 
 

@@ -2,8 +2,8 @@
 """What a long explanation can do without: it becomes set-up.
 
 A proof is about all threads that take part in it. One that only read what another one read as well,
-and is not where it fails, changes nothing for anybody else. And who checks a variable twice, with
-nobody in between, has decided by the second check.
+at the same time, and is not where it fails, changes nothing for anybody else. And who checks a
+variable twice, with nobody in between, has decided by the second check.
 """
 
 from __future__ import annotations
@@ -60,19 +60,32 @@ def without_spectators(points: Sequence[FindingPoint]) -> list[FindingPoint]:
     folded: set[str] = set()
     for thread in sorted(looked, key=lambda one: len(looked[one])):
         others = [other for other in looked if other != thread and other not in folded]
-        if any(looked[thread] <= looked[other] for other in others):
+        if any(_is_covered(looked[thread], looked[other]) for other in others):
             folded.add(thread)
     return [replace(one, setup=True) if one.thread in folded else one for one in points]
 
 
-def _looked_at(points: Sequence[FindingPoint]) -> dict[str, set[str]]:
-    """By thread that only reads, and does not fail: what it reads."""
-    found: dict[str, set[str]] = {}
+def _is_covered(mine: set[tuple[str, int]], its: set[tuple[str, int]]) -> bool:
+    """Whether another one looked at all that a thread did: at the same times, or more often."""
+    names = {name for name, _ in mine} <= {name for name, _ in its}
+    return mine <= its or (names and len(mine) < len(its))
+
+
+def _looked_at(points: Sequence[FindingPoint]) -> dict[str, set[tuple[str, int]]]:
+    """By thread that only reads, and does not fail: what it reads, behind how many writes of it.
+
+    Who reads before a write and behind it was in the middle of something; who reads once was not.
+    """
+    found: dict[str, set[tuple[str, int]]] = {}
     for thread in dict.fromkeys(point.thread for point in points):
-        mine = [point for point in points if point.thread == thread]
-        if all(is_data(one) and mode(one) == "R" and one.op != FAIL for one in mine):
-            found[thread] = {one.variable for one in mine}
+        mine = [(at, one) for at, one in enumerate(points) if one.thread == thread]
+        if all(is_data(one) and mode(one) == "R" and one.op != FAIL for _, one in mine):
+            found[thread] = {(one.variable, _writes(points[:at], one.variable)) for at, one in mine}
     return found
+
+
+def _writes(points: Sequence[FindingPoint], variable: str) -> int:
+    return sum(is_data(one) and mode(one) == "W" and one.variable == variable for one in points)
 
 
 def without_idle(points: Sequence[FindingPoint]) -> list[FindingPoint]:

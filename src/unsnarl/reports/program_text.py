@@ -22,6 +22,8 @@ Text = Callable[[str], str]
 LOOPS = (ast.For, ast.AsyncFor)
 # Of a language that is not parsed: a line that decides.
 C_DECIDES = re.compile(r"\}?\s*(else )?(if|while|assert|switch)\b|.*\?.*:|return\b.*([=!<>]=|[<>])")
+# The interpreter calls these where a look-up has found nothing.
+SUPPLIES = ("__getattr__", "__missing__")
 LAST_NAME = re.compile(r"(\w+)\W*$")
 
 
@@ -148,6 +150,32 @@ class ProgramText:
             if block is not None and flow.is_guarded(block, frame.line, frame.line, name):
                 return True
         return False
+
+    def supplies(self, point: FindingPoint) -> bool:
+        """Whether the interpreter called its function, or the caller, as a look-up found nothing.
+
+        The class may have it by another name: `__getattr__ = _load`.
+        """
+        return any(
+            frame.function.rpartition(".")[2] in SUPPLIES
+            or any(frame.function.endswith(name) for name in self._suppliers(frame.file))
+            for frame in called_lines(point)[-2:]
+        )
+
+    def _suppliers(self, file: str) -> list[str]:
+        """What classes of a file call so: `Module._load`."""
+        tree = self._tree(file)
+        classes = (
+            (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)) if tree else ()
+        )
+        return [
+            f"{one.name}.{node.value.id}"
+            for one in classes
+            for node in one.body
+            if isinstance(node, ast.Assign)
+            and isinstance(node.value, ast.Name)
+            and any(isinstance(name, ast.Name) and name.id in SUPPLIES for name in node.targets)
+        ]
 
     def iterates(self, one: FindingPoint, other: FindingPoint) -> bool:
         """Whether the first access goes through a container, and the second is made meanwhile."""

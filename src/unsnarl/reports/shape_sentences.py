@@ -51,13 +51,19 @@ def _lost(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 
 
 def _checked(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
+    apart = points[0].thread != points[-1].thread
+    if apart and (mode(points[0]), mode(points[-1])) == ("W", "R"):
+        return (
+            f"{names[-1]} came to {_at(points[-1])} by a look-up that had found nothing; since "
+            f"then, {names[0]} had changed {_variable(points[0])} at {_at(points[0])}."
+        )
     if mode(points[0]) == mode(points[-1]) == "W" and points[0].op != CALL:
         other = 0 if points[0].thread != points[-1].thread else _other(points)
         return (
             f"{names[-1]} acted at {_at(points[-1])} on a check of {_variable(points[-1])} that it "
             f"had made before {names[other]} changed it at {_at(points[other])}."
         )
-    if points[0].thread != points[-1].thread:
+    if apart:
         return (
             f"{names[0]} decided by {_variable(points[0])} at {_at(points[0])}; {names[-1]} "
             f"changed it after that, at {_at(points[-1])}."
@@ -153,7 +159,8 @@ def _ended(point: FindingPoint) -> str:
 
 def _iterated(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
     other = _other(points)
-    reading = next(at for at, _ in enumerate(points) if at != other)
+    # Of several looks the last one: it fails as soon as it goes on.
+    reading = max(at for at, one in enumerate(points) if one.thread != points[other].thread)
     if mode(points[other]) == "R":  # of two accesses the change may come first
         other, reading = reading, other
     return (

@@ -23,7 +23,7 @@ from unsnarl.reports.conflicts import (
     is_nothing,
 )
 from unsnarl.reports.paths import short_files
-from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, whole
+from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, mode, whole
 from unsnarl.reports.program_text import ProgramText, joint
 from unsnarl.reports.shape_sentences import SENTENCES, stopped
 from unsnarl.reports.steps import UNSET
@@ -142,11 +142,15 @@ def _of_data(
     torn = half_written(points)
     if torn and all(one.overlaps for _, one in found):
         return UNFINISHED, torn
+    pairs = [(_order(pair), pair) for pair in _pairs(failure, finding, points, code)]
+    pairs = [(name, pair) for name, pair in pairs if name is not None]
     if found:
         shape, chosen = min(found, key=lambda one: _preference(one[0], one[1], about))
-        return shape, chosen.points
-    pairs = ((_order(pair), pair.points) for pair in _pairs(failure, finding, points, code))
-    named = next(((name, pair) for name, pair in pairs if name is not None), None)
+        failed = [(name, pair.points) for name, pair in pairs if name and pair.breaks]
+        # The access that fails shows more than the order of reads and writes alone.
+        unclear = not chosen.is_shown and len(chosen.variables) == 1
+        return failed[0] if failed and unclear else (shape, chosen.points)
+    named = next(((name, pair.points) for name, pair in pairs if name), None)
     decided = min(_decided(failure, points, code), key=lambda one: one.span, default=None)
     return named or ((CHECKED, decided.points) if decided else None)
 
@@ -232,12 +236,26 @@ def _pairs(
     proved = [(points[before - 1], points[after - 1]) for before, after in finding.orders]
     ranked = [tuple(points[i] for i in ends(points))]
     data = [point for point in points if is_data(point)]
+    fails = failing_points(points)
     for pair in [*proved, *ranked, *pairwise(data)]:
-        if len(pair) != 2 or not all(map(is_data, pair)):
-            continue
-        one, other = pair
-        if one.thread != other.thread and whole(one.variable) == whole(other.variable):
-            yield ShownConflict((one, other), failure, code, fails=failing_points(points))
+        if len(pair) == 2 and all(map(is_data, pair)) and _is_shared(*pair):
+            yield ShownConflict(pair, failure, code, fails=fails)
+    for pair in _after_writes(data) if fails else ():
+        found = ShownConflict(pair, failure, code, fails=fails)
+        if found.breaks:
+            yield found
+
+
+def _is_shared(one: FindingPoint, other: FindingPoint) -> bool:
+    """Whether two threads touch one variable."""
+    return one.thread != other.thread and whole(one.variable) == whole(other.variable)
+
+
+def _after_writes(data: Sequence[FindingPoint]) -> Iterator[tuple[FindingPoint, ...]]:
+    """Each access and the last write of another thread before it, whatever came in between."""
+    for at, last in enumerate(data):
+        before = [one for one in data[:at] if mode(one) == "W" and _is_shared(one, last)]
+        yield from ((one, last) for one in before[-1:])
 
 
 def _shape(found: ShownConflict) -> Shape | None:
@@ -245,7 +263,7 @@ def _shape(found: ShownConflict) -> Shape | None:
     if found.iterates:
         return "changed while iterated"
     if found.computes:
-        return "lost update"
+        return CHECKED if found.adds else "lost update"
     if found.decides or found.had_decided or found.was_checked:
         return CHECKED
     return _several(found) if len(found.variables) > 1 else _single(found)
@@ -258,7 +276,7 @@ def _single(found: ShownConflict) -> Shape | None:
     if found.modes == "WRW":
         return "published before initialised" if _is_new(found) else UNFINISHED
     if found.modes == "RWW":
-        return "stale read" if found.removes_one else "lost update"
+        return "stale read" if found.removes_one or found.adds else "lost update"
     if found.is_overwritten and found.modes != "RWR":
         return "lost update"
     if found.modes == "WWW" and not found.is_set_anew:
@@ -270,7 +288,9 @@ def _single(found: ShownConflict) -> Shape | None:
 
 def _is_new(found: ShownConflict) -> bool:
     """Whether the first write begins to make something, as opposed to taking a thing apart."""
-    return found.fills or (found.is_empty and not found.takes_out(found.first))
+    if found.fills:
+        return True
+    return found.is_empty and not found.takes_out(found.first) and not found.sees_something
 
 
 def _is_made(found: ShownConflict) -> bool:
@@ -309,13 +329,15 @@ def _order(found: ShownConflict) -> Shape | None:
     # Who sets it anew does not use what was there.
     is_used = found.modes != "WW" or not found.is_overwritten
     if is_used and found.ends_use(first) and (found.breaks or not found.code.asks(last)):
-        return "used after close"
+        return CHECKED if found.is_supplied else "used after close"
     # What was seen is not always known; of C programs rarely.
     seen = first.value if first.file.endswith(".py") else first.value or UNSET
     early = last.due or is_nothing(seen)
-    if found.modes == "RW" and first.value in FLAGS and found.code.asks(first) and not last.due:
+    counts = found.counts(last)  # and so it was there before
+    is_asked = found.code.asks(first) and not last.due
+    if found.modes == "RW" and (first.value in FLAGS or counts) and is_asked:
         return CHECKED
-    if found.modes == "RW" and early:
+    if found.modes == "RW" and early and not counts:
         return "published before initialised"
     if found.modes != "WW" or not found.is_overwritten:
         return None

@@ -273,7 +273,7 @@ def _words(points: Sequence[FindingPoint], names: Mapping[str, str]) -> Iterator
         if is_same and _is_repeated(points[at - 1], point):
             continue  # what is in it, after the variable that has it
         what = _what(point, "" if is_same else names.get(point.variable, ""))
-        yield f"{what} at {_line_of(point, points[0])}" if point.within else what
+        yield f"{what} at {_line_of(point, points[0])}{_code(point)}" if point.within else what
         before = point.variable
 
 
@@ -281,6 +281,12 @@ def _line_of(point: FindingPoint, first: FindingPoint) -> str:
     """Where it is, if the step stands for the line of a call: `:736` in the same file."""
     same = point.file == first.file
     return f":{point.line}" if same else f"{shown_path(point.file)}:{point.line}"
+
+
+def _code(point: FindingPoint) -> str:
+    """The source of an access that stands on the line of a call, which has its own."""
+    text = clean(point.text)
+    return f": {text.removesuffix(':')}" if text else ""
 
 
 def _is_repeated(before: FindingPoint, point: FindingPoint) -> bool:

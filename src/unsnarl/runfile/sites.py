@@ -35,6 +35,10 @@ _SiteKey = tuple[str, str, int, int, int, str]
 _Identity = tuple[_SiteKey, int]
 
 
+# What makes the methods of a data class.
+GENERATED = "__create_fn__"
+
+
 class SiteTable:
     """Resolves raw site ids; ids from `watermark` on need the table of their own run."""
 
@@ -300,6 +304,7 @@ class Interner:
             site=np.array(self._site_by_point, dtype=np.intp),
             function=np.array(numbers, dtype=np.intp),
             line=self._lines(),
+            initial=np.array([_is_initial(point) for point in self._points], dtype=bool),
         )
 
     def _lines(self) -> npt.NDArray[np.uint32]:
@@ -455,3 +460,12 @@ def _merged(edges: Edges) -> Edges:
     latest = edges.take(np.append(starts[1:], len(edges)) - 1)
     latest["count"] = np.minimum(counts, np.iinfo(np.uint32).max)
     return latest
+
+
+def _is_initial(point: Point) -> bool:
+    """Whether it gives an attribute to the object that its function makes."""
+    owner, _, name = point.site.enclosing.rpartition(".")
+    if point.op is not Op.WRITE or name != "__init__":
+        return False
+    made_by = owner.rpartition(".")[2]
+    return owner.startswith(GENERATED) or point.site.variable.partition(".")[0] == made_by

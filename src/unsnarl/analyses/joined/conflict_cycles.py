@@ -25,7 +25,7 @@ from unsnarl.analyses.joined.cycle_kinds import (
     KindNumbers,
     Rounds,
 )
-from unsnarl.analyses.joined.hypotheses import Hypothesis, Occurrence
+from unsnarl.analyses.joined.hypotheses import INITIAL_WEIGHT, Hypothesis, Occurrence
 from unsnarl.analyses.recon.keys import Keys
 from unsnarl.analyses.recon.timelines import find_keys
 from unsnarl.model.evidence import Comparison, Evidence
@@ -75,10 +75,15 @@ def cycles(
             for kind, occurrence in part.occurrences(kinds[best]).items():
                 found[kind][run] = occurrence
     made = (
-        Hypothesis(SHAPE, 1.0, runs, many, failing)
+        Hypothesis(SHAPE, _weight(runs, comparison), runs, many, failing)
         for runs, many in zip(found.values(), passing[best].tolist(), strict=True)
     )
     return {one.points: one for one in made}
+
+
+def _weight(runs: dict[int, Occurrence], comparison: Comparison) -> float:
+    points = [access.point for access in next(iter(runs.values()), ())]
+    return INITIAL_WEIGHT if comparison.points.begins_with_initial(points) else 1.0
 
 
 def _kinds(parts: Sequence[CyclesOfRun]) -> Column:

@@ -21,6 +21,8 @@ from unsnarl.model.pattern import FINE, PatternKind, Patterns
 CONSIDERED = 300
 # A pair says less than a triple: that one access came before another, not why it should not have.
 PAIR_WEIGHT = 0.9
+# Less still, if the one gives a new object what the other reads: it could not have come earlier.
+INITIAL_WEIGHT = 0.9
 
 
 class Access(NamedTuple):
@@ -42,6 +44,7 @@ class Hypothesis:
         self, shape: str, weight: float, occurrences: dict[int, Occurrence], passing: int, of: int
     ) -> None:
         self.shape = shape
+        self.weight = weight
         self.occurrences = occurrences
         self.passing = passing
         # Falcon 3.2, equation 2.
@@ -80,16 +83,25 @@ def pattern_hypotheses(comparison: Comparison, counted: Table) -> list[Hypothesi
     for run, evidence in enumerate(comparison.failing):
         for key, row in _first_occurrences(*counted.occurrences(evidence, keys)):
             found[key][run] = _occurrence(row, comparison.points.line)
+    kinds = map(PatternKind, identity.kind.tolist())
+    rows = ((row, kind, found[int(counted.keys[row])])
+            for row, kind in zip(wanted.tolist(), kinds, strict=True))  # fmt: skip
     return [
         Hypothesis(
             kind.notation,
-            1.0 if is_unserialisable(kind) else PAIR_WEIGHT,
-            found[int(counted.keys[row])],
+            1.0 if is_unserialisable(kind) else _pair_weight(occurrences, comparison),
+            occurrences,
             int(counted.passed[row]),
             counted.failing,
         )
-        for row, kind in zip(wanted.tolist(), map(PatternKind, identity.kind.tolist()), strict=True)
+        for row, kind, occurrences in rows
     ]
+
+
+def _pair_weight(occurrences: dict[int, Occurrence], comparison: Comparison) -> float:
+    points = [access.point for access in next(iter(occurrences.values()), ())]
+    initial = comparison.points.begins_with_initial(points)
+    return PAIR_WEIGHT * (INITIAL_WEIGHT if initial else 1.0)
 
 
 def is_unserialisable(kind: PatternKind) -> bool:

@@ -92,8 +92,11 @@ def _completed(pair: Hypothesis, around: Sequence[Hypothesis]) -> Hypothesis:
     runs = pair.occurrences.keys()
     common = {at: len(runs & cycle.occurrences.keys()) for at, cycle in enumerate(around)}
     nearly_always = [at for at, count in common.items() if count >= COMPLETES * len(runs)]
+    # What has more weight says more; of equal ones the tightest.
     best = min(
-        nearly_always, key=lambda at: (-common[at], around[at].span, around[at].points), default=-1
+        nearly_always,
+        key=lambda at: (-common[at], -around[at].weight, around[at].span, around[at].points),
+        default=-1,
     )
     return pair if best < 0 else around[best]
 
