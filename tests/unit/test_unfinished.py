@@ -7,6 +7,7 @@ from unsnarl.campaigns.unfinished import Unfinished
 from unsnarl.model.event import Op
 from unsnarl.model.pattern import PatternKind, kinds_of
 from unsnarl.placement.timeline import Timeline
+from unsnarl.reports.facts import FailingRun
 from unsnarl.runfile import Interner, SiteTable
 from unsnarl.runfile.codes import Code, SiteEntry
 from unsnarl.runfile.layout import Section
@@ -110,6 +111,10 @@ def test_that_others_waited_when_a_failure_ended_the_run_makes_it_no_deadlock():
     assert [one.raw for one in due["deadlock"]] == [write]
     pending = {name: len(Timeline(one).pending) for name, one in failing.items()}
     assert pending == {"assertion": 0, "deadlock": 2}
+    # Nor does a report say why they wait, or "each waits for a lock that another one holds".
+    interner = Interner(SiteTable((), "/", watermark=100))
+    waits = {name: len(FailingRun.of(one, interner).waits) for name, one in failing.items()}
+    assert waits == {"assertion": 0, "deadlock": 2}
 
 
 def test_what_a_thread_has_done_already_is_not_due():

@@ -90,11 +90,12 @@ class FailingRun:
         swallowed: Sequence[Swallowed] = (),
     ) -> FailingRun:
         """The run of a file, its points interned, with what a comparison says of it."""
-        raw = np.array([(wait.point, wait.taken) for wait in run.stuck_waits], dtype=np.uint32)
+        ends = () if run.is_struck else run.stuck_waits
+        raw = np.array([(wait.point, wait.taken) for wait in ends], dtype=np.uint32)
         indexes = interner.indexes(raw.reshape(-1), run).tolist() if len(raw) else []
         waits = tuple(
             msgspec.structs.replace(wait, point=point, taken=taken)
-            for wait, point, taken in zip(run.stuck_waits, indexes[::2], indexes[1::2], strict=True)
+            for wait, point, taken in zip(ends, indexes[::2], indexes[1::2], strict=True)
         )
         failure = interner.located(run.failures[0]) if run.failures else None
         links = chain(run.caught, failure, swallowed)

@@ -360,9 +360,9 @@ class _Ranker:
 def _failed_before(run: RunFile) -> bool:
     """Whether an exception that no passing run has came before the waits at its end.
 
-    Who still waits for work then is not stuck.
+    Who still waits for work then is not stuck; nor is who waits when the process is struck down.
     """
-    return run.failing_point is not None and not run.final_waits
+    return run.is_struck or (run.failing_point is not None and not run.final_waits)
 
 
 def _exemplar(findings: Sequence[Answer], runs: Sequence[RunFile]) -> int:
