@@ -128,9 +128,7 @@ class Unfinished:
             if thread in threads and op_of(raw) is Op.ACQUIRE and not run.final_waits:
                 yield Due(run.threads[thread].path, thread, point, raw, cell)
 
-    def _met(
-        self, due: Due, run: RunFile, rows: Sequence[LatestAccess]
-    ) -> Iterator[LatestAccess]:
+    def _met(self, due: Due, run: RunFile, rows: Sequence[LatestAccess]) -> Iterator[LatestAccess]:
         """The accesses of a cell that a due one would have conflicted with.
 
         Where its thread was about to make it, the cell is known. What passing runs say of it is a
@@ -139,8 +137,8 @@ class Unfinished:
         """
         is_sure = (due.thread, due.raw, due.cell) in run.pending.tolist()
         for other in _neighbours(due, rows, op_of(due.raw) is Op.WRITE):
-            known = is_sure or other.point in self._conflicting(due.point)
-            if known and (other.point, due.point) not in self._never_swapped:
+            meets = is_sure or other.point in self._conflicting(due.point)
+            if meets and (other.point, due.point) not in self._never_swapped:
                 yield other
 
     def _latest(self, run: RunFile) -> dict[int, list[LatestAccess]]:

@@ -16,7 +16,7 @@ from unsnarl.analyses.stuck import Stuck, common_edges, stuck_answer
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.captures import Captures
 from unsnarl.campaigns.comparisons import Compared, Comparisons
-from unsnarl.campaigns.printed import last_lines
+from unsnarl.campaigns.printed import last_lines, what_it_said
 from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.tally import Tally
 from unsnarl.errors import ToolError, UsageError
@@ -24,7 +24,14 @@ from unsnarl.execution.budget import Budget
 from unsnarl.execution.disk import storing
 from unsnarl.experiments.prove import BeginFix, Experiments, Proven, Prover
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.report import Instrumented, MissingPart, Notice, Report, RunCounts
+from unsnarl.model.report import (
+    FailureReport,
+    Instrumented,
+    MissingPart,
+    Notice,
+    Report,
+    RunCounts,
+)
 from unsnarl.model.sources import Sources
 from unsnarl.reports import captured_values, finding_ids
 from unsnarl.reports.build import build_report
@@ -144,20 +151,24 @@ def share_of(counts: Sequence[int]) -> float:
     return min(max(counts[0] / max(sum(counts), 1), LEAST_SHARE), MOST_SHARE)
 
 
-# Failures whose own text is a number.
-SILENT = ("exit", "signal")
+# Failures whose own text is a number, or a type.
+SILENT = ("exit", "signal", "exception")
+
+
+def _with_output(failure: FailureReport, store: Store) -> FailureReport:
+    if not failure.run or failure.kind not in SILENT:
+        return failure
+    output = store.output_file(int(failure.run))
+    parts = (failure.message, what_it_said(output) if failure.kind == "exception" else "")
+    message = ": ".join(part for part in parts if part)
+    return msgspec.structs.replace(failure, message=message, printed=last_lines(output))
 
 
 def _with_outputs(report: Report, store: Store) -> Report:
     """Tracebacks say all of a Python program's failures; C programs print what they have to say."""
     if store.target().kind != "program":
         return report
-    failures = [
-        msgspec.structs.replace(one, printed=last_lines(store.output_file(int(one.run))))
-        if one.run and one.kind in SILENT
-        else one
-        for one in report.failures
-    ]
+    failures = [_with_output(one, store) for one in report.failures]
     return msgspec.structs.replace(report, failures=tuple(failures))
 
 
