@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// Settings are read from a file when they are first asked for.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings are read from a file when they are first asked for. */
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// A pool of workers is told to stop.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A pool of workers is told to stop. */
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>

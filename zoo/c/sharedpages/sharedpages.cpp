@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// A cache with a shared lock for readers and a limit on its size.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A cache with a shared lock for readers and a limit on its size. */
 #include <cstdio>
 #include <functional>
 #include <mutex>

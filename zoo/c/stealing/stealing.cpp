@@ -1,5 +1,5 @@
-// SPDX-License-Identifier: Apache-2.0
-// A worker takes tasks from one end of its deque, a thief steals from the other one.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A worker takes tasks from one end of its deque, a thief steals from the other one. */
 #include <array>
 #include <atomic>
 #include <cassert>
