@@ -604,3 +604,13 @@ def test_a_file_that_is_emptied_and_written_anew_was_there_before():
         point("1 write file page", "f.write(text)", value="<file of 9 bytes>"),
     )
     assert name == "unfinished change seen"
+
+
+def test_an_order_that_only_brought_the_threads_there_names_no_shape():
+    """Who looks whether something is there, and waits, has not used it before it was ready."""
+    looked = point("1 read used", "if (from->used == 0)", value="0")
+    set_later = point("2 write used", "to->used = 1;", value="1")
+    assert shape(looked, set_later, orders=((1, 2),))[0] == "published before initialised"
+    setup, other = (replace(one, setup=True) for one in (looked, set_later))
+    taken = point("1 write used", "from->used--;", value="-1")
+    assert shape(setup, other, taken, orders=((1, 2),))[0] != "published before initialised"

@@ -205,7 +205,8 @@ def _pairs(
     ranked = [tuple(points[i] for i in ends(points))]
     data = [point for point in points if is_data(point)]
     for pair in [*proved, *ranked, *pairwise(data)]:
-        if len(pair) != 2 or not all(map(is_data, pair)):
+        # What only brought the threads there is not what the bug is called by.
+        if len(pair) != 2 or not all(is_data(one) and not one.setup for one in pair):
             continue
         one, other = pair
         if one.thread != other.thread and whole(one.variable) == whole(other.variable):
