@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.unit.runfile_writer import notes, records, run_file, thread
 from tests.unit.test_reports_build import graph
 
@@ -14,11 +15,13 @@ from unsnarl.model.site import Site
 from unsnarl.model.sources import Sources
 from unsnarl.probes.native.blocks import _given
 from unsnarl.reports.build import _shares_locks
+from unsnarl.reports.chain import type_in
 from unsnarl.reports.explain import own_line
 from unsnarl.reports.facts import CapturedAccess, ExplainedEvent, FailingRun
 from unsnarl.reports.finding_ids import word
 from unsnarl.reports.fixes import fix_note
 from unsnarl.reports.proofs import captured_names
+from unsnarl.reports.remarks import _hold_apart
 from unsnarl.reports.steps import _last_name
 from unsnarl.runfile import Interner, RunFile, SiteTable
 from unsnarl.runfile.layout import Section
@@ -129,6 +132,21 @@ def test_of_locks_that_several_share_nothing_is_said(tmp_path: Path, mutex: str)
     declared = "pthread_rwlock_init(&lock, 0);" if mutex.startswith("pthread") else ""
     (tmp_path / "q.cpp").write_text(f"static {mutex} lock;\n{declared}\n")
     assert _shares_locks([taken(1, 1)], Sources(tmp_path)) is (mutex != "std::mutex")
+
+
+def test_the_type_of_a_c_exception_is_not_cut_at_its_namespace() -> None:
+    assert type_in("std::logic_error: loaded twice: home") == "std::logic_error"
+    assert type_in("KeyError: 'tea'\nmore") == "KeyError"
+    assert type_in("std::bad_alloc") == "std::bad_alloc"
+
+
+def test_who_holds_a_lock_of_each_of_two_objects_does_not_hold_none() -> None:
+    """Both accounts are looked at on one line, each under its own lock."""
+    look = replace(taken(38, 3, "0.2"), locks=("account_t.lock",))
+    points = (look, replace(look, locks=("account_t.lock #2",), sections=(4,)))
+    assert _hold_apart(points)
+    assert not _hold_apart(points[:1])
+    assert not _hold_apart([replace(one, locks=()) for one in points])
 
 
 def test_a_block_that_is_named_by_its_line_is_not_cut_at_the_dot() -> None:

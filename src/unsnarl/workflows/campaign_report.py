@@ -12,7 +12,7 @@ import msgspec
 from unsnarl import config
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.methods import DEFAULT, UNLABELLED, Choices, rank_quickly, rank_with
-from unsnarl.analyses.stuck import Stuck, common_edges, stuck_answer
+from unsnarl.analyses.stuck import CellAccess, Stuck, common_edges, stuck_answer
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.captures import Captures
 from unsnarl.campaigns.comparisons import Compared, Comparisons
@@ -306,7 +306,11 @@ class _Ranker:
         See docs/adr/0013.
         """
         ends = [
-            Stuck(run.graph, () if _failed_before(stored) else run.waits)
+            Stuck(
+                run.graph,
+                () if _failed_before(stored) else run.waits,
+                _latest(stored, self._interner),
+            )
             for run, stored in zip(failing, compared.runs, strict=True)
             if compared.signature
         ]
@@ -366,6 +370,15 @@ class _Ranker:
         # Nothing captured is not the same as no lock held.
         captured = captured_values.assign(seen, findings, failing, index) or None
         return dataclasses.replace(failing, captured=captured)
+
+
+def _latest(run: RunFile, interner: Interner) -> list[CellAccess]:
+    """The accesses that the cells of an unfinished run had last."""
+    points = interner.indexes(run.latest["point"], run).tolist()
+    return [
+        CellAccess(thread, time, point, cell)
+        for (time, cell, _, thread, _), point in zip(run.latest.tolist(), points, strict=True)
+    ]
 
 
 def _failed_before(run: RunFile) -> bool:
