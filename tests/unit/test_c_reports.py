@@ -22,7 +22,7 @@ from unsnarl.reports.finding_ids import word
 from unsnarl.reports.fixes import fix_note
 from unsnarl.reports.proofs import captured_names
 from unsnarl.reports.remarks import _hold_apart
-from unsnarl.reports.steps import _last_name
+from unsnarl.reports.steps import CALLED, _last_name
 from unsnarl.runfile import Interner, RunFile, SiteTable
 from unsnarl.runfile.layout import Section
 from unsnarl.runfile.reader import parse_run
@@ -160,3 +160,10 @@ def test_the_report_says_why_a_program_was_not_patched() -> None:
     (notice,) = unfinished_notices([part])
     assert notice.slug == "not-patched"
     assert notice.message == "a patch of finding 1: shop does not say how"
+
+
+def test_a_signal_in_c_is_called_by_what_gives_it() -> None:
+    """Not "release a lock of a library"."""
+    assert CALLED.findall("pthread_cond_signal(&bell);") == ["pthread_cond_signal"]
+    assert CALLED.findall("wake_.notify_all();") == ["notify_all"]
+    assert CALLED.findall("notice(&bell);") == []

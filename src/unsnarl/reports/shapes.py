@@ -151,12 +151,17 @@ def _is_signalled(
     signals = [point for point in waits if not point.awaits.startswith("in join()")]
     return (
         any(
-            point.thread == wait.thread and code.decides(point, wait)
+            point.thread == wait.thread and (_is_asked(point, wait) or code.decides(point, wait))
             for wait in signals
             for point in points
         )
         or not points
     )
+
+
+def _is_asked(point: FindingPoint, wait: FindingPoint) -> bool:
+    """Whether the call that waits looks by itself: `wake.wait(lock, [this] { return stop; })`."""
+    return (point.file, point.line) == (wait.file, wait.line)
 
 
 def _preference(shape: Shape, found: ShownConflict, about: set[str]) -> tuple[int, ...]:
