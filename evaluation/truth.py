@@ -53,7 +53,8 @@ class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One specimen: the content of its bug.toml, and its folder.
 
     `sources` are compiled into the command, `fixed_sources` into that of the twin, with `flags`.
-    A `public` one has the shape of a program that others published.
+    A `public` one has the shape of a program that others published. `first_look` is what its first
+    hunt said, before anything was changed for it; empty if nobody wrote that down.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Bug(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fixed_sources: tuple[str, ...] = ()
     flags: tuple[str, ...] = ("-O1",)
     public: bool = False
+    first_look: str = ""
 
     def cause_of(self, signature: str) -> Cause | None:
         """The cause of failures with this signature."""

@@ -638,3 +638,23 @@ def test_a_file_that_is_emptied_and_written_anew_was_there_before():
         point("1 write file page", "f.write(text)", value="<file of 9 bytes>"),
     )
     assert name == "unfinished change seen"
+
+
+def test_an_order_that_only_brought_the_threads_there_names_no_shape():
+    """Who looks whether something is there, and waits, has not used it before it was ready."""
+    looked = point("1 read used", "if (from->used == 0)", value="0")
+    set_later = point("2 write used", "to->used = 1;", value="1")
+    assert shape(looked, set_later, orders=((1, 2),))[0] == "published before initialised"
+    setup, other = (replace(one, setup=True) for one in (looked, set_later))
+    taken = point("1 write used", "from->used--;", value="-1")
+    assert shape(setup, other, taken, orders=((1, 2),))[0] != "published before initialised"
+
+
+def test_a_wait_that_looks_by_itself_has_missed_a_signal():
+    """C++: the condition is an argument of the call that waits."""
+    call = "wake_.wait(lock, [this] { return stopping_; });"
+    looked = point("1 read stopping_", call)
+    stopped = point("2 write stopping_", "stopping_ = true;")
+    waits = point("1 wait wake_", call, awaits="for a signal of wake_", why="nobody gives it")
+    course = [replace(one, file="pool.cpp") for one in (looked, stopped, waits)]
+    assert shape(*course, message="Deadlock", orders=((1, 2),))[0] == "missed signal"

@@ -2,11 +2,13 @@
 """What must not happen so that a wait ends."""
 
 from tests.unit.test_experiments import timeline
+from tests.unit.traces import run_of
 
 from unsnarl.experiments.rules import forbidding
-from unsnarl.experiments.stops import with_steps_before
+from unsnarl.experiments.stops import taken_last, with_steps_before
 from unsnarl.model.event import Op
 from unsnarl.placement.line_points import LinePoints
+from unsnarl.placement.timeline import Timeline
 
 LOCK, SIGNAL, THREAD, FLAG = 100, 200, 300, 400
 TAKES, JOINS, WAITS, POLLS, EARLIER, CHANGES = 10, 11, 20, 30, 40, 50
@@ -67,3 +69,12 @@ def test_neither_may_the_lock_be_taken_after_that_step_nor_the_step_before_the_j
     rules = forbidding([*lines, line(JOINS, Op.JOIN, 2), line(WAITS, Op.ACQUIRE, 1)])
     regions = [(rule.when.points[0] >> 4, rule.until.points[0] >> 4) for rule in rules]
     assert regions == [(POLLS, WAITS), (TAKES, JOINS)]
+
+
+def test_where_even_the_first_one_waits_for_the_lock_nobody_comes_last():
+    """A barrier that is used again: who is to have come first has come, but not on this line."""
+    lines = [line(TAKES, Op.ACQUIRE, 1), line(WAITS, Op.ACQUIRE, 2)]
+    taken, waits = (1, Op.ACQUIRE, TAKES, LOCK), (2, WAITS, SIGNAL)
+    assert taken_last(Timeline(run_of(taken, waiting=[waits])), lines)
+    waiting = [(1, TAKES, LOCK), waits]
+    assert taken_last(Timeline(run_of(waiting=waiting)), lines) == []

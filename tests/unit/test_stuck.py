@@ -3,7 +3,7 @@
 
 from tests.unit.test_reports_build import Table, at, graph
 
-from unsnarl.analyses.stuck import Stuck, common_edges, stuck_answer, stuck_steps
+from unsnarl.analyses.stuck import CellAccess, Stuck, common_edges, stuck_answer, stuck_steps
 from unsnarl.model.event import Op
 from unsnarl.model.run import Wait
 from unsnarl.model.site import UNKNOWN_SITE, Point
@@ -139,3 +139,19 @@ def test_the_way_of_most_runs_is_the_answer():
     other = (Wait(1, OTHER, 2, 0xB, TAKEN, 20), Wait(2, WAIT, 1, 0xA, TAKEN, 10))
     ends = [Stuck(graph(), waits) for waits in ((), other, CYCLE, CYCLE)]
     assert stuck_answer(ends, TABLE.point, "joined", 3).runs == (2, 3)
+
+
+def test_what_passing_runs_have_too_is_told_if_it_came_between_the_last_look_and_the_wait():
+    """A stop flag: whoever is woken up by it has looked at it before, as the one who is not."""
+    wait = (Wait(1, WAIT, -1, 0xC),)
+    looked, written = CellAccess(1, 30, READ, 7), CellAccess(2, 31, WRITE, 7)
+    earlier = CellAccess(1, 10, READ, 7), CellAccess(2, 11, WRITE, 7)
+    steps = stuck_steps(Stuck(graph(), wait, (*earlier, looked, written)), TABLE.point)
+    assert places(steps) == [(1, READ), (2, WRITE), (1, WAIT)]
+    # It had looked again since: then it knew.
+    steps = stuck_steps(Stuck(graph(), wait, (*earlier, looked)), TABLE.point)
+    assert places(steps) == [(1, WAIT)]
+    # A look of somebody else, or at something else, says nothing.
+    for one in (looked._replace(thread=3), looked._replace(cell=8)):
+        steps = stuck_steps(Stuck(graph(), wait, (one, written)), TABLE.point)
+        assert places(steps) == [(1, WAIT)]

@@ -7,7 +7,9 @@ from unsnarl.campaigns.unfinished import Unfinished
 from unsnarl.model.event import Op
 from unsnarl.model.pattern import PatternKind, kinds_of
 from unsnarl.placement.timeline import Timeline
+from unsnarl.reports.facts import FailingRun
 from unsnarl.runfile import Interner, SiteTable
+from unsnarl.runfile.codes import Code, SiteEntry
 from unsnarl.runfile.layout import Section
 from unsnarl.runfile.reader import parse_run
 
@@ -38,8 +40,8 @@ def run(*, pending=(), latest=(), pairs=(), counts=(), waits=(), failure=None, o
     return parse_run(run_file(sections))
 
 
-def completed(failing, passing=()):
-    interner = Interner(SiteTable((), "/", watermark=100))
+def completed(failing, passing=(), table=None):
+    interner = Interner(table or SiteTable((), "/", watermark=100))
     both = [(one, interner.evidence(one)) for one in (failing, *passing)]
     unfinished = Unfinished(list(passing), both, interner)
     return unfinished.completed(*both[0])
@@ -109,6 +111,10 @@ def test_that_others_waited_when_a_failure_ended_the_run_makes_it_no_deadlock():
     assert [one.raw for one in due["deadlock"]] == [write]
     pending = {name: len(Timeline(one).pending) for name, one in failing.items()}
     assert pending == {"assertion": 0, "deadlock": 2}
+    # Nor does a report say why they wait, or "each waits for a lock that another one holds".
+    interner = Interner(SiteTable((), "/", watermark=100))
+    waits = {name: len(FailingRun.of(one, interner).waits) for name, one in failing.items()}
+    assert waits == {"assertion": 0, "deadlock": 2}
 
 
 def test_what_a_thread_has_done_already_is_not_due():
@@ -139,3 +145,29 @@ def test_what_comes_after_a_join_anyway_is_not_too_late():
     assert not len(completed(failing, [joined]).due)
     # Where it may come at any time, it is.
     assert len(completed(failing, [run(pairs=[pair])]).due) == 1
+
+
+def test_a_line_that_serves_many_objects_is_due_only_where_runs_have_it_meet_the_other_line():
+    """The setter goes on to write B, which the checker reads on the same line as A."""
+    read, write = point(READ_A, Op.READ), point(SET_B, Op.WRITE)
+    passing = run(pairs=[(write, read, SETTER, CHECKER, B)], counts=[(SETTER, SET_B, 1)])
+    # A third thread wrote A last, on a line that no run has meet the one that is due.
+    failing = run(
+        pending=[(SETTER, Op.ACQUIRE, LOCK, L)],
+        latest=[(CHECKER, Op.READ, READ_A, A), (0, Op.WRITE, SET_A, A)],
+    )
+    assert not len(completed(failing, [passing]).due)
+    # What a thread was about to do is known, with its cell.
+    latest = [(CHECKER, Op.READ, READ_A, A), (0, Op.WRITE, SET_A, A)]
+    sure = run(pending=[(SETTER, Op.WRITE, SET_B, A)], latest=latest)
+    assert patterns(completed(sure, [passing])) == [("WW", 0, SETTER)]
+
+
+def test_what_starts_and_ends_threads_is_not_due():
+    """Code of a system's header that nobody in the program has called."""
+    failing = run(pending=[(SETTER, Op.WRITE, SET_B, B)], latest=[(CHECKER, Op.READ, READ_B, B)])
+    file = "/usr/include/c++/12/bits/std_thread.h"
+    sites = tuple(SiteEntry(at, "write", line=200) for at in range(9))
+    header = SiteTable((Code(0, 9, file, "~_State_impl", sites=sites),), "/src", watermark=100)
+    assert len(completed(failing).due) == 1
+    assert not len(completed(failing, table=header).due)

@@ -22,7 +22,11 @@ static int wait_for(void *condition, void *mutex, uint32_t site, int64_t timeout
     struct uns_c_object *held = uns_c_object(mutex, UNS_C_MUTEX);
     struct uns_c_waiter me = {0};
     uint32_t depth = held->depth;
+    /* A switch point, too: a notice of somebody who does not hold the mutex may come between the
+     * look at what is waited for and the wait. */
+    uns_c_enter(object, site);
     uns_c_wait_in(object, &me, site);
+    uns_c_exit(object, site);
     held->depth = 0;
     if (held->lock.word)
         uns_lock_release(&held->lock, site);

@@ -27,11 +27,24 @@ ENDS = ("source", "sink")
 FIRST_THREAD = 0
 
 
+class CellAccess(NamedTuple):
+    """One of the accesses that a cell had last; `point` is a campaign-wide index."""
+
+    thread: int
+    time: int
+    point: int
+    cell: int
+
+
 class Stuck(NamedTuple):
-    """The end of one run. The points of `waits` are campaign-wide indexes."""
+    """The end of one run. The points of `waits` are campaign-wide indexes.
+
+    `latest` are the accesses that its cells had last.
+    """
 
     graph: Graph
     waits: tuple[Wait, ...]
+    latest: Sequence[CellAccess] = ()
 
 
 class StuckStep(NamedTuple):
@@ -72,7 +85,9 @@ def stuck_steps(
         return left
     lost = _without_idle(graph, end.waits, point_of)
     steps = [step for wait in lost for step in _lost(graph, wait, point_of)]
-    return steps if len(steps) > len(lost) else _behind(graph, lost, point_of) + steps
+    if len(steps) > len(lost):
+        return steps
+    return _behind(graph, lost, point_of) + _overtaken(end.latest, lost, point_of) + steps
 
 
 def _without_idle(graph: Graph, waits: Sequence[Wait], point_of: PointOf) -> list[Wait]:
@@ -197,6 +212,31 @@ def _lost(graph: Graph, wait: Wait, point_of: PointOf) -> list[StuckStep]:
         )
     ]
     return [*before, StuckStep(wait.thread, wait.point, wait.object)]
+
+
+def _overtaken(
+    latest: Sequence[CellAccess], waits: Sequence[Wait], point_of: PointOf
+) -> list[StuckStep]:
+    """What a thread looked at last before its wait, if another one changed that afterwards.
+
+    Passing runs have these two as well, but with the wait in between: it was woken up. And of
+    several readers only the last one communicates with the write.
+    """
+    waiting = {wait.thread for wait in waits}
+    reads: dict[tuple[int, int], CellAccess] = {}
+    pairs: dict[tuple[int, int], tuple[CellAccess, CellAccess]] = {}
+    for one in sorted(latest, key=lambda one: one.time):
+        op = point_of(one.point).op
+        if one.thread in waiting:
+            pairs.pop((one.thread, one.cell), None)
+            reads.pop((one.thread, one.cell), None)
+            if op is Op.READ:
+                reads[one.thread, one.cell] = one
+        for key, read in list(reads.items()) if op is Op.WRITE else ():
+            if read.cell == one.cell and read.thread != one.thread:
+                pairs.setdefault(key, (read, one))
+    last = max(pairs.values(), key=lambda pair: pair[0].time, default=())
+    return [StuckStep(one.thread, one.point) for one in last]
 
 
 def _stale(edges: Any, point_of: PointOf, end: str) -> list[Any]:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unsnarl.model.cpp_names import SYSTEM_HEADERS
 from unsnarl.model.event import Op, op_of
 from unsnarl.model.evidence import Due, Evidence
 from unsnarl.model.ordered import open_patterns
@@ -78,11 +79,18 @@ class Unfinished:
         if not len(run.pending) or run.standstill or in_cycle(run.waits):
             return evidence
         latest = self._latest(run)
-        accesses = dict.fromkeys(islice(self._due(run, latest), MOST_DUE))
-        end, never = _end(run), self._never_swapped
-        rows = [row for one in accesses for row in _patterns(one, latest[one.cell], end, never)]
-        if not rows:
+        wanted = dict.fromkeys(islice(self._due(run, latest), MOST_DUE))
+        met = {one: [*self._met(one, run, latest[one.cell])] for one in wanted}
+        accesses = [one for one, others in met.items() if others]
+        if not accesses:
             return evidence
+        end = _end(run)
+        rows = [
+            row
+            for one in accesses
+            for other in met[one]
+            for row in _patterns(one, other, latest[one.cell], end)
+        ]
         patterns = np.array(rows, dtype=PATTERN)
         pairs = patterns[kinds_of(patterns) < PatternKind.RWR]
         return replace(
@@ -120,6 +128,19 @@ class Unfinished:
             if thread in threads and op_of(raw) is Op.ACQUIRE and not run.final_waits:
                 yield Due(run.threads[thread].path, thread, point, raw, cell)
 
+    def _met(self, due: Due, run: RunFile, rows: Sequence[LatestAccess]) -> Iterator[LatestAccess]:
+        """The accesses of a cell that a due one would have conflicted with.
+
+        Where its thread was about to make it, the cell is known. What passing runs say of it is a
+        line only, and one line serves many objects: the account whose deposit is due is not the one
+        that was looked at, if no run has the two accesses meet.
+        """
+        is_sure = (due.thread, due.raw, due.cell) in run.pending.tolist()
+        for other in _neighbours(due, rows, op_of(due.raw) is Op.WRITE):
+            meets = is_sure or other.point in self._conflicting(due.point)
+            if meets and (other.point, due.point) not in self._never_swapped:
+                yield other
+
     def _latest(self, run: RunFile) -> dict[int, list[LatestAccess]]:
         """By cell: its latest accesses, in order of time."""
         found: dict[int, list[LatestAccess]] = defaultdict(list)
@@ -132,7 +153,7 @@ class Unfinished:
         """What each thread was about to do first, then what it does in passing runs."""
         points = self._interner.indexes(run.pending["point"], run).tolist()
         for (thread, raw, cell), point in zip(run.pending.tolist(), points, strict=True):
-            if op_of(raw) in (Op.READ, Op.WRITE) and cell in latest:
+            if self._is_access(point, raw) and cell in latest:
                 yield Due(run.threads[thread].path, thread, point, raw, cell)
         for thread in run.pending["thread"].tolist():
             missing = self._missing(run, thread)
@@ -140,8 +161,17 @@ class Unfinished:
                 others = {row.point for row in rows if row.thread != thread}
                 for point in sorted(missing & set().union(*map(self._conflicting, others))):
                     raw = min(self._interner.raw_points(point), default=0)
-                    if raw:
+                    if raw and self._is_access(point, raw):
                         yield Due(run.threads[thread].path, thread, point, raw, cell)
+
+    def _is_access(self, point: int, raw: int) -> bool:
+        """Whether it is one of the program: not of what starts and ends a thread around it.
+
+        That is code of the system's headers that nobody in the program has called, on a block of
+        the thread's own.
+        """
+        site = self._interner.point(point).site
+        return op_of(raw) in (Op.READ, Op.WRITE) and not site.file.startswith(SYSTEM_HEADERS)
 
     def _missing(self, run: RunFile, thread: int) -> set[int]:
         """The accesses that the thread does more often in passing runs than it did here."""
@@ -208,21 +238,18 @@ def _end(run: RunFile) -> int:
 
 
 def _patterns(
-    due: Due, rows: Sequence[LatestAccess], end: int, never_swapped: Collection[tuple[int, int]]
+    due: Due, other: LatestAccess, rows: Sequence[LatestAccess], end: int
 ) -> Iterator[tuple[int, ...]]:
-    """What the access would have completed: with each other thread's latest, and its own before."""
+    """What the access would have completed: with another thread's latest, and its own before."""
     writes = op_of(due.raw) is Op.WRITE
-    for other in _neighbours(due, rows, writes):
-        if (other.point, due.point) in never_swapped:
-            continue
-        head = (other.point, due.point, 0, other.thread, due.thread, other.time, end, due.cell)
-        yield (*head, 1, KINDS[other.writes, writes] + FINE, 2, 0)
-        mine = [row for row in rows if row.thread == due.thread and row.time < other.time]
-        for own in mine[-1:]:
-            kind = TRIPLES.get((own.writes, other.writes, writes))
-            if kind is not None:
-                points = (own.point, other.point, due.point, own.thread, other.thread)
-                yield (*points, own.time, other.time, due.cell, 1, kind + FINE, 3, end)
+    head = (other.point, due.point, 0, other.thread, due.thread, other.time, end, due.cell)
+    yield (*head, 1, KINDS[other.writes, writes] + FINE, 2, 0)
+    mine = [row for row in rows if row.thread == due.thread and row.time < other.time]
+    for own in mine[-1:]:
+        kind = TRIPLES.get((own.writes, other.writes, writes))
+        if kind is not None:
+            points = (own.point, other.point, due.point, own.thread, other.thread)
+            yield (*points, own.time, other.time, due.cell, 1, kind + FINE, 3, end)
 
 
 def _neighbours(due: Due, rows: Sequence[LatestAccess], writes: bool) -> list[LatestAccess]:

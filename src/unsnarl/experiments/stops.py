@@ -30,8 +30,9 @@ def taken_last(timeline: Timeline, lines: Sequence[LinePoints]) -> list[Rule]:
         return []
     # The last one before all wait: a call may take effect after others made later.
     last = [one for one in timeline.done if one.point in lines[0].points]
-    first = [one for one in last if one.path == events[0].path][-1]
-    return going_last(timeline.hold(first), events)
+    taken = [one for one in last if one.path == events[0].path]
+    # Where nobody had it, since even the first one waits, there is nobody to come last.
+    return going_last(timeline.hold(taken[-1]), events) if taken else []
 
 
 def with_steps_before(

@@ -7,13 +7,15 @@ the threads of one failing run that has it, the exemplar where possible.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from unsnarl.analyses.answer import Answer
 from unsnarl.execution.signatures import without_addresses
+from unsnarl.model.cpp_names import C_HEADERS, C_SOURCES
 from unsnarl.model.report import (
     FailureReport,
     Finding,
@@ -52,6 +54,8 @@ from unsnarl.reports.ways import with_ways
 
 # The others rank code points and predicates: they claim no order.
 CLAIM_ORDER = ("joined", "recon", "falcon", "avio")
+# Locks that several may hold at once.
+SHARED_LOCK = re.compile(r"\bpthread_rwlock_|\bshared_(?:timed_)?mutex\b")
 
 
 def build_report(facts: CampaignFacts, points: Points, root: Path) -> Report:
@@ -209,7 +213,8 @@ def _finding(
         points=tuple(with_calls(with_failing_lines(described, run, sources), sources.call)),
         runs=len(answer.runs),
         passing=answer.passing,
-        locks_checked=run.captured is not None or answer.is_stuck,
+        locks_checked=(run.captured is not None or answer.is_stuck)
+        and not _shares_locks(described, sources),
         evidence=answer.support,
         status=verdict.status if verdict else "untested",
         forced=verdict.forced if verdict else None,
@@ -237,6 +242,15 @@ def _with_text(undone: UndoneWork, sources: Sources) -> UndoneWork:
     return replace(undone, line=replace(line, file=file, text=text))
 
 
+def _shares_locks(points: Iterable[FindingPoint], sources: Sources) -> bool:
+    """Whether a C file has locks that several hold at once: who holds them is not known.
+
+    Then "no lock is held" would be a guess.
+    """
+    files = {point.file for point in points if point.file.endswith((*C_SOURCES, *C_HEADERS))}
+    return any(SHARED_LOCK.search(sources.text(file)) for file in files)
+
+
 def _source_line(site: Site, sources: Sources) -> SourceLine:
     text = sources.line(site.file, site.line)
     return SourceLine(sources.relative(site.file), site.line, site.function, text)
@@ -248,7 +262,7 @@ def _captured_names(
     """What the program calls the locks that its threads wait for, where a replay saw it."""
     paths = {thread.path: thread.index for thread in run.threads}
     names = {
-        (paths.get(one.thread), line.point): one.variable
+        (paths.get(one.thread), line.point): one.variable + one.element
         for line, one in zip(answer.shown, seen, strict=True)
         if one is not None
     }

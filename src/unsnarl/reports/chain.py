@@ -91,3 +91,8 @@ def _symptom(failure: FailureReport, before: str) -> str:
     position, _ = _position(file, int(line), before) if line.isdigit() else (where, "")
     is_test = PurePath(file).name.startswith("test") and failure.kind != "exit"
     return f"the {'test' if is_test else 'run'} fails at {position}"
+
+
+def type_in(message: str) -> str:
+    """What failed, without what it says: `std::logic_error` of `std::logic_error: no such page`."""
+    return message.split("\n", maxsplit=1)[0].split(": ", maxsplit=1)[0].removesuffix(":")

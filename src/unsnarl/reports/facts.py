@@ -18,6 +18,7 @@ from unsnarl.model.graph import Graph
 from unsnarl.model.report import Fix, Instrumented, Notice, RunCounts
 from unsnarl.model.run import Caught, Failure, Frame, Thread, Wait
 from unsnarl.model.site import Point
+from unsnarl.probes.binaries.sites import MANGLED, plain_type
 from unsnarl.runfile.reader import RunFile
 from unsnarl.runfile.sites import Interner
 
@@ -90,13 +91,14 @@ class FailingRun:
         swallowed: Sequence[Swallowed] = (),
     ) -> FailingRun:
         """The run of a file, its points interned, with what a comparison says of it."""
-        raw = np.array([(wait.point, wait.taken) for wait in run.stuck_waits], dtype=np.uint32)
+        ends = () if run.is_struck else run.stuck_waits
+        raw = np.array([(wait.point, wait.taken) for wait in ends], dtype=np.uint32)
         indexes = interner.indexes(raw.reshape(-1), run).tolist() if len(raw) else []
         waits = tuple(
             msgspec.structs.replace(wait, point=point, taken=taken)
-            for wait, point, taken in zip(run.stuck_waits, indexes[::2], indexes[1::2], strict=True)
+            for wait, point, taken in zip(ends, indexes[::2], indexes[1::2], strict=True)
         )
-        failure = interner.located(run.failures[0]) if run.failures else None
+        failure = _named(interner.located(run.failures[0])) if run.failures else None
         links = chain(run.caught, failure, swallowed)
         graph = interner.graph(run)
         found = cls(run.path.stem, graph, run.threads, failure, waits, due=due, chain=links)
@@ -104,6 +106,13 @@ class FailingRun:
             return found
         stop = run.standstill
         return dataclasses.replace(found, limits=stop.limits, ran_out=stop.ran_out)
+
+
+def _named(failure: Failure) -> Failure:
+    """With the plain name of a C++ exception's type."""
+    if not failure.type.startswith(MANGLED):
+        return failure
+    return msgspec.structs.replace(failure, type=plain_type(failure.type))
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,8 +21,8 @@ from unsnarl.model.sources import Sources
 from unsnarl.reports.facts import CapturedAccess
 
 LONGEST_NAME = 40  # of an expression
-# How the names of what is under a path begin: the dots in them are no attributes.
-PATHS = ("file ", "folder ")
+# How the names of what is under a path, or from a line, begin: the dots in them are no attributes.
+PATHS = ("file ", "folder ", "block from ")
 # From this share on, a line is about the cell of its finding.
 SAME_CELL = 0.5
 # Kinds whose segment is the variable itself; all others enclose a larger expression.

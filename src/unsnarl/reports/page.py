@@ -23,7 +23,7 @@ from unsnarl.model.page import (
 from unsnarl.model.report import FailureReport, Finding, NumberedFinding, Report, numbered
 from unsnarl.model.sources import Sources
 from unsnarl.model.trace import RunTrace
-from unsnarl.reports.chain import chain_note
+from unsnarl.reports.chain import chain_note, type_in
 from unsnarl.reports.fixes import patch_note, try_notes
 from unsnarl.reports.paths import short_files, shown_path
 from unsnarl.reports.patterns import is_data
@@ -173,7 +173,7 @@ def _notes(failure: FailureReport, finding: Finding, steps: Sequence[Step]) -> I
 def _shown_steps(
     failure: FailureReport, steps: Sequence[Step], names: dict[str, str], sources: Sources
 ) -> Iterator[PageStep]:
-    exception = clean(failure.message.split("\n")[0].split(":")[0])
+    exception = clean(type_in(failure.message))
     writers: dict[tuple[str, str], Step] = {}
     for step in steps:
         yield _shown_step(step, names, sources, exception, _writer(step, writers))

@@ -54,7 +54,12 @@ def with_proof(
 
 def captured_names(events: Iterable[ExplainedEvent], run: FailingRun) -> dict[int, str]:
     """What the program calls the locks that its threads wait for, where a replay saw it."""
-    names = {one.path: one.captured.variable for one in events if one.pending and one.captured}
+    # Of a lock in an array or a dictionary, with its place: it is this one, not all of them.
+    names = {
+        one.path: one.captured.variable + one.captured.element
+        for one in events
+        if one.pending and one.captured
+    }
     found = {wait.object: names.get(run.threads[wait.thread].path, "") for wait in run.waits}
     return {lock: name for lock, name in found.items() if name}
 

@@ -198,7 +198,7 @@ def lock_remark(finding: Finding, steps: Sequence[Step]) -> str:
     """Which lock guards the accesses that make the bug, and why it does not help."""
     core = [step for step in core_steps(finding, steps) if any(map(is_data, step.points))]
     seen = [step for step in core if not any(p.unseen for p in step.points if is_data(p))]
-    if not finding.locks_checked or len(seen) < 2:
+    if not finding.locks_checked or len(seen) < 2 or any(_hold_apart(step.points) for step in seen):
         return ""
     held = _held(seen)
     common = set.intersection(*map(set, held.values()))
@@ -237,6 +237,12 @@ def _locks(points: Sequence[FindingPoint]) -> tuple[str, ...]:
     """The locks held at all the accesses of a step."""
     first, *rest = [point.locks for point in points if is_data(point)]
     return tuple(lock for lock in first if all(lock in locks for locks in rest))
+
+
+def _hold_apart(points: Sequence[FindingPoint]) -> bool:
+    """Whether a step touches several objects, each under its own lock: none is common to all."""
+    data = [point for point in points if is_data(point)]
+    return all(point.locks for point in data) and not _locks(data)
 
 
 def _numbers(steps: Sequence[Step]) -> str:

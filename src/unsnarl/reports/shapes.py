@@ -177,12 +177,17 @@ def _is_signalled(
     signals = [point for point in waits if not point.awaits.startswith("in join()")]
     return (
         any(
-            point.thread == wait.thread and code.decides(point, wait)
+            point.thread == wait.thread and (_is_asked(point, wait) or code.decides(point, wait))
             for wait in signals
             for point in points
         )
         or not points
     )
+
+
+def _is_asked(point: FindingPoint, wait: FindingPoint) -> bool:
+    """Whether the call that waits looks by itself: `wake.wait(lock, [this] { return stop; })`."""
+    return (point.file, point.line) == (wait.file, wait.line)
 
 
 def _preference(shape: Shape, found: ShownConflict, about: set[str]) -> tuple[int, ...]:
@@ -238,7 +243,9 @@ def _pairs(
     data = [point for point in points if is_data(point)]
     fails = failing_points(points)
     for pair in [*proved, *ranked, *pairwise(data)]:
-        if len(pair) == 2 and all(map(is_data, pair)) and _is_shared(*pair):
+        # What only brought the threads there is not what the bug is called by.
+        shown = all(is_data(one) and not one.setup for one in pair)
+        if len(pair) == 2 and shown and _is_shared(*pair):
             yield ShownConflict(pair, failure, code, fails=fails)
     for pair in _after_writes(data) if fails else ():
         found = ShownConflict(pair, failure, code, fails=fails)

@@ -38,7 +38,7 @@ LONGEST_VALUE = 48
 SET_UP = "set-up"
 UNSET = "<unset>"  # the value of what is not there: an element, an attribute, a name
 NOT_THERE, GONE = "(not there)", "(gone)"  # in words
-CALLED = re.compile(r"\.(\w+)\(")
+CALLED = re.compile(r"(?:\.|\b(?=pthread_|cnd_|sem_))(\w+)\(")
 TOO_LATE = "too late"  # of an access that the end of the process prevented
 
 

@@ -45,6 +45,8 @@ from unsnarl.runfile.notes import Notes, parse_notes
 Records = npt.NDArray[Any]
 
 _PATH = re.compile(rb"[0-9]+(\.[0-9]+)*\.?")  # a path cut to fit may end in a dot
+# Failures that end the whole process at once, whatever its other threads do.
+STRIKING = ("assertion", "signal", "heap")
 _MAX_OP = int(max(Op))
 # Made once: every run is read, and an enumeration is slow to go through.
 _LEAST_KIND, _MOST_KIND = int(min(PatternKind)), int(max(PatternKind))
@@ -169,6 +171,12 @@ class RunFile:
         died = bool(self.failures) and self.failures[0].kind != "deadlock"
         stands = self.standstill is not None or bool(in_cycle(self.waits))
         return () if died and not stands else self.stuck_waits
+
+    @property
+    def is_struck(self) -> bool:
+        """Whether a failure ended the process on the spot: whoever waited then was not stuck."""
+        struck = bool(self.failures) and self.failures[0].kind in STRIKING
+        return struck and not self.final_waits
 
     @cached_property
     def schedule(self) -> Schedule:

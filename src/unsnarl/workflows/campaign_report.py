@@ -12,11 +12,11 @@ import msgspec
 from unsnarl import config
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.methods import DEFAULT, UNLABELLED, Choices, rank_quickly, rank_with
-from unsnarl.analyses.stuck import Stuck, common_edges, stuck_answer
+from unsnarl.analyses.stuck import CellAccess, Stuck, common_edges, stuck_answer
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.captures import Captures
 from unsnarl.campaigns.comparisons import Compared, Comparisons
-from unsnarl.campaigns.printed import last_lines
+from unsnarl.campaigns.printed import last_lines, what_it_said
 from unsnarl.campaigns.store import Store
 from unsnarl.campaigns.tally import Tally
 from unsnarl.errors import ToolError, UsageError
@@ -24,7 +24,14 @@ from unsnarl.execution.budget import Budget
 from unsnarl.execution.disk import storing
 from unsnarl.experiments.prove import BeginFix, Experiments, Proven, Prover
 from unsnarl.model.constraint import Constraint
-from unsnarl.model.report import Instrumented, MissingPart, Notice, Report, RunCounts
+from unsnarl.model.report import (
+    FailureReport,
+    Instrumented,
+    MissingPart,
+    Notice,
+    Report,
+    RunCounts,
+)
 from unsnarl.model.sources import Sources
 from unsnarl.reports import captured_values, finding_ids
 from unsnarl.reports.build import build_report
@@ -144,20 +151,24 @@ def share_of(counts: Sequence[int]) -> float:
     return min(max(counts[0] / max(sum(counts), 1), LEAST_SHARE), MOST_SHARE)
 
 
-# Failures whose own text is a number.
-SILENT = ("exit", "signal")
+# Failures whose own text is a number, or a type.
+SILENT = ("exit", "signal", "exception")
+
+
+def _with_output(failure: FailureReport, store: Store) -> FailureReport:
+    if not failure.run or failure.kind not in SILENT:
+        return failure
+    output = store.output_file(int(failure.run))
+    parts = (failure.message, what_it_said(output) if failure.kind == "exception" else "")
+    message = ": ".join(part for part in parts if part)
+    return msgspec.structs.replace(failure, message=message, printed=last_lines(output))
 
 
 def _with_outputs(report: Report, store: Store) -> Report:
     """Tracebacks say all of a Python program's failures; C programs print what they have to say."""
     if store.target().kind != "program":
         return report
-    failures = [
-        msgspec.structs.replace(one, printed=last_lines(store.output_file(int(one.run))))
-        if one.run and one.kind in SILENT
-        else one
-        for one in report.failures
-    ]
+    failures = [_with_output(one, store) for one in report.failures]
     return msgspec.structs.replace(report, failures=tuple(failures))
 
 
@@ -295,7 +306,11 @@ class _Ranker:
         See docs/adr/0013.
         """
         ends = [
-            Stuck(run.graph, () if _failed_before(stored) else run.waits)
+            Stuck(
+                run.graph,
+                () if _failed_before(stored) else run.waits,
+                _latest(stored, self._interner),
+            )
             for run, stored in zip(failing, compared.runs, strict=True)
             if compared.signature
         ]
@@ -357,12 +372,21 @@ class _Ranker:
         return dataclasses.replace(failing, captured=captured)
 
 
+def _latest(run: RunFile, interner: Interner) -> list[CellAccess]:
+    """The accesses that the cells of an unfinished run had last."""
+    points = interner.indexes(run.latest["point"], run).tolist()
+    return [
+        CellAccess(thread, time, point, cell)
+        for (time, cell, _, thread, _), point in zip(run.latest.tolist(), points, strict=True)
+    ]
+
+
 def _failed_before(run: RunFile) -> bool:
     """Whether an exception that no passing run has came before the waits at its end.
 
-    Who still waits for work then is not stuck.
+    Who still waits for work then is not stuck; nor is who waits when the process is struck down.
     """
-    return run.failing_point is not None and not run.final_waits
+    return run.is_struck or (run.failing_point is not None and not run.final_waits)
 
 
 def _exemplar(findings: Sequence[Answer], runs: Sequence[RunFile]) -> int:

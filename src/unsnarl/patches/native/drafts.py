@@ -133,7 +133,8 @@ def choices(conflict: CConflict, spans: Sequence[LineSpan]) -> Iterator[Mutex]:
     yield from sorted(mutexes(conflict.sources), key=lambda one: one.name not in named)
     variable = next((name for _, name in conflict.names if name.isidentifier()), "shared")
     taken = frozenset().union(*(source.words for source in conflict.sources.values()))
-    name = new_name(f"{variable}_lock", taken)
+    # Two underscores in a row are the compiler's: `values_` is a member.
+    name = new_name(f"{variable.strip('_') or 'shared'}_lock", taken)
     used = {span.file: conflict.sources[span.file] for span in spans}
     yield Mutex("", name, spans[0].file, is_new=True, type=new_type(used))
 

@@ -29,7 +29,7 @@ from unsnarl.model.report import (
     Stressed,
     numbered,
 )
-from unsnarl.reports.chain import chain_note
+from unsnarl.reports.chain import chain_note, type_in
 from unsnarl.reports.fixes import fix_note, patch_note, try_notes
 from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import NO_EVENTS, WAIT, is_data
@@ -297,7 +297,7 @@ def _print_finding(
             _print(console, *_wrapped(sentence, width, ""), Text(f"    {position}"))
     steps = brief_steps(finding) if brief else all_steps(finding)
     if any(point.op != WAIT for step in steps for point in step.points):
-        exception = clean(failure.message.split("\n")[0].split(":")[0])
+        exception = clean(type_in(failure.message))
         drawn = lanes.draw(steps, lambda path: thread_label(failure, path), exception, width)
         _print(console, *drawn)
     numbered_steps = [step for step in steps if step.number]
