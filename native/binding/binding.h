@@ -58,6 +58,7 @@ typedef struct Site {
 } Site;
 
 PyObject *uns_variables(PyObject *module, PyObject *unused);
+PyObject *uns_lead_clock_readers(PyObject *module, PyObject *unused);
 extern PyTypeObject SiteType, LockType, RLockType;
 extern PyObject *uns_capture_hook, *uns_break_hook, *uns_branch_hook;
 
