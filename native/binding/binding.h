@@ -58,7 +58,11 @@ typedef struct Site {
 } Site;
 
 PyObject *uns_variables(PyObject *module, PyObject *unused);
+/* led.c: what a function written in C does from now on; -1 if there is none of that name. */
+int uns_lead(PyObject *owner, const char *name, PyCFunction to, int flags, PyCFunction *original);
 PyObject *uns_lead_clock_readers(PyObject *module, PyObject *unused);
+PyObject *uns_lead_signals(PyObject *module, PyObject *unused);
+int uns_run_handlers(void); /* -1: one has raised */
 extern PyTypeObject SiteType, LockType, RLockType;
 extern PyObject *uns_capture_hook, *uns_break_hook, *uns_branch_hook;
 

@@ -2,9 +2,7 @@
  *
  * Functions of the interpreter that read a clock in C: datetime.now, time.localtime, clock_gettime
  * and their like. Who slept for a minute of virtual time must see that minute, whichever of them is
- * asked. They are led to ours in their method tables and not by name, because others have taken
- * them by then (logging.Formatter.converter), and because libraries that freeze time expect
- * functions written in C there, with these signatures.
+ * asked.
  */
 #include "binding/binding.h"
 #include <datetime.h>
@@ -96,7 +94,7 @@ static PyObject *strftime_led(PyObject *self, PyObject *args) {
     return result;
 }
 
-/* Clocks that count processor time go on as they are; newer versions pass the id alone. */
+/* Clocks that count processor time go on as they are. */
 static int is_of_waits(PyObject *args) {
     PyObject *id = !PyTuple_Check(args)          ? args
                    : PyTuple_GET_SIZE(args) == 1 ? PyTuple_GET_ITEM(args, 0)
@@ -126,21 +124,15 @@ static PyObject *clock_ns_led(PyObject *self, PyObject *args) {
     return PyLong_FromLongLong(ns + spared());
 }
 
-/* Whatever another version of Python has otherwise is left as it is. */
-static int lead(PyObject *owner, const char *name, enum reader which, PyCFunction to, int flags) {
-    PyObject *function = owner ? PyObject_GetAttrString(owner, name) : NULL;
-    if (!function)
-        return -1;
-    if (PyCFunction_Check(function)) {
-        PyMethodDef *method = ((PyCFunctionObject *)function)->m_ml;
-        int one = flags == METH_VARARGS && method->ml_flags == METH_O && which >= CLOCK;
-        if (method->ml_meth != to && (method->ml_flags == flags || one)) {
-            original[which] = method->ml_meth;
-            method->ml_meth = to;
-        }
-    }
-    Py_DECREF(function);
-    return 0;
+static int lead_reader(PyObject *owner, const char *name, enum reader which, PyCFunction to,
+                       int flags) {
+    return uns_lead(owner, name, to, flags, &original[which]);
+}
+
+/* Newer versions pass the id of the clock alone. */
+static int lead_clock(PyObject *times, const char *name, enum reader which, PyCFunction to) {
+    return lead_reader(times, name, which, to, METH_VARARGS) < 0 ||
+           lead_reader(times, name, which, to, METH_O) < 0;
 }
 
 PyObject *uns_lead_clock_readers(PyObject *module, PyObject *unused) {
@@ -149,16 +141,16 @@ PyObject *uns_lead_clock_readers(PyObject *module, PyObject *unused) {
     if (!times)
         return NULL;
     PyObject *type = (PyObject *)PyDateTimeAPI->DateTimeType;
-    int failed = lead(type, "now", NOW, (PyCFunction)(void (*)(void))now,
-                      METH_FASTCALL | METH_KEYWORDS | METH_CLASS) < 0 ||
-                 lead(type, "utcnow", UTCNOW, utcnow, METH_NOARGS | METH_CLASS) < 0 ||
-                 lead(times, "localtime", LOCALTIME, localtime_led, METH_VARARGS) < 0 ||
-                 lead(times, "gmtime", GMTIME, gmtime_led, METH_VARARGS) < 0 ||
-                 lead(times, "ctime", CTIME, ctime_led, METH_VARARGS) < 0 ||
-                 lead(times, "asctime", ASCTIME, asctime_led, METH_VARARGS) < 0 ||
-                 lead(times, "strftime", STRFTIME, strftime_led, METH_VARARGS) < 0 ||
-                 lead(times, "clock_gettime", CLOCK, clock_led, METH_VARARGS) < 0 ||
-                 lead(times, "clock_gettime_ns", CLOCK_NS, clock_ns_led, METH_VARARGS) < 0;
+    int failed = lead_reader(type, "now", NOW, (PyCFunction)(void (*)(void))now,
+                             METH_FASTCALL | METH_KEYWORDS | METH_CLASS) < 0 ||
+                 lead_reader(type, "utcnow", UTCNOW, utcnow, METH_NOARGS | METH_CLASS) < 0 ||
+                 lead_reader(times, "localtime", LOCALTIME, localtime_led, METH_VARARGS) < 0 ||
+                 lead_reader(times, "gmtime", GMTIME, gmtime_led, METH_VARARGS) < 0 ||
+                 lead_reader(times, "ctime", CTIME, ctime_led, METH_VARARGS) < 0 ||
+                 lead_reader(times, "asctime", ASCTIME, asctime_led, METH_VARARGS) < 0 ||
+                 lead_reader(times, "strftime", STRFTIME, strftime_led, METH_VARARGS) < 0 ||
+                 lead_clock(times, "clock_gettime", CLOCK, clock_led) ||
+                 lead_clock(times, "clock_gettime_ns", CLOCK_NS, clock_ns_led);
     Py_DECREF(times);
     return failed ? NULL : Py_NewRef(Py_None);
 }

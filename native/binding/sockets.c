@@ -110,7 +110,7 @@ static enum outcome await(struct files *files, int64_t timeout_ns) {
                                      : uns_gate_await(t, site, any_open, files, timeout_ns);
         if (outcome == UNS_DEADLOCKED)
             uns_report_deadlock();
-        if (outcome == UNS_INTERRUPTED && PyErr_CheckSignals() < 0)
+        if (outcome == UNS_INTERRUPTED && uns_run_handlers() < 0)
             return FAILED;
         if (deadline != UNS_FOREVER)
             timeout_ns = deadline - uns_clock_ns();

@@ -87,6 +87,7 @@ int uns_gate_begin(const struct uns_plan *plan) {
     memset(&uns_gate, 0, sizeof uns_gate);
     uns_gate.cpu_begin = cpu_ns();
     uns_waits_begin();
+    uns_alarm_set(0, 0);
     uns_gate.random = plan->seed * 2 + 1;
     if (plan->kind == UNS_PLAN_RECORD)
         return 0; /* nobody waits, though some may be delayed */
@@ -141,6 +142,8 @@ static void pass_time(const struct uns_pending *p) {
     int64_t ahead = p->deadline - uns_gate_now();
     if (ahead > 0)
         __atomic_fetch_add(&uns_rt.clock_offset, ahead, __ATOMIC_RELAXED);
+    if (uns_alarm_due() <= uns_gate_now())
+        uns_alarm_ring(1);
     uns_gate.stretched = uns_gate.busy ? uns_gate.stretched + (ahead > 0 ? p->limit : 0) : 0;
 }
 
@@ -265,6 +268,15 @@ int uns_gate_anyone_outside(void) {
 
 int uns_gate_time_is_real(void) {
     return anyone_outside(0);
+}
+
+/* Whoever waits does not wait for ever: so long a signal may take to come. */
+#define ARRIVES_NS 200000000ll
+
+void uns_gate_expect(int64_t ns) {
+    int64_t until = uns_real_ns() + ns + ARRIVES_NS;
+    if (uns_rt.gated && until > uns_rt.expected)
+        uns_rt.expected = until;
 }
 
 /* An access waits for nothing but its turn. */

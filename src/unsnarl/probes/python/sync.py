@@ -46,6 +46,7 @@ def install() -> None:
     _replace_locks()
     _replace_threads()
     _replace_time()
+    _core.lead_signals()
     threading._make_invoke_excepthook = _make_invoke_excepthook  # type: ignore[attr-defined]
     # The one in C waits on a lock of its own, which the gate cannot see.
     queue.SimpleQueue = queue._PySimpleQueue  # type: ignore[attr-defined,misc]
