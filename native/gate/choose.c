@@ -125,7 +125,7 @@ static struct uns_thread *next_deadline(void) {
     return first;
 }
 
-static int anybody_has_time(void) {
+int uns_gate_anybody_has_time(void) {
     for (uint32_t i = 0; i < uns_gate.live_count; i++)
         if (uns_gate.live[i]->state == UNS_READY &&
             uns_gate.live[i]->pending.deadline != UNS_FOREVER)
@@ -136,7 +136,7 @@ static int anybody_has_time(void) {
 static struct uns_thread *first_deadline(void) {
     struct uns_thread *first = next_deadline();
     if (!first && !uns_gate.busy && !uns_gate_time_is_real())
-        uns_alarm_ring(anybody_has_time());
+        uns_alarm_ring(uns_gate_anybody_has_time());
     if (first && !uns_gate.busy)
         uns_gate_note_standstill(first);
     if (first && is_sleep(&first->pending))

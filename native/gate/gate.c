@@ -249,6 +249,22 @@ static int anything_in_flight(void) {
     return uns_rt.hooks.in_flight && uns_rt.hooks.in_flight();
 }
 
+/* Child processes live in real time: who sleeps so that one may end its work sees it ended. Some
+ * only wait for us, and nobody can tell, so that they get no more than this in a run. */
+#define CHILDREN_NS 3000000000ll
+
+static int children_need_time(void) {
+    if (uns_gate.for_children >= CHILDREN_NS || !uns_rt.hooks.children ||
+        !uns_gate_anybody_has_time() || !uns_rt.hooks.children())
+        return 0;
+    int64_t now = uns_real_ns();
+    if (uns_gate.children_at == uns_gate.arrivals)
+        uns_gate.for_children += now - uns_gate.children_since;
+    uns_gate.children_at = uns_gate.arrivals;
+    uns_gate.children_since = now;
+    return 1;
+}
+
 /* ... or waits for something that may come from there. `own`: or seems not to, but nobody can be
  * sure: another process may connect to where a thread listens. */
 static int anyone_outside(int own) {
@@ -259,7 +275,7 @@ static int anyone_outside(int own) {
              (own || !t->pending.own || anything_in_flight())))
             return 1;
     }
-    return uns_rt.expected && uns_rt.expected > uns_real_ns();
+    return (uns_rt.expected && uns_rt.expected > uns_real_ns()) || children_need_time();
 }
 
 int uns_gate_anyone_outside(void) {

@@ -67,6 +67,7 @@ struct uns_hooks {
     /* The calling thread found a deadlock; does not return. */
     void (*deadlock)(void);
     /* Is something that the run sent to itself still on its way through the kernel? */
+    int (*children)(void); /* has the process child processes? */
     int (*in_flight)(void);
 };
 
