@@ -267,7 +267,8 @@ int uns_locks_init(PyObject *module);
 void uns_report_deadlock(void);
 int uns_data_in_flight(void); /* sockets.c */
 struct uns_lock *uns_lock_of(PyObject *lock);
-int uns_has_children(void);
+int uns_has_children(void); /* children.c; some may have ended */
+int uns_children_run(void);
 int uns_is_signal(PyObject *lock); /* one of ours that guards nothing: a Condition's waiter */
 void uns_use_gil_hooks(void);
 extern PyMethodDef uns_control_methods[], uns_thread_methods[], uns_clock_methods[],

@@ -37,7 +37,7 @@ static const struct uns_hooks gil_hooks = {
 #endif
     .deadlock = report_deadlock,
     .in_flight = uns_data_in_flight,
-    .children = uns_has_children,
+    .children = uns_children_run,
 };
 
 void uns_use_gil_hooks(void) {

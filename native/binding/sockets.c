@@ -13,7 +13,6 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 struct files {
     struct pollfd *polled;
@@ -80,11 +79,6 @@ static int is_own(int fd) {
         return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &maker, &maker_size) == 0 &&
                maker.pid == getpid();
     return is_local(&peer) && is_ours(&peer, peer_size);
-}
-
-int uns_has_children(void) {
-    siginfo_t found;
-    return waitid(P_ALL, 0, &found, WEXITED | WNOHANG | WNOWAIT) == 0;
 }
 
 static int all_own(const struct files *files) {

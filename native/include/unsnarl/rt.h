@@ -67,8 +67,8 @@ struct uns_hooks {
     /* The calling thread found a deadlock; does not return. */
     void (*deadlock)(void);
     /* Is something that the run sent to itself still on its way through the kernel? */
-    int (*children)(void); /* has the process child processes? */
     int (*in_flight)(void);
+    int (*children)(void); /* Are there child processes that run? */
 };
 
 /* A probe that comes with a library, into a process whose runs another one begins. */
