@@ -341,6 +341,16 @@ static int is_access(uint32_t point) {
     return op == UNS_READ || op == UNS_WRITE || op == UNS_CALL;
 }
 
+/* Who goes on. None: something may come from outside, or it is a deadlock. What was to come may
+ * have come, or its time may be over, since it was asked for: whose time it is goes on then. */
+static struct uns_thread *choose(struct uns_thread *current, int *deadlocked) {
+    struct uns_thread *next = uns_gate_choose(current);
+    if (!next && !uns_gate_anyone_outside() && uns_gate_anybody_has_time())
+        next = uns_gate_choose(current);
+    *deadlocked = !next && uns_gate.live_count && !uns_gate_anyone_outside();
+    return next;
+}
+
 static enum uns_grant wait_for_turn(struct uns_thread *t, const struct uns_pending *pending) {
     uns_gate_lock();
     struct uns_thread *from = uns_gate.holder == t ? t : NULL;
@@ -357,8 +367,9 @@ static enum uns_grant wait_for_turn(struct uns_thread *t, const struct uns_pendi
         uns_gate_unlock();
         return sleep_until_granted(t, NULL);
     }
-    struct uns_thread *next = uns_gate_choose(t);
-    if (!next && !uns_gate_anyone_outside()) {
+    int deadlocked;
+    struct uns_thread *next = choose(t, &deadlocked);
+    if (deadlocked) {
         uns_gate_unlock();
         return UNS_DEADLOCKED;
     }
@@ -461,9 +472,9 @@ enum uns_grant uns_gate_leave(struct uns_thread *t) {
     struct uns_thread *sleeper = NULL;
     enum uns_grant outcome = UNS_GO;
     if (from || !uns_gate.holder) {
-        struct uns_thread *next = uns_gate_choose(NULL);
-        if (!next && uns_gate.live_count && !uns_gate_anyone_outside())
-            outcome = UNS_DEADLOCKED;
+        int deadlocked;
+        struct uns_thread *next = choose(NULL, &deadlocked);
+        outcome = deadlocked ? UNS_DEADLOCKED : UNS_GO;
         sleeper = uns_gate_hand_over(from, next);
     }
     uns_gate_unlock();
