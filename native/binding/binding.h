@@ -58,6 +58,11 @@ typedef struct Site {
 } Site;
 
 PyObject *uns_variables(PyObject *module, PyObject *unused);
+/* led.c: what a function written in C does from now on; -1 if there is none of that name. */
+int uns_lead(PyObject *owner, const char *name, PyCFunction to, int flags, PyCFunction *original);
+PyObject *uns_lead_clock_readers(PyObject *module, PyObject *unused);
+PyObject *uns_lead_signals(PyObject *module, PyObject *unused);
+int uns_run_handlers(void); /* -1: one has raised */
 extern PyTypeObject SiteType, LockType, RLockType;
 extern PyObject *uns_capture_hook, *uns_break_hook, *uns_branch_hook;
 
@@ -262,7 +267,8 @@ int uns_locks_init(PyObject *module);
 void uns_report_deadlock(void);
 int uns_data_in_flight(void); /* sockets.c */
 struct uns_lock *uns_lock_of(PyObject *lock);
-int uns_has_children(void);
+int uns_has_children(void); /* children.c; some may have ended */
+int uns_children_run(void);
 int uns_is_signal(PyObject *lock); /* one of ours that guards nothing: a Condition's waiter */
 void uns_use_gil_hooks(void);
 extern PyMethodDef uns_control_methods[], uns_thread_methods[], uns_clock_methods[],

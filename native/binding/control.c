@@ -9,6 +9,9 @@
 
 static PyObject *deadlock_hook;
 
+/* The interpreter runs its handlers by itself. */
+static void go_on(void) {}
+
 /* C code of an extension may wait as well, and may have let go of the GIL before. */
 static void *park(void) {
     return PyGILState_Check() ? PyEval_SaveThread() : NULL;
@@ -26,6 +29,7 @@ static void report_deadlock(void) {
 
 static const struct uns_hooks gil_hooks = {
     .park = park,
+    .idle = go_on,
     .unpark = unpark,
     .inside = uns_python_inside,
 #ifndef Py_GIL_DISABLED
@@ -33,6 +37,7 @@ static const struct uns_hooks gil_hooks = {
 #endif
     .deadlock = report_deadlock,
     .in_flight = uns_data_in_flight,
+    .children = uns_children_run,
 };
 
 void uns_use_gil_hooks(void) {

@@ -59,7 +59,7 @@ static PyObject *unlock(struct uns_lock *lock, uint32_t site, int fd) {
 static int may_go_on(enum uns_grant outcome) {
     if (outcome == UNS_DEADLOCKED)
         uns_report_deadlock();
-    return outcome == UNS_INTERRUPTED ? PyErr_CheckSignals() == 0 : outcome != UNS_DEADLOCKED;
+    return outcome == UNS_INTERRUPTED ? uns_run_handlers() == 0 : outcome != UNS_DEADLOCKED;
 }
 
 /* Held by another process, or shared: nobody of ours is known to have it. */

@@ -92,7 +92,7 @@ static int take(LockObject *self, int64_t timeout_ns) {
             uns_report_deadlock();
             return -1;
         case UNS_INTERRUPTED:
-            if (PyErr_CheckSignals() < 0)
+            if (uns_run_handlers() < 0)
                 return -1;
         }
         if (deadline != UNS_FOREVER)

@@ -17,6 +17,10 @@ static PyMethodDef methods[] = {
     {"set_own_modules", uns_set_own_modules, METH_O, "set_own_modules(names of the target's)"},
     {"watch_databases", uns_watch_databases, METH_NOARGS, "from now on, who opens what"},
     {"watch_files", uns_watch_files, METH_NOARGS, "from now on, who does what to files"},
+    {"lead_clock_readers", uns_lead_clock_readers, METH_NOARGS,
+     "from now on, what reads a clock in C sees the time that waiting was spared"},
+    {"lead_signals", uns_lead_signals, METH_NOARGS,
+     "from now on, who waits at the gate comes back for signals"},
     {"solve_order", uns_solve_order, METH_VARARGS, "solve_order(columns..., seconds)"},
     {NULL, NULL, 0, NULL},
 };

@@ -13,7 +13,6 @@
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 struct files {
     struct pollfd *polled;
@@ -82,11 +81,6 @@ static int is_own(int fd) {
     return is_local(&peer) && is_ours(&peer, peer_size);
 }
 
-int uns_has_children(void) {
-    siginfo_t found;
-    return waitid(P_ALL, 0, &found, WEXITED | WNOHANG | WNOWAIT) == 0;
-}
-
 static int all_own(const struct files *files) {
     for (nfds_t i = 0; i < files->count; i++)
         if (!is_own(files->polled[i].fd))
@@ -110,7 +104,7 @@ static enum outcome await(struct files *files, int64_t timeout_ns) {
                                      : uns_gate_await(t, site, any_open, files, timeout_ns);
         if (outcome == UNS_DEADLOCKED)
             uns_report_deadlock();
-        if (outcome == UNS_INTERRUPTED && PyErr_CheckSignals() < 0)
+        if (outcome == UNS_INTERRUPTED && uns_run_handlers() < 0)
             return FAILED;
         if (deadline != UNS_FOREVER)
             timeout_ns = deadline - uns_clock_ns();

@@ -104,7 +104,7 @@ static PyObject *sleep_seconds(PyObject *module, PyObject *argument) {
             uns_report_deadlock();
         if (outcome != UNS_INTERRUPTED)
             Py_RETURN_NONE;
-        if (PyErr_CheckSignals() < 0)
+        if (uns_run_handlers() < 0)
             return NULL;
     }
 }

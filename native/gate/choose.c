@@ -106,6 +106,7 @@ static struct uns_thread *next_deadline(void) {
     if (uns_gate.replaying && !uns_rt.counters[UNS_COUNT_DIVERGED])
         wanted = uns_replay_wanted();
     int64_t latest = uns_gate_time_is_real() ? uns_gate_now() : UNS_FOREVER - 1;
+    latest = uns_alarm_due() < latest ? uns_alarm_due() : latest;
     int64_t kept_back = first_kept_back();
     uns_gate.busy = kept_back < UNS_FOREVER;
     for (uint32_t i = 0; i < uns_gate.live_count; i++) {
@@ -124,8 +125,18 @@ static struct uns_thread *next_deadline(void) {
     return first;
 }
 
+int uns_gate_anybody_has_time(void) {
+    for (uint32_t i = 0; i < uns_gate.live_count; i++)
+        if (uns_gate.live[i]->state == UNS_READY &&
+            uns_gate.live[i]->pending.deadline != UNS_FOREVER)
+            return 1;
+    return 0;
+}
+
 static struct uns_thread *first_deadline(void) {
     struct uns_thread *first = next_deadline();
+    if (!first && !uns_gate.busy && !uns_gate_time_is_real())
+        uns_alarm_ring(uns_gate_anybody_has_time());
     if (first && !uns_gate.busy)
         uns_gate_note_standstill(first);
     if (first && is_sleep(&first->pending))

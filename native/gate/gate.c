@@ -87,6 +87,7 @@ int uns_gate_begin(const struct uns_plan *plan) {
     memset(&uns_gate, 0, sizeof uns_gate);
     uns_gate.cpu_begin = cpu_ns();
     uns_waits_begin();
+    uns_alarm_set(0, 0);
     uns_gate.random = plan->seed * 2 + 1;
     if (plan->kind == UNS_PLAN_RECORD)
         return 0; /* nobody waits, though some may be delayed */
@@ -141,6 +142,8 @@ static void pass_time(const struct uns_pending *p) {
     int64_t ahead = p->deadline - uns_gate_now();
     if (ahead > 0)
         __atomic_fetch_add(&uns_rt.clock_offset, ahead, __ATOMIC_RELAXED);
+    if (uns_alarm_due() <= uns_gate_now())
+        uns_alarm_ring(1);
     uns_gate.stretched = uns_gate.busy ? uns_gate.stretched + (ahead > 0 ? p->limit : 0) : 0;
 }
 
@@ -246,6 +249,22 @@ static int anything_in_flight(void) {
     return uns_rt.hooks.in_flight && uns_rt.hooks.in_flight();
 }
 
+/* Child processes live in real time: who sleeps so that one may end its work sees it ended. Some
+ * only wait for us, and nobody can tell, so that they get no more than this in a run. */
+#define CHILDREN_NS 3000000000ll
+
+static int children_need_time(void) {
+    if (uns_gate.for_children >= CHILDREN_NS || !uns_rt.hooks.children ||
+        !uns_gate_anybody_has_time() || !uns_rt.hooks.children())
+        return 0;
+    int64_t now = uns_real_ns();
+    if (uns_gate.children_at == uns_gate.arrivals)
+        uns_gate.for_children += now - uns_gate.children_since;
+    uns_gate.children_at = uns_gate.arrivals;
+    uns_gate.children_since = now;
+    return 1;
+}
+
 /* ... or waits for something that may come from there. `own`: or seems not to, but nobody can be
  * sure: another process may connect to where a thread listens. */
 static int anyone_outside(int own) {
@@ -256,7 +275,7 @@ static int anyone_outside(int own) {
              (own || !t->pending.own || anything_in_flight())))
             return 1;
     }
-    return uns_rt.expected && uns_rt.expected > uns_real_ns();
+    return (uns_rt.expected && uns_rt.expected > uns_real_ns()) || children_need_time();
 }
 
 int uns_gate_anyone_outside(void) {
@@ -265,6 +284,15 @@ int uns_gate_anyone_outside(void) {
 
 int uns_gate_time_is_real(void) {
     return anyone_outside(0);
+}
+
+/* Whoever waits does not wait for ever: so long a signal may take to come. */
+#define ARRIVES_NS 200000000ll
+
+void uns_gate_expect(int64_t ns) {
+    int64_t until = uns_real_ns() + ns + ARRIVES_NS;
+    if (uns_rt.gated && until > uns_rt.expected)
+        uns_rt.expected = until;
 }
 
 /* An access waits for nothing but its turn. */
@@ -313,6 +341,16 @@ static int is_access(uint32_t point) {
     return op == UNS_READ || op == UNS_WRITE || op == UNS_CALL;
 }
 
+/* Who goes on. None: something may come from outside, or it is a deadlock. What was to come may
+ * have come, or its time may be over, since it was asked for: whose time it is goes on then. */
+static struct uns_thread *choose(struct uns_thread *current, int *deadlocked) {
+    struct uns_thread *next = uns_gate_choose(current);
+    if (!next && !uns_gate_anyone_outside() && uns_gate_anybody_has_time())
+        next = uns_gate_choose(current);
+    *deadlocked = !next && uns_gate.live_count && !uns_gate_anyone_outside();
+    return next;
+}
+
 static enum uns_grant wait_for_turn(struct uns_thread *t, const struct uns_pending *pending) {
     uns_gate_lock();
     struct uns_thread *from = uns_gate.holder == t ? t : NULL;
@@ -329,8 +367,9 @@ static enum uns_grant wait_for_turn(struct uns_thread *t, const struct uns_pendi
         uns_gate_unlock();
         return sleep_until_granted(t, NULL);
     }
-    struct uns_thread *next = uns_gate_choose(t);
-    if (!next && !uns_gate_anyone_outside()) {
+    int deadlocked;
+    struct uns_thread *next = choose(t, &deadlocked);
+    if (deadlocked) {
         uns_gate_unlock();
         return UNS_DEADLOCKED;
     }
@@ -433,9 +472,9 @@ enum uns_grant uns_gate_leave(struct uns_thread *t) {
     struct uns_thread *sleeper = NULL;
     enum uns_grant outcome = UNS_GO;
     if (from || !uns_gate.holder) {
-        struct uns_thread *next = uns_gate_choose(NULL);
-        if (!next && uns_gate.live_count && !uns_gate_anyone_outside())
-            outcome = UNS_DEADLOCKED;
+        int deadlocked;
+        struct uns_thread *next = choose(NULL, &deadlocked);
+        outcome = deadlocked ? UNS_DEADLOCKED : UNS_GO;
         sleeper = uns_gate_hand_over(from, next);
     }
     uns_gate_unlock();

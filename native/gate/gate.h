@@ -25,6 +25,13 @@ uint32_t uns_gate_pending(struct uns_pending_record *out, uint32_t room);
 const struct uns_standstill_record *uns_gate_standstills(uint32_t *count);
 const struct uns_rule_record *uns_gate_rule_results(uint32_t *count); /* 0: no rules */
 
+/* To probes: signals. One is on its way, in so many ns at most; the program has set an alarm (0:
+ * none), or it has rung; the thread comes back from what it waits for, if it does. */
+UNS_API void uns_gate_expect(int64_t ns);
+UNS_API void uns_alarm_set(int64_t first, int64_t again);
+UNS_API void uns_alarm_rang(void);
+UNS_API void uns_gate_call_waiting(struct uns_thread *t);
+
 /* To probes: an operation on a cell, before it is done. UNS_FOLLOWS: it belongs to the operation
  * before, which is not done yet either; nobody may come between the two. */
 #define UNS_FOLLOWS (-1)

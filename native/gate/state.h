@@ -56,6 +56,10 @@ struct uns_gate {
     uint32_t segment_point, segment_occurrence; /* where the holder took up the token */
     int busy;          /* others than the thread that was chosen last could have run */
     int64_t stretched; /* virtual ns that passed while some could, since none could */
+    /* Real ns that passed for child processes; the arrivals when it was last looked at, and when.
+     */
+    int64_t for_children, children_since;
+    uint64_t children_at;
     /* Real ns in which somebody held the token, without the holder's; since when it does. Written
      * with the mutex held, read by whoever is about to wait: atomic. */
     int64_t computed, computes_since;
@@ -69,12 +73,15 @@ const struct uns_strategy *uns_strategy_named(const char *name);
 void uns_gate_lock(void);
 void uns_gate_unlock(void);
 enum uns_grant uns_gate_wait(struct uns_thread *t, const struct uns_pending *pending);
-/* The thread's pending operation waits for something other than its turn: call it back. */
-void uns_gate_call_waiting(struct uns_thread *t);
-int uns_gate_anyone_outside(void); /* so that it is no deadlock if nobody can go on */
-int uns_gate_time_is_real(void);   /* what somebody waits for will come from outside, if at all */
-int uns_gate_is_stuck(void);       /* nobody can be chosen, and nothing will come from outside */
+int uns_gate_anyone_outside(void);   /* so that it is no deadlock if nobody can go on */
+int uns_gate_time_is_real(void);     /* what somebody waits for will come from outside, if at all */
+int uns_gate_anybody_has_time(void); /* waits until then, at most */
+int uns_gate_is_stuck(void);         /* nobody can be chosen, and nothing will come from outside */
 void uns_waits_begin(void);
+/* When the program's alarm rings, or UNS_FOREVER. Mutex held: it rings now; somebody waits for a
+ * time that comes later, or nobody waits for any. */
+int64_t uns_alarm_due(void);
+void uns_alarm_ring(int somebody_has_time);
 uint32_t uns_all_wait(void); /* in a recorded run: how many threads there are if all wait, or 0 */
 
 /* The time by which waits end: virtual, and the same however fast the machine computes. */

@@ -347,6 +347,24 @@ TEST(a_sleep_takes_no_time_and_the_clock_says_it_did) {
     uns_run_finish();
 }
 
+static uint32_t looks_at_children;
+
+static int two_looks_long(void) {
+    return ++looks_at_children <= 2;
+}
+
+/* What a child does takes real time. Nothing ends the sleep but the end of the last child, or of
+ * the run's patience with them: had it passed at once, nobody would have looked. */
+TEST(no_sleep_passes_at_once_while_children_run) {
+    plan = plan_of(UNS_PLAN_CONTROLLED, "walk", 1);
+    const struct uns_hooks hooks = {.children = two_looks_long};
+    looks_at_children = 0;
+    CHECK_EQUAL(uns_run_begin(&plan, &hooks), 0);
+    CHECK_EQUAL(uns_sleep(1, 3600 * 1000000000ll, 0), UNS_GO);
+    CHECK(looks_at_children > 2);
+    uns_run_finish();
+}
+
 TEST(a_timed_wait_for_a_lock_times_out) {
     plan = plan_of(UNS_PLAN_CONTROLLED, "walk", 1);
     CHECK_EQUAL(uns_run_begin(&plan, &no_hooks), 0);

@@ -53,6 +53,60 @@ while not done:
 t.join()
 print("done")
 """
+CLOCKS = """
+import logging, threading, time, warnings
+from datetime import datetime, timedelta, timezone
+from time import clock_gettime, gmtime, localtime, mktime
+
+warnings.simplefilter("ignore")  # utcnow is deprecated
+
+class Later(datetime):
+    pass
+
+def readings():
+    utc = datetime.now(timezone.utc)
+    return [
+        datetime.now().timestamp(),
+        utc.timestamp(),
+        datetime.now(tz=timezone(timedelta(hours=5))).timestamp(),
+        Later.now().timestamp(),
+        datetime.utcnow().replace(tzinfo=timezone.utc).timestamp(),
+        datetime.today().timestamp(),
+        mktime(localtime()),
+        mktime(localtime(None)),
+        mktime(logging.Formatter.converter()),
+        time.mktime(gmtime()) - time.timezone,
+        mktime(time.strptime(time.ctime())),
+        mktime(time.strptime(time.asctime())),
+        mktime(time.strptime(time.strftime("%Y %m %d %H %M %S"), "%Y %m %d %H %M %S")),
+        clock_gettime(time.CLOCK_REALTIME),
+        time.clock_gettime_ns(time.CLOCK_REALTIME) / 1e9,
+        clock_gettime(time.CLOCK_MONOTONIC) - time.monotonic() + time.time(),
+    ]
+
+def check():
+    now = time.time()
+    for number, reading in enumerate(readings()):
+        assert now - 2 < reading < now + 60, (number, reading - now)
+    assert type(Later.now()) is Later
+    assert datetime.now(timezone.utc).utcoffset() == timedelta(0)
+
+check()
+before = clock_gettime(time.CLOCK_PROCESS_CPUTIME_ID)
+sleeper = threading.Thread(target=time.sleep, args=(100000,))  # C code, without a frame of ours
+sleeper.start()
+sleeper.join()
+check()
+assert clock_gettime(time.CLOCK_PROCESS_CPUTIME_ID) - before < 100000
+for wrong in (lambda: datetime.now(1), lambda: datetime.now(zone=None), lambda: localtime("x"),
+              lambda: time.asctime(None), lambda: clock_gettime("x")):
+    try:
+        wrong()
+    except TypeError:
+        continue
+    raise AssertionError("no error")
+print("done")
+"""
 
 
 @pytest.fixture
@@ -114,6 +168,12 @@ def test_virtual_time_makes_polling_fast(client, tmp_path):
         assert server.run(number, strategy=strategy)["status"] == 0
         assert time.monotonic() - begin < 40  # what it would take in real time
         assert server.output(number) == "done\n"
+
+
+def test_all_clocks_agree_on_virtual_time(client):
+    server = client(CLOCKS)
+    assert server.run(1, strategy="walk")["status"] == 0, server.output(1)
+    assert server.output(1) == "done\n"
 
 
 def test_a_hunt_controls_every_thread(tmp_path):

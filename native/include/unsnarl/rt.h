@@ -68,6 +68,7 @@ struct uns_hooks {
     void (*deadlock)(void);
     /* Is something that the run sent to itself still on its way through the kernel? */
     int (*in_flight)(void);
+    int (*children)(void); /* Are there child processes that run? */
 };
 
 /* A probe that comes with a library, into a process whose runs another one begins. */

@@ -133,12 +133,9 @@ UNS_C_INTERCEPTOR void (*signal(int number, void (*handler)(int)))(int) {
     return sigaction(number, &action, &old) < 0 ? SIG_ERR : old.sa_handler;
 }
 
-/* A signal is on its way: whoever waits does not wait for ever. */
-#define ARRIVES_NS 200000000ll
 static void expect(int64_t ns) {
-    int64_t until = uns_real_ns() + ns + ARRIVES_NS;
-    if (uns_c_gated() && until > uns_rt.expected)
-        uns_rt.expected = until;
+    if (uns_c_gated())
+        uns_gate_expect(ns);
 }
 
 UNS_C_INTERCEPTOR int kill(pid_t pid, int number) {

@@ -46,12 +46,14 @@ def install() -> None:
     _replace_locks()
     _replace_threads()
     _replace_time()
+    _core.lead_signals()
     threading._make_invoke_excepthook = _make_invoke_excepthook  # type: ignore[attr-defined]
     # The one in C waits on a lock of its own, which the gate cannot see.
     queue.SimpleQueue = queue._PySimpleQueue  # type: ignore[attr-defined,misc]
     adopt_locks()
     _keep_affinity()
-    for function in (threading.Thread.start, threading.Thread._bootstrap):  # type: ignore[attr-defined]
+    thread: Any = threading.Thread
+    for function in (thread.start, thread._bootstrap, thread.run):
         _core.register_code(function.__code__, 0, b"")  # what they lock is not the target's doing
 
 
@@ -135,6 +137,7 @@ def _replace_time() -> None:
     time.sleep = _core.sleep
     for name in _CLOCKS:
         setattr(time, name, getattr(_core, name))
+    _core.lead_clock_readers()
     # Both modules have their own name for it, taken when they were imported.
     threading._time = _core.monotonic  # type: ignore[attr-defined]
     queue.time = _core.monotonic  # type: ignore[attr-defined]
