@@ -404,6 +404,12 @@ enum uns_grant uns_gate_await_own(struct uns_thread *t, uint32_t site, int (*rea
                  (struct uns_pending){.ready = ready, .about = about, .own = 1});
 }
 
+enum uns_grant uns_gate_await_timer(struct uns_thread *t, uint32_t site, int (*ready)(void *),
+                                    void *about, int own, int64_t timeout_ns) {
+    return await(t, site, timeout_ns,
+                 (struct uns_pending){.ready = ready, .about = about, .own = own, .timer = 1});
+}
+
 enum uns_grant uns_gate_come_back(struct uns_thread *t, uint32_t site) {
     return uns_gate_await(t, site, NULL, NULL, UNS_FOREVER);
 }

@@ -196,6 +196,7 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         .deadline =
             timeout_ns == UNS_FOREVER || !timeout_ns ? UNS_FOREVER : uns_gate_now() + timeout_ns,
         .limit = timeout_ns,
+        .timer = t->timer,
         .ready = asked.ready,
         .about = asked.about,
         .within = lock->word ? 0 : t->within,
