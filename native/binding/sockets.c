@@ -219,7 +219,7 @@ static void give_up(struct kept *kept) {
 
 static int await_socket(PyObject *socket, short events, struct kept *kept) {
     struct pollfd file = {.events = events};
-    struct files files = {&file, 1};
+    struct files files = {&file, 1, 0};
     int64_t timeout_ns;
     if (!controlled())
         return 0;

@@ -489,7 +489,7 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
     if (UNS_UNLIKELY(uns_gate.sketch) && uns_rt.sketch.level == UNS_LEVEL_ACCESS)
         uns_sketch_did(t, point);
     if (UNS_UNLIKELY(uns_rt.tracing))
-        uns_record_event(t, point, cell);
+        uns_record_event(t, point, cell, may_switch == UNS_FOLLOWS);
     if (UNS_UNLIKELY(uns_rt.hooks.about != NULL))
         uns_rt.hooks.about(t, point);
 }
@@ -508,7 +508,7 @@ void uns_gate_sketch(struct uns_thread *t, uint32_t point) {
 
 void uns_gate_touched(struct uns_thread *t, uint64_t cell, int write) {
     if (UNS_UNLIKELY(uns_gate.sketch) && uns_rt.tracing)
-        uns_record_event(t, UNS_POINT(0, write ? UNS_EXIT : UNS_ENTER), cell);
+        uns_record_event(t, UNS_POINT(0, write ? UNS_EXIT : UNS_ENTER), cell, 0);
 }
 
 void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {
