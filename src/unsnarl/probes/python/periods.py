@@ -28,12 +28,12 @@ UNIT = 2  # bytes of an instruction
 
 def install() -> None:
     """Has the gate ask about waits with short limits."""
-    _core.on_short_wait(is_period)
+    _core.on_short_wait(lambda: is_period_of(sys._getframe(1)))
 
 
-def is_period() -> bool:
-    """Whether the wait of the calling thread that is about to begin is the period of a loop."""
-    caller = _caller(sys._getframe(1))
+def is_period_of(frame: FrameType) -> bool:
+    """Whether the wait that this frame is about to begin is the period of a loop, or a sleep."""
+    caller = _caller(frame)
     return caller is not None and _lives_with_it(caller.f_code, caller.f_lasti)
 
 
