@@ -364,7 +364,8 @@ static PyObject *control_sockets(PyObject *module, PyObject *type) {
 
 PyMethodDef uns_socket_methods[] = {
     {"await_files", await_files, METH_VARARGS,
-     "await_files([(fd, events)], seconds or None, timer=False): wait at the gate until one is open "
+     "await_files([(fd, events)], seconds or None, timer=False): wait at the gate until one is "
+     "open "
      "for these events: whether one is; None: the calling thread is not controlled, and has not "
      "waited; timer: an event loop waits, whose time limit is a sleep of what it runs"},
     {"control_sockets", control_sockets, METH_O,

@@ -73,6 +73,21 @@ for _ in range(3):
 assert Link.is_open
 thread.join()
 """
+# Nobody gives it any work; the process ends without it.
+IDLE = """
+import queue
+work = queue.Queue()
+
+def serve():
+    while True:
+        try:
+            work.get(timeout=LIMIT)
+        except queue.Empty:
+            pass
+
+threading.Thread(target=serve, daemon=True).start()
+raise SystemExit(1)
+"""
 DAEMON = """
 class Box:
     ready = False
@@ -112,6 +127,16 @@ def test_a_wait_whose_outcome_nobody_looks_at_is_a_sleep(tmp_path, wait):
 @pytest.mark.parametrize(("limit", "fails"), [("0.05", True), ("3", False)])
 def test_the_timers_of_an_event_loop_are_sleeps(tmp_path, limit, fails):
     assert (failures(tmp_path, LOOP.replace("LIMIT", limit), 30) > 0) is fails
+
+
+@pytest.mark.parametrize(("limit", "waits"), [("None", 1), ("0.5", 0)])
+def test_who_polls_at_the_end_of_a_run_does_not_wait_for_ever(tmp_path, limit, waits):
+    program = Program(tmp_path, IDLE.replace("LIMIT", limit), "gil")
+    try:
+        _, run = program.run(strategy="walk")
+    finally:
+        program.client.close()
+    assert len(run.waits) == waits
 
 
 @pytest.mark.parametrize("end", ["", "__import__('os')._exit(0)"])

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dis
 import sys
 import threading
-from functools import lru_cache
+from functools import cache
 from operator import attrgetter
 from types import CodeType, FrameType
 
@@ -52,7 +52,7 @@ def _is_of_threading(frame: FrameType, name: str) -> bool:
     return frame.f_globals is threading.__dict__ and frame.f_code.co_name == name
 
 
-@lru_cache(maxsize=None)
+@cache
 def _lives_with_it(code: CodeType, at: int) -> bool:
     text = code.co_code
     after = at + UNIT
