@@ -67,9 +67,9 @@ static int pct_yields(struct uns_thread *t) {
         return 1;
     if (!polls(p))
         return 0;
-    int again = UNS_POINT_OP(p->point) != UNS_SLEEP || t->drawn.pct_slept == p->point;
+    int repeats = UNS_POINT_OP(p->point) != UNS_SLEEP || t->drawn.pct_slept == p->point;
     t->drawn.pct_slept = p->point;
-    return again;
+    return repeats;
 }
 
 static struct uns_thread *pct_pick(struct uns_thread **enabled, uint32_t count,

@@ -82,5 +82,5 @@ def _is_in_loop(code: CodeType, at: int) -> bool:
 def _are_copies(one: dis.Instruction, other: dis.Instruction) -> bool:
     if one.offset == other.offset:
         return True
-    known = one.positions is not None and one.positions.col_offset is not None
-    return known and (one.opcode, one.positions) == (other.opcode, other.positions)
+    has_columns = one.positions is not None and one.positions.col_offset is not None
+    return has_columns and (one.opcode, one.positions) == (other.opcode, other.positions)
