@@ -68,8 +68,40 @@ static void captured(LockObject *self, uint32_t point) {
         uns_capture_lock((PyObject *)self, 1);
 }
 
+/* Asked about waits that could be the period of a loop: probes/python/periods.py. */
+#define LONGEST_PERIOD_NS 100000000ll
+static PyObject *asks_short_waits;
+
+/* -1 with an exception. */
+static int is_period(int64_t timeout_ns) {
+    if (!asks_short_waits || !uns_rt.active || timeout_ns <= 0 || timeout_ns > LONGEST_PERIOD_NS)
+        return 0;
+    PyObject *answer = PyObject_CallNoArgs(asks_short_waits);
+    int is = answer ? PyObject_IsTrue(answer) : -1;
+    Py_XDECREF(answer);
+    return is;
+}
+
+static PyObject *on_short_wait(PyObject *module, PyObject *callback) {
+    Py_XSETREF(asks_short_waits, Py_NewRef(callback));
+    Py_RETURN_NONE;
+}
+
+static int take_timed(LockObject *self, int64_t timeout_ns);
+
 /* 1 taken, 0 not in time, -1 exception. */
 static int take(LockObject *self, int64_t timeout_ns) {
+    int timer = is_period(timeout_ns);
+    if (timer <= 0)
+        return timer < 0 ? -1 : take_timed(self, timeout_ns);
+    struct uns_thread *t = uns_current();
+    t->timer = 1;
+    int taken = take_timed(self, timeout_ns);
+    t->timer = 0;
+    return taken;
+}
+
+static int take_timed(LockObject *self, int64_t timeout_ns) {
     int64_t deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_clock_ns() + timeout_ns;
     int inside = 0;
     uint32_t site = uns_rt.active ? uns_python_site(&inside) : 0;
@@ -316,7 +348,16 @@ PyTypeObject RLockType = {
     .tp_weaklistoffset = offsetof(LockObject, weakrefs),
 };
 
+static PyMethodDef module_methods[] = {
+    {"on_short_wait", on_short_wait, METH_O,
+     "on_short_wait(callback): asked without arguments whether the wait that the calling thread is "
+     "about to begin is a sleep"},
+    {NULL, NULL, 0, NULL},
+};
+
 int uns_locks_init(PyObject *module) {
+    if (PyModule_AddFunctions(module, module_methods) < 0)
+        return -1;
     if (PyType_Ready(&LockType) < 0 || PyType_Ready(&RLockType) < 0)
         return -1;
     return PyModule_AddObjectRef(module, "Lock", (PyObject *)&LockType) < 0 ||

@@ -17,6 +17,7 @@
 struct files {
     struct pollfd *polled;
     nfds_t count;
+    int timer; /* an event loop waits for them no longer than until its next timer */
 };
 
 enum outcome { FAILED = -1, RAN_OUT, OPEN, NOT_CONTROLLED };
@@ -88,6 +89,14 @@ static int all_own(const struct files *files) {
     return !uns_has_children();
 }
 
+static enum uns_grant await_once(struct uns_thread *t, uint32_t site, struct files *files,
+                                 int64_t timeout_ns) {
+    if (files->timer)
+        return uns_gate_await_timer(t, site, any_open, files, all_own(files), timeout_ns);
+    return all_own(files) ? uns_gate_await_own(t, site, any_open, files, timeout_ns)
+                          : uns_gate_await(t, site, any_open, files, timeout_ns);
+}
+
 /* What need not wait is no switch point: the call itself was one, if it is the target's. */
 static enum outcome await(struct files *files, int64_t timeout_ns) {
     struct uns_thread *t = controlled();
@@ -99,9 +108,7 @@ static enum outcome await(struct files *files, int64_t timeout_ns) {
     while (!any_open(files)) {
         if (timeout_ns <= 0)
             return RAN_OUT;
-        enum uns_grant outcome = all_own(files)
-                                     ? uns_gate_await_own(t, site, any_open, files, timeout_ns)
-                                     : uns_gate_await(t, site, any_open, files, timeout_ns);
+        enum uns_grant outcome = await_once(t, site, files, timeout_ns);
         if (outcome == UNS_DEADLOCKED)
             uns_report_deadlock();
         if (outcome == UNS_INTERRUPTED && uns_run_handlers() < 0)
@@ -126,11 +133,12 @@ static int take_file(PyObject *pair, struct pollfd *file) {
 
 static PyObject *await_files(PyObject *module, PyObject *args) {
     PyObject *pairs, *timeout;
-    if (!PyArg_ParseTuple(args, "O!O:await_files", &PyList_Type, &pairs, &timeout))
+    int timer = 0;
+    if (!PyArg_ParseTuple(args, "O!O|p:await_files", &PyList_Type, &pairs, &timeout, &timer))
         return NULL;
     int64_t timeout_ns = nanoseconds(timeout);
     nfds_t count = (nfds_t)PyList_GET_SIZE(pairs);
-    struct files files = {PyMem_Calloc(count + 1, sizeof *files.polled), count};
+    struct files files = {PyMem_Calloc(count + 1, sizeof *files.polled), count, timer};
     enum outcome outcome = files.polled && timeout_ns != -1 ? OPEN : FAILED;
     for (nfds_t i = 0; i < count && outcome == OPEN; i++)
         if (take_file(PyList_GET_ITEM(pairs, (Py_ssize_t)i), &files.polled[i]) < 0)
@@ -205,7 +213,7 @@ static void give_up(struct kept *kept) {
 
 static int await_socket(PyObject *socket, short events, struct kept *kept) {
     struct pollfd file = {.events = events};
-    struct files files = {&file, 1};
+    struct files files = {&file, 1, 0};
     int64_t timeout_ns;
     if (!controlled())
         return 0;
@@ -350,8 +358,10 @@ static PyObject *control_sockets(PyObject *module, PyObject *type) {
 
 PyMethodDef uns_socket_methods[] = {
     {"await_files", await_files, METH_VARARGS,
-     "await_files([(fd, events)], seconds or None): wait at the gate until one is open for these "
-     "events: whether one is; None: the calling thread is not controlled, and has not waited"},
+     "await_files([(fd, events)], seconds or None, timer=False): wait at the gate until one is "
+     "open "
+     "for these events: whether one is; None: the calling thread is not controlled, and has not "
+     "waited; timer: an event loop waits, whose time limit is a sleep of what it runs"},
     {"control_sockets", control_sockets, METH_O,
      "control_sockets(socket.socket): methods that would block wait at the gate"},
     {NULL, NULL, 0, NULL},

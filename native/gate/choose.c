@@ -50,9 +50,14 @@ static int can_run(struct uns_thread *t) {
     return t->state == UNS_READY && !t->held && !waits(t);
 }
 
+/* A sleep of the program, alone or in front of what an event loop waits for besides. */
+static int sleeps(const struct uns_pending *p) {
+    return is_sleep(p) || (p->timer && p->deadline != UNS_FOREVER);
+}
+
 /* How far ahead of its time a wait may end although others could run. */
 static int64_t early_ns(const struct uns_pending *p) {
-    return is_sleep(p) || uns_gate.replaying ? UNS_EARLY_WAKE_NS : UNS_SHORT_LIMIT_NS;
+    return sleeps(p) || uns_gate.replaying ? UNS_EARLY_WAKE_NS : UNS_SHORT_LIMIT_NS;
 }
 
 /* May its time come while others could run, as if they had been descheduled that long? What they
@@ -66,7 +71,7 @@ static int may_end_early(const struct uns_thread *t) {
 
 /* What a schedule says has happened: a long sleep ended although others could have run. */
 static int is_scheduled(const struct uns_thread *t) {
-    return is_sleep(&t->pending) &&
+    return sleeps(&t->pending) &&
            (uns_gate.replaying ? t == uns_replay_wanted() : uns_gate.follows);
 }
 
@@ -115,7 +120,7 @@ static struct uns_thread *next_deadline(void) {
         if (t->state != UNS_READY || t->held || deadline > latest)
             continue;
         if (deadline >= kept_back && !may_end_early(t) &&
-            !(is_sleep(&t->pending) && t->slept_at != t->pending.point && uns_rules_await(t)))
+            !(sleeps(&t->pending) && t->slept_at != t->pending.point && uns_rules_await(t)))
             continue;
         if (t == wanted)
             return t;
@@ -139,7 +144,7 @@ static struct uns_thread *first_deadline(void) {
         uns_alarm_ring(uns_gate_anybody_has_time());
     if (first && !uns_gate.busy)
         uns_gate_note_standstill(first);
-    if (first && is_sleep(&first->pending))
+    if (first && sleeps(&first->pending))
         first->slept_at = uns_gate.busy ? first->pending.point : 0;
     return first;
 }

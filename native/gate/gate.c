@@ -443,6 +443,12 @@ enum uns_grant uns_gate_await_own(struct uns_thread *t, uint32_t site, int (*rea
                  (struct uns_pending){.ready = ready, .about = about, .own = 1});
 }
 
+enum uns_grant uns_gate_await_timer(struct uns_thread *t, uint32_t site, int (*ready)(void *),
+                                    void *about, int own, int64_t timeout_ns) {
+    return await(t, site, timeout_ns,
+                 (struct uns_pending){.ready = ready, .about = about, .own = own, .timer = 1});
+}
+
 enum uns_grant uns_gate_come_back(struct uns_thread *t, uint32_t site) {
     return uns_gate_await(t, site, NULL, NULL, UNS_FOREVER);
 }
@@ -522,7 +528,7 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
     if (UNS_UNLIKELY(uns_gate.sketch) && uns_rt.sketch.level == UNS_LEVEL_ACCESS)
         uns_sketch_did(t, point);
     if (UNS_UNLIKELY(uns_rt.tracing))
-        uns_record_event(t, point, cell);
+        uns_record_event(t, point, cell, may_switch == UNS_FOLLOWS);
     if (UNS_UNLIKELY(uns_rt.hooks.about != NULL))
         uns_rt.hooks.about(t, point);
 }
@@ -541,7 +547,7 @@ void uns_gate_sketch(struct uns_thread *t, uint32_t point) {
 
 void uns_gate_touched(struct uns_thread *t, uint64_t cell, int write) {
     if (UNS_UNLIKELY(uns_gate.sketch) && uns_rt.tracing)
-        uns_record_event(t, UNS_POINT(0, write ? UNS_EXIT : UNS_ENTER), cell);
+        uns_record_event(t, UNS_POINT(0, write ? UNS_EXIT : UNS_ENTER), cell, 0);
 }
 
 void uns_gate_touch(struct uns_thread *t, uint32_t site, uint64_t cell) {

@@ -58,7 +58,7 @@ static void record(struct uns_thread *t, const struct uns_lock *lock, uint32_t p
     if (UNS_POINT_OP(point) <= UNS_RELEASE && UNS_POINT_SITE(point) && !t->failed)
         uns_write_forced(&uns_rt.tracker, &t->tracked, point, cell);
     if (UNS_UNLIKELY(uns_rt.tracing) && !t->failed)
-        uns_record_event(t, point, cell);
+        uns_record_event(t, point, cell, 0);
     uint32_t site = UNS_POINT_SITE(point);
     if (uns_rt.gated && site < uns_rt.site_limit && UNS_POINT_OP(point) == UNS_ACQUIRE) {
         t->head = site;
@@ -196,6 +196,7 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         .deadline =
             timeout_ns == UNS_FOREVER || !timeout_ns ? UNS_FOREVER : uns_gate_now() + timeout_ns,
         .limit = timeout_ns,
+        .timer = t->timer,
         .ready = asked.ready,
         .about = asked.about,
         .within = lock->word ? 0 : t->within,

@@ -141,7 +141,7 @@ void uns_sketch_did(struct uns_thread *t, uint32_t point) {
     }
     uns_gate_unlock();
     if (uns_rt.tracing) /* for whoever reads the trace: where the thread stands in the sketch */
-        uns_record_event(t, UNS_POINT(0, UNS_BLOCK), track->passed);
+        uns_record_event(t, UNS_POINT(0, UNS_BLOCK), track->passed, 0);
 }
 
 /* A file that is not as it should be would be read out of bounds. */

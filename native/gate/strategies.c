@@ -59,10 +59,22 @@ static int polls(const struct uns_pending *p) {
            (p->deadline != UNS_FOREVER && p->deadline - uns_gate_now() <= UNS_SHORT_LIMIT_NS);
 }
 
+/* A thread that polls or spins goes behind all others. A sleep is no poll the first time at its
+ * place: all others may be as late as it is long. */
+static int pct_yields(struct uns_thread *t) {
+    const struct uns_pending *p = &t->pending;
+    if (t->streak + 1 >= UNS_STREAK_LIMIT)
+        return 1;
+    if (!polls(p))
+        return 0;
+    int repeats = UNS_POINT_OP(p->point) != UNS_SLEEP || t->drawn.pct_slept == p->point;
+    t->drawn.pct_slept = p->point;
+    return repeats;
+}
+
 static struct uns_thread *pct_pick(struct uns_thread **enabled, uint32_t count,
                                    struct uns_thread *current) {
-    /* A thread that sleeps, polls or spins yields: it goes behind all others. */
-    if (current && (current->streak + 1 >= UNS_STREAK_LIMIT || polls(&current->pending)))
+    if (current && pct_yields(current))
         current->drawn.pct_priority = --pct.lowest;
     struct uns_thread *best = pct_highest(enabled, count);
     for (uint32_t i = 0; i < pct.changes; i++)

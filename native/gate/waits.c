@@ -52,11 +52,16 @@ uint32_t uns_gate_pending(struct uns_pending_record *out, uint32_t room) {
     return count;
 }
 
+/* Who waits for so long for a signal that nobody owes goes on without it: it polls. */
+static int goes_on_by_itself(const struct uns_thread *t) {
+    return t->pending.deadline != UNS_FOREVER && wait_of(t).owner == UNS_NO_OWNER;
+}
+
 /* In a recorded run nobody is in the gate: those that wait say so themselves (lock.c). */
 uint32_t uns_gate_waits(struct uns_wait_record *out, uint32_t room) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < uns_gate.live_count && count < room; i++)
-        if (waits(uns_gate.live[i]))
+        if (waits(uns_gate.live[i]) && !goes_on_by_itself(uns_gate.live[i]))
             out[count++] = wait_of(uns_gate.live[i]);
     for (const struct uns_thread *t = uns_rt.recording ? uns_threads() : NULL; t && count < room;
          t = t->next)

@@ -46,12 +46,13 @@ void uns_order(uint32_t thread, uint32_t other) {
     uns_spin_unlock(&array_lock);
 }
 
-void uns_record_event(const struct uns_thread *t, uint32_t point, uint64_t cell) {
-    struct uns_trace_record event = {.time = uns_rt.tracker.now(),
-                                     .cell = cell,
-                                     .point = point,
-                                     .thread = (uint16_t)t->index,
-                                     .context = (uint16_t)t->tracked.context};
+void uns_record_event(const struct uns_thread *t, uint32_t point, uint64_t cell, int follows) {
+    struct uns_trace_record event = {
+        .time = uns_rt.tracker.now(),
+        .cell = cell,
+        .point = point,
+        .thread = (uint16_t)t->index,
+        .context = (uint16_t)(t->tracked.context | (follows ? UNS_TRACE_FOLLOWS : 0))};
     if (trace.used >= TRACE_MOST || uns_array_append(&trace, &event, sizeof event) < 0)
         uns_rt.counters[UNS_COUNT_TRACE_DROPPED]++;
 }

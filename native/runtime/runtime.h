@@ -16,6 +16,7 @@ struct uns_pending {
     struct uns_lock *lock; /* an acquire: enabled while the lock is free */
     int64_t deadline;      /* virtual ns: sleeps and timed acquires; else UNS_FOREVER */
     int64_t limit;         /* ... how long that is */
+    int timer;             /* ... and it is a sleep: the period of a loop, an event loop's timer */
     /* A call that would block in the kernel: enabled while it would not. Asked by any thread, with
      * the gate's mutex held. With a lock: whether that is free all the same. */
     int (*ready)(void *about);
@@ -63,6 +64,7 @@ struct uns_poll {
 struct uns_drawn {
     uint64_t pos_priority;
     int64_t pct_priority;
+    uint32_t pct_slept; /* where it slept last */
     uint64_t surw_left;
 };
 
@@ -77,6 +79,7 @@ struct uns_thread {
     uint64_t events;         /* atomic: events begun so far, the thread's own clock */
     uint32_t last_sync_site; /* of its latest lock operation */
     uint32_t within;         /* locks that it has taken in the same call since the first */
+    int timer;               /* the time limit of the wait that it begins is a sleep */
     uint32_t may_switch;     /* the interpreter could have switched since its last event */
     uint32_t last_site;      /* of its latest access */
     uint32_t muted;          /* our own code runs, or a probe is under way */

@@ -35,7 +35,7 @@
 /* 0 is no event: a context that is still empty is not one of local reads (Bugaboo, figure 5). */
 enum uns_context_event { UNS_LC_RD = 1, UNS_LC_WR = 2, UNS_RM_RD = 3, UNS_RM_WR = 4 };
 #define UNS_CONTEXT_BITS 3 /* of one event */
-_Static_assert(UNS_CONTEXT_MAX *UNS_CONTEXT_BITS <= 16, "a context is a uint16_t in edges");
+_Static_assert(UNS_CONTEXT_MAX *UNS_CONTEXT_BITS <= 15, "a uint16_t in edges; a bit of traces");
 
 /* What the fast paths look at: two cells to a cache line. */
 struct uns_cell {

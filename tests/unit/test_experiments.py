@@ -3,9 +3,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from unittest import mock
+
 import pytest
 from tests.unit.traces import run_of
 
+from unsnarl.experiments.forbid import Forbidder
 from unsnarl.experiments.prove import ORDER
 from unsnarl.experiments.rules import controlling, forbidding, holding, is_intrusion
 from unsnarl.experiments.statistics import fisher
@@ -63,6 +67,30 @@ def test_who_does_the_last_access_again_keeps_the_others_out_until_it_ends():
     assert (lasting.until.who, lasting.leave) == ("self", None)
     assert short == forbidding(lines)[1]
     assert is_intrusion(lines) and not is_intrusion(lines[:2])
+
+
+# A worker acknowledges its work before it is done; who waits for that looks at what it did.
+ACKNOWLEDGED = [line(1, 1, hold=10), line(2, 2, hold=20), line(3, 2), line(4, 1)]
+
+
+def test_who_waits_for_the_other_side_is_kept_out_of_its_last_access_only():
+    worker, looks = forbidding(ACKNOWLEDGED, briefly=True)
+    assert worker == forbidding(ACKNOWLEDGED)[0]
+    assert (looks.when.points, looks.until.points) == ((3,), (3,))
+
+
+@pytest.mark.parametrize("released", [0, 1])
+def test_regions_are_shortened_where_they_had_to_be_given_up(released):
+    tried = []
+    forbidder = Forbidder(SimpleNamespace(lines=lambda *_: ACKNOWLEDGED))
+    without = SimpleNamespace(arm=SimpleNamespace(fail=0))
+    failed = SimpleNamespace(arm=SimpleNamespace(fail=1, released=released))
+    with (
+        mock.patch.object(forbidder, "_without", lambda _, rules: tried.append(rules) or without),
+        mock.patch.object(forbidder, "_lasting", lambda *_: without),
+    ):
+        assert forbidder._forbidden_intrusion(None, None, failed) is without
+    assert tried == [forbidding(ACKNOWLEDGED, briefly=True)] * released
 
 
 def test_an_order_is_forbidden_by_the_other_one():

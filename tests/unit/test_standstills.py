@@ -32,10 +32,10 @@ def row(
     return (*wait, 100 * number, limit, number, flags)
 
 
-def polling(number=1):
+def polling(number=1, limit=SECOND // 10):
     """One thread polls a queue; the other one waits for its end."""
     return [
-        row(number, 1, GET, limit=SECOND // 10, flags=ALONE | RAN_OUT),
+        row(number, 1, GET, limit=limit, flags=ALONE | RAN_OUT),
         row(number, 0, JOIN, 1, limit=5 * SECOND, op=Op.JOIN),
     ]
 
@@ -137,6 +137,13 @@ def test_a_short_limit_of_a_thread_that_does_not_fail_is_a_timer():
     assert assigned([run(timer(1, SECOND // 1000))], [run()]) == ([None], 0)
     assert assigned([run(timer(1, SECOND))], [run()]) == ([1], 0)
     assert assigned([run(timer(0, SECOND // 1000))], [run()]) == ([1], 0)
+
+
+def test_a_long_limit_is_a_timer_where_it_runs_out_in_passing_runs_too():
+    passing = [run(polling(limit=SECOND))]
+    assert assigned([run(timer(1, SECOND))], passing) == ([None], 0)
+    assert assigned([run(timer(1, 2 * SECOND))], passing) == ([1], 0)
+    assert assigned([run(timer(0, SECOND))], passing) == ([1], 0)
 
 
 def test_a_cycle_counts_though_some_runs_pass_by_luck():

@@ -4,12 +4,13 @@
 import gc
 import weakref
 
+import pytest
 from tests.unit.runfile_writer import records, run_file, thread
 
 from unsnarl.model.event import Op, point_of
 from unsnarl.model.evidence import Due
 from unsnarl.placement.timeline import Timeline
-from unsnarl.runfile.layout import Section
+from unsnarl.runfile.layout import TRACE_FOLLOWS, Section
 from unsnarl.runfile.reader import parse_run
 
 A, B = point_of(10, Op.READ), point_of(20, Op.WRITE)
@@ -41,3 +42,13 @@ def test_a_timeline_goes_with_its_run():
     del run
     gc.collect()
     assert kept() is None
+
+
+@pytest.mark.parametrize(("context", "held"), [(0, 1), (TRACE_FOLLOWS, 0)])
+def test_a_thread_can_be_held_before_the_first_access_of_an_operation_only(context, held):
+    threads = records(Section.THREADS, [thread(0, "0")])
+    counts = records(Section.COUNTS, [(0, 10, 2, 10)])
+    writes = point_of(10, Op.WRITE)
+    trace = records(Section.TRACE, [(1, 7, A, 0, 0), (2, 8, writes, 0, context)])
+    timeline = Timeline(parse_run(run_file([threads, counts, trace])))
+    assert timeline.hold(timeline.events[1]) == timeline.events[held]

@@ -180,6 +180,8 @@ struct uns_trace_record {
     uint32_t point;
     uint16_t thread, context;
 };
+/* In a context: the access is part of the operation before it, and nobody can come in between. */
+#define UNS_TRACE_FOLLOWS 0x8000u
 
 /* One event of a recorded run, in the order of its thread. */
 struct uns_log_record {

@@ -166,6 +166,10 @@ UNS_API enum uns_grant uns_gate_await(struct uns_thread *t, uint32_t site, int (
 /* ... for what only threads of this run can bring about: time need not be real meanwhile. */
 UNS_API enum uns_grant uns_gate_await_own(struct uns_thread *t, uint32_t site, int (*ready)(void *),
                                           void *about, int64_t timeout_ns);
+/* ... of an event loop, which waits no longer than until its next timer (`own`: as above). */
+UNS_API enum uns_grant uns_gate_await_timer(struct uns_thread *t, uint32_t site,
+                                            int (*ready)(void *), void *about, int own,
+                                            int64_t timeout_ns);
 /* The process is about to end: threads that nobody has joined may run before. */
 UNS_API void uns_gate_linger(void);
 /* Calls a thread back from whatever it waits for; one that does not wait, from its next wait. */

@@ -6,7 +6,8 @@ all the time. A cycle of waits can be ended by nobody but a time limit, whatever
 run may still pass by luck after that. Of other waits the last ones count, from which the program
 went on to its failure, if every thread was among them and no passing run comes there. Where it had
 failed before, they only came of that: a pool that was opened twice is closed once. A short limit
-that runs out in a thread which does not fail is a timer: what it was to do comes next.
+that runs out in a thread which does not fail is a timer: what it was to do comes next. So is a long
+one that also runs out in passing runs: who polls every second for its work does so in all of them.
 """
 
 from __future__ import annotations
@@ -40,7 +41,20 @@ def assign_standstills(
         raw = np.array(sorted(one.waiting), dtype=np.uint32)
         return frozenset(interner.indexes(raw, run).tolist())
 
+    def ran_out(one: Standstill, run: RunFile) -> tuple[int, float | None]:
+        raw = next(wait.point for wait in one.waits if wait.thread == one.ran_out)
+        index = interner.indexes(np.array([raw], dtype=np.uint32), run)[0]
+        return int(index), one.limits.get(one.ran_out)
+
     failed, passed = (_counts(runs, waiting) for runs in (failing, passing))
+    usual = {ran_out(one, run) for run in passing for one in run.standstills}
+
+    def is_timer(one: Standstill) -> bool:
+        """Whether the wait that ended is short, or usual, and its thread did not fail."""
+        path = run.threads[one.ran_out].path
+        others = {run.failing_thread, *(run.threads[thread].path for thread in run.ends)}
+        is_short = one.limits.get(one.ran_out, SHORT) < SHORT
+        return path not in others and (is_short or ran_out(one, run) in usual)
 
     def is_cause(one: Standstill, way: Waiting) -> bool:
         if any(time < one.time for time in run.ends.values()):
@@ -48,7 +62,7 @@ def assign_standstills(
         if not in_cycle(one.waits):
             came_of_it = one.time > min(run.ends.values(), default=one.time)
             is_last = one is run.standstills[-1] and not came_of_it
-            return is_last and one.is_alone and not passed[way] and not _is_timer(one, run)
+            return is_last and one.is_alone and not passed[way] and not is_timer(one)
         share = passed[way] / max(len(passing), 1)
         return share <= COMMON and share < failed[way] / len(failing)
 
@@ -58,13 +72,6 @@ def assign_standstills(
         run.standstill, way = next((pair for pair in ways if is_cause(*pair)), (None, None))
         chosen.update([way] if way else [])
     return passed[max(chosen, key=lambda way: chosen[way])] if chosen else 0
-
-
-def _is_timer(one: Standstill, run: RunFile) -> bool:
-    """Whether a short wait ended, and its thread is not the one that failed."""
-    path = run.threads[one.ran_out].path
-    failed = {run.failing_thread, *(run.threads[thread].path for thread in run.ends)}
-    return one.limits.get(one.ran_out, SHORT) < SHORT and path not in failed
 
 
 def _counts(

@@ -170,6 +170,10 @@ class Forbidder:
         `short` has those from the first to the last of its lines.
         """
         lines = self._runs.lines(run, answer)
+        if short.arm.released:
+            briefly = self._without(answer, forbidding(lines, briefly=True))
+            if not briefly.arm.fail:
+                return briefly
         lasting = self._lasting(answer, lines, short)
         if not lasting.arm.fail:
             return lasting

@@ -33,6 +33,7 @@ def forbidding(
     equals: Sequence[str] = (),
     *,
     lasts: bool = False,
+    briefly: bool = False,
 ) -> list[Rule]:
     """The rules under which they cannot: both sides become critical sections of one lock.
 
@@ -47,6 +48,8 @@ def forbidding(
             one's own would be taken for the other's.
         lasts: Whether a thread that comes back keeps the others out until it has ended: where it
             does the last access again and again, what came too late may be a later one.
+        briefly: Whether who comes in between is kept out of its last access only: where it waits
+            before that for the thread that comes back, it would keep that one out for ever.
     """
     shape = _shape(lines)
     # An access that came in time once may still be too late the next time (docs/adr/0016).
@@ -59,7 +62,7 @@ def forbidding(
     regions: dict[Points, Rule] = {}
     back = returning(lines)
     for begin, end in shape:
-        region = _region(begin, end)
+        region = _region(end if briefly and begin.role not in back else begin, end)
         if lasts and begin.role in back:
             region = replace(region, until=Match(THREAD_ENDS, who="self"), leave=None)
         regions.setdefault(begin.holds, region)

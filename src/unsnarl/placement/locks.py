@@ -27,12 +27,19 @@ class LockWalk:
 
     Attributes:
         around: By event: the acquires whose locks are held there, outermost first.
-        heads: By event: the last one, or itself, at which its thread could be held.
+        heads: By event: the last one, or itself, at which its thread could be held. One operation
+            may have several accesses: its thread can be held before the first of them only.
         calls: By event: the call of a library that does it.
     """
 
-    def __init__(self, events: Sequence[Event], heads: AbstractSet[int]) -> None:
+    def __init__(
+        self,
+        events: Sequence[Event],
+        heads: AbstractSet[int],
+        follows: AbstractSet[int] = frozenset(),
+    ) -> None:
         self._switches = heads
+        self._follows = follows
         self._no_guards = _signals(events)
         self._left = _left_behind(events)
         self._locks: dict[str, dict[int, int]] = {}
@@ -80,7 +87,8 @@ class LockWalk:
         the other in a call are taken at once, if they are free (native/gate/lock.c).
         """
         if event.op is not Op.ACQUIRE:
-            return event.op is Op.JOIN or (event.is_access and event.site in self._switches)
+            stops = event.is_access and event.site in self._switches
+            return event.op is Op.JOIN or (stops and event.at not in self._follows)
         last = self._taken.get(event.path)
         goes_on = last is not None and last.point == event.point and last.cell != event.cell
         return bool(event.site) and not goes_on

@@ -21,6 +21,7 @@ from unsnarl.model.event import Event, EventKey, Op, op_of, site_of, with_op
 from unsnarl.model.run import Wait, in_cycle
 from unsnarl.placement.locks import LockWalk
 from unsnarl.runfile import RunFile
+from unsnarl.runfile.layout import TRACE_FOLLOWS
 
 
 class Timeline:
@@ -43,8 +44,11 @@ class Timeline:
         paths = [thread.path for thread in run.threads]
         self.events: list[Event] = []
         self.counts: Counter[tuple[str, int]] = Counter()
-        for _, cell, point, thread, _ in rows.tolist():
-            self._add(paths[thread], point, cell)
+        follows: set[int] = set()
+        for _, cell, point, thread, context in rows.tolist():
+            event = self._add(paths[thread], point, cell)
+            if context & TRACE_FOLLOWS:
+                follows.add(event.at)
             self.counts[paths[thread], point] += 1
         # An access may be due to several cells: it is one event.
         due: dict[tuple[str, int], int] = {}
@@ -61,7 +65,7 @@ class Timeline:
             event.at for event, wait in zip(self.pending, unending, strict=True) if wait.owner < 0
         }
         heads = {site for _, site, _, head, *_ in run.counts.tolist() if site == head}
-        self._walk = LockWalk(self.events, heads)
+        self._walk = LockWalk(self.events, heads, follows)
         self._at = {event.key: event.at for event in self.done}
 
     @classmethod

@@ -103,6 +103,8 @@ WAIT = np.dtype(
 TRACE = np.dtype(
     [("time", "<u8"), ("cell", "<u8"), ("point", "<u4"), ("thread", "<u2"), ("context", "<u2")]
 )
+# In the context of a traced access: it is part of the operation before it (UNS_TRACE_FOLLOWS).
+TRACE_FOLLOWS = 0x8000
 STANDSTILL = np.dtype(
     [
         *((name, WAIT[name]) for name in WAIT.names or ()),

@@ -10,7 +10,9 @@ from __future__ import annotations
 import select
 import selectors
 import socket
+import sys
 from collections.abc import Callable, Iterable, Sequence
+from types import FrameType
 from typing import Any
 
 from unsnarl import _core
@@ -45,11 +47,16 @@ def _control(selector: Any) -> None:
     def select(self: Any, timeout: float | None = None) -> Any:
         if timeout is not None and timeout <= 0:
             return real(self, timeout)
-        waited = _core.await_files(_watched(self), timeout)
+        waited = _core.await_files(_watched(self), timeout, _is_loop(sys._getframe(1)))
         return real(self, timeout if waited is None else 0)
 
     select.__doc__ = real.__doc__
     selector.select = select
+
+
+def _is_loop(caller: FrameType) -> bool:
+    """Whether an event loop waits: then the time limit is the next of its timers."""
+    return caller.f_globals.get("__name__") == "asyncio.base_events"
 
 
 def _watched(selector: Any) -> Files:

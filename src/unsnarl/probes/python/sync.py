@@ -21,6 +21,7 @@ from types import FunctionType, MethodType, TracebackType
 from typing import Any
 
 from unsnarl import _core
+from unsnarl.probes.python import periods
 
 ExceptionCallback = Callable[
     [type[BaseException], BaseException | None, TracebackType | None, str], None
@@ -47,6 +48,7 @@ def install() -> None:
     _replace_threads()
     _replace_time()
     _core.lead_signals()
+    periods.install()
     threading._make_invoke_excepthook = _make_invoke_excepthook  # type: ignore[attr-defined]
     # The one in C waits on a lock of its own, which the gate cannot see.
     queue.SimpleQueue = queue._PySimpleQueue  # type: ignore[attr-defined,misc]
