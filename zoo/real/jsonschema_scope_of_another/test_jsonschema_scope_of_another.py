@@ -9,7 +9,10 @@ from jsonschema import Draft7Validator
 
 SCHEMA = {
     "$id": "file:///srv/shop/order.json",
-    "properties": {"customer": {"$ref": "people/customer.json"}, "item": {"$ref": "stock/item.json"}},
+    "properties": {
+        "customer": {"$ref": "people/customer.json"},
+        "item": {"$ref": "stock/item.json"},
+    },
     "definitions": {
         "customer": {
             "$id": "file:///srv/shop/people/customer.json",
@@ -19,7 +22,9 @@ SCHEMA = {
         "item": {
             "$id": "file:///srv/shop/stock/item.json",
             "properties": {"pieces": {"$ref": "pieces.json"}},
-            "definitions": {"pieces": {"$id": "file:///srv/shop/stock/pieces.json", "type": "integer"}},
+            "definitions": {
+                "pieces": {"$id": "file:///srv/shop/stock/pieces.json", "type": "integer"}
+            },
         },
     },
 }

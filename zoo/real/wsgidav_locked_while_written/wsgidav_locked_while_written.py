@@ -51,7 +51,12 @@ def main():
         saved = threading.Thread(target=request, args=(app, "PUT", b"second draft"))
         saved.start()
         locked = request(
-            app, "LOCK", LOCK, CONTENT_TYPE="application/xml", HTTP_DEPTH="0", HTTP_TIMEOUT="Second-60"
+            app,
+            "LOCK",
+            LOCK,
+            CONTENT_TYPE="application/xml",
+            HTTP_DEPTH="0",
+            HTTP_TIMEOUT="Second-60",
         )
         text = file.read_text() if locked == 200 else None
         saved.join()
