@@ -167,3 +167,13 @@ def test_the_iteration_that_failed_is_named_and_not_a_look_before_it():
     found, summary = shape(*points, message=message)
     assert found == "changed while iterated"
     assert summary.startswith("reader was iterating over rows at m.py:6 when writer changed it")
+
+
+def test_who_gives_up_what_another_one_has_put_there_may_have_found_just_that():
+    source = "if self.fd is not None:\n    fd, self.fd = self.fd, None\n"
+    opened = point("2 write fd", "self.fd = open(path)", value="7")
+    given_up = at(2, "1 write fd", source, value="None")
+    assert shape(opened, given_up, orders=((1, 2),), text=source)[0] == "lost update"
+    # Two that give up the same had both looked before.
+    other = at(2, "2 write fd", source, value="None")
+    assert shape(other, given_up, orders=((1, 2),), text=source)[0] == "check-then-act"

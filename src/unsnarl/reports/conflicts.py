@@ -278,9 +278,19 @@ class ShownConflict:
         Who sets a variable because it found nothing there looked before the other one set it.
         """
         is_one = len(self.variables) == 1 and self.modes.endswith("WW")
-        if not (is_one and self.is_overwritten):
+        if not (is_one and self.is_overwritten) or self._gives_up_others:
             return False
         return self.code.guards(self.last) or self.is_supplied
+
+    @property
+    def _gives_up_others(self) -> bool:
+        """Whether the last write leaves nothing of what another one has put there.
+
+        Its check, that there is something, may have found just that.
+        """
+        put = [one for one in self.points if one.thread != self.last.thread and mode(one) == "W"]
+        filled = any(one.value is not None and not is_nothing(one.value) for one in put[-1:])
+        return filled and is_nothing(self.last.value)
 
     @property
     def is_empty(self) -> bool:
