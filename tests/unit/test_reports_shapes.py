@@ -658,3 +658,13 @@ def test_a_wait_that_looks_by_itself_has_missed_a_signal():
     waits = point("1 wait wake_", call, awaits="for a signal of wake_", why="nobody gives it")
     course = [replace(one, file="pool.cpp") for one in (looked, stopped, waits)]
     assert shape(*course, message="Deadlock", orders=((1, 2),))[0] == "missed signal"
+
+
+def test_who_looked_too_early_and_waits_for_good_has_missed_a_signal():
+    """The look is in a function of its own: nothing on its line decides about the wait."""
+    looked = point("1 read orders", "int found = orders;", value="0", function="waiting")
+    served = point("2 write orders", "orders = 1;", value="1", function="serve")
+    waits = point("1 wait bell", "pthread_cond_wait(&bell, &lock);", awaits="for a signal of bell",
+                  why="nobody gives it", function="cook")  # fmt: skip
+    course = [replace(one, file="kitchen.c") for one in (looked, served, waits)]
+    assert shape(*course, message="Deadlock", orders=((1, 2),))[0] == "missed signal"

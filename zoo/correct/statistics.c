@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hits are counted without a lock: some are lost, and nobody minds. What matters is under the lock. */
+/* Hits are counted without a lock: some are lost, and nobody minds. What matters is under the lock.
+ */
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>

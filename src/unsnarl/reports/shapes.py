@@ -127,7 +127,9 @@ def shape_of(
     if stuck in BY_WAITS:
         return stuck, waits
     data = _of_data(failure, finding, points, code)
-    if stuck == SIGNAL and (data is None or _is_signalled(waits, data[1], code)):
+    if stuck == SIGNAL and (
+        data is None or _is_late(waits, data) or _is_signalled(waits, data[1], code)
+    ):
         return stuck, waits
     return data or ((stuck, waits) if stuck else None)
 
@@ -168,6 +170,12 @@ def _decided(
         acts = not found.is_pair and not any(map(found.looks, (other, last)))
         if between and acts and found.decides:
             yield found
+
+
+def _is_late(waits: Sequence[FindingPoint], data: tuple[Shape, tuple[FindingPoint, ...]]) -> bool:
+    """Whether who waits had looked too early: that it is there now, the signal would have said."""
+    threads = {point.thread for point in waits if not point.awaits.startswith("in join()")}
+    return data[0] == "published before initialised" and data[1][0].thread in threads
 
 
 def _is_signalled(

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #define WORKERS 2
-#define PHASES 3
+#define PHASES  3
 
 struct barrier {
     pthread_mutex_t lock;

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdio.h>
 
-#define PLACES 2
+#define PLACES  2
 #define PARCELS 4
 
 struct ring {
@@ -16,8 +16,8 @@ struct ring {
     int first;
 };
 
-static struct ring ring = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER,
-                           PTHREAD_COND_INITIALIZER, {0}, 0, 0};
+static struct ring ring = {
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, PTHREAD_COND_INITIALIZER, {0}, 0, 0};
 static int delivered[PARCELS + 1];
 
 static void put(struct ring *to, int parcel) {
