@@ -24,16 +24,16 @@ static void store(int64_t *word, int64_t value) {
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
 }
 
-void uns_alarm_set(int64_t first, int64_t again) {
+void uns_alarm_set(int64_t first, int64_t repeat) {
     store(&span, first);
-    store(&interval, again);
+    store(&interval, repeat);
     store(&due, first && uns_rt.gated ? uns_gate_now() + first : 0);
 }
 
 void uns_alarm_rang(void) {
-    int64_t again = load(&interval);
-    store(&span, again);
-    store(&due, again && uns_rt.gated ? uns_gate_now() + again : 0);
+    int64_t repeat = load(&interval);
+    store(&span, repeat);
+    store(&due, repeat && uns_rt.gated ? uns_gate_now() + repeat : 0);
 }
 
 int64_t uns_alarm_due(void) {

@@ -250,7 +250,7 @@ static int anything_in_flight(void) {
 }
 
 /* Child processes live in real time: who sleeps so that one may end its work sees it ended. Some
- * only wait for us, and nobody can tell, so that they get no more than this in a run. */
+ * only wait for us, and nobody knows which, so that they get no more than this in a run. */
 #define CHILDREN_NS 3000000000ll
 
 static int children_need_time(void) {

@@ -28,7 +28,7 @@ const struct uns_rule_record *uns_gate_rule_results(uint32_t *count); /* 0: no r
 /* To probes: signals. One is on its way, in so many ns at most; the program has set an alarm (0:
  * none), or it has rung; the thread comes back from what it waits for, if it does. */
 UNS_API void uns_gate_expect(int64_t ns);
-UNS_API void uns_alarm_set(int64_t first, int64_t again);
+UNS_API void uns_alarm_set(int64_t first, int64_t repeat);
 UNS_API void uns_alarm_rang(void);
 UNS_API void uns_gate_call_waiting(struct uns_thread *t);
 
