@@ -111,6 +111,8 @@ def _held(
     if not choice.reentrant and twice:
         tried.insert(0, replace(choice, reentrant=True))
     for one in tried:
+        if back and not one.reentrant and not _can_be_taken_twice(conflict, one):
+            continue
         try:
             made = lock_draft(conflict.sources, spans, one, conflict.at_fault, turns=turns)
         except UnpatchableError:
@@ -118,6 +120,17 @@ def _held(
         # No run says what others will hand in.
         return replace(made, says=f"{made.says}; callbacks run under it") if back else made
     return None
+
+
+def _can_be_taken_twice(conflict: Conflict, choice: LockChoice) -> bool:
+    """Whether the program makes it so; of a lock that was handed in, nobody knows."""
+    return any(
+        isinstance(node, ast.Assign)
+        and any(ast.unparse(one).rpartition(".")[2] == choice.name for one in node.targets)
+        and ast.unparse(node.value).endswith(("RLock()", "Condition()"))
+        for source in conflict.sources.values()
+        for node in ast.walk(source.tree)
+    )
 
 
 def _comes_back(conflict: Conflict, spans: list[LineSpan]) -> bool:
