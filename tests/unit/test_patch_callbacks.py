@@ -71,3 +71,31 @@ def test_it_is_said_that_callbacks_run_under_the_lock() -> None:
     assert said
     assert all(("RLock" in one) == one.endswith("; callbacks run under it") for one in said)
     assert any(one.endswith("; callbacks run under it") for one in said)
+
+
+CACHED = """
+def cached(store, lock):
+    def wrap(function):
+        def inner(key):
+            with lock:
+                found = store.get(key)
+            if found is None:
+                found = function(key)
+                with lock:
+                    store[key] = found
+            return found
+        return inner
+    return wrap
+"""
+
+
+def test_no_lock_that_was_handed_in_is_held_around_a_callback() -> None:
+    where = {"function": "cached.<locals>.wrap.<locals>.inner", "locks": ("lock",)}
+    look, keep = (line_of(source(CACHED), one) for one in ("store.get", "store[key]"))
+    points = [
+        point(look, 1, "read", "store", **where),
+        point(keep, 2, "write", "store", **where),
+        point(keep, 1, "write", "store", **where),
+    ]
+    made = drafts(conflict(CACHED, *points))
+    assert not any(one.choice is not None and one.choice.name == "lock" for one in made)

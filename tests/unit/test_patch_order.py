@@ -470,6 +470,31 @@ def test_to_read_once_is_in_vain_where_the_reader_writes_afterwards() -> None:
     assert kinds[0] == "local-copy"
 
 
+LOTTERY = textwrap.dedent(
+    """\
+    class Lottery:
+        def draw(self):
+            self.number = 5 * self.number % 64
+
+        def buy(self):
+            self.draw()
+            self.record.append(self.number)
+            return self.number
+    """
+)
+
+
+def test_to_read_once_is_in_vain_where_the_own_value_is_wanted() -> None:
+    for text, first in ((LOTTERY, "lock"), (LOTTERY.replace("self.draw()", "pay()"), "local-copy")):
+        line = line_of(source(text), "append")
+        points = [
+            point(line, 1, "read", "Lottery.number", function="Lottery.buy"),
+            point(3, 2, "write", "Lottery.number", function="Lottery.draw"),
+            point(line + 1, 1, "read", "Lottery.number", function="Lottery.buy"),
+        ]
+        assert drafts(conflict(text, *points))[0].kind == first
+
+
 BUCKET = textwrap.dedent(
     """\
     class Bucket:

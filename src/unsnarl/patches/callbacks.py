@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping, Sequence, Set
+from itertools import pairwise
 
 from unsnarl.patches.blocks import Function, StatementRun, executed
 from unsnarl.patches.locks import self_name
@@ -20,9 +21,12 @@ DEEP = 3
 
 def calls_callbacks(sources: Mapping[str, SourceFile], run: StatementRun) -> bool:
     """Whether the statements, or functions of these files that they call, call a callback."""
-    around = [one for one in run.around if isinstance(one, Function)]
-    # What was handed in to a function around is known to those within it.
-    outer = {name for one in around[:-1] for name in _handed_in(one)}
+    # What was handed in to a function around is at hand in those within it.
+    outer: set[str] = set()
+    for parent, one in pairwise(run.around):
+        if isinstance(one, Function) and one is not run.function:
+            outer |= {*_handed_in(one)}
+            outer |= set() if isinstance(parent, ast.ClassDef) else {self_name(one)}
     return _calls(_functions(sources), run.function, run.statements, DEEP, outer)
 
 

@@ -36,6 +36,7 @@ from unsnarl.patches.monitors import monitors
 from unsnarl.patches.other_drafts import other_drafts
 from unsnarl.patches.regions import Draft, holds, lock_draft
 from unsnarl.patches.source import UnpatchableError
+from unsnarl.patches.vain import own_values, writes_back
 
 # What a new lock, a change of an old one, and one that is there for something else cost compared
 # with lines below a lock.
@@ -52,12 +53,13 @@ def drafts(conflict: Conflict) -> list[Draft]:
     return sorted(found.values(), key=lambda one: _rank(conflict, one))
 
 
-def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, bool, bool, int]:
+def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, bool, bool, bool, int]:
     # One more lock is the last thing that threads need which wait with locks held.
     waiting = conflict.finding.shape in WAITING and draft.kind == "lock"
     return (
         waiting,
         draft.kind == "local-copy" and writes_back(conflict),
+        loses_own_value(conflict, draft),
         not keeps_together(conflict, draft),
         calls_only(conflict, draft),
         leaves_out(conflict, draft),
@@ -76,7 +78,7 @@ def cost(draft: Draft) -> int:
 
 def _all(conflict: Conflict) -> Iterator[Draft]:
     yield from other_drafts(conflict)
-    for spans in span_sets(conflict):
+    for spans in (tuple(own_values(conflict)), *span_sets(conflict)):
         yield from locked(conflict, spans)
     for spans in monitors(conflict):
         yield from locked(conflict, spans, own=True)
@@ -109,6 +111,8 @@ def _held(
     if not choice.reentrant and twice:
         tried.insert(0, replace(choice, reentrant=True))
     for one in tried:
+        if back and not one.reentrant and not _can_be_taken_twice(conflict, one):
+            continue
         try:
             made = lock_draft(conflict.sources, spans, one, conflict.at_fault, turns=turns)
         except UnpatchableError:
@@ -116,6 +120,17 @@ def _held(
         # No run says what others will hand in.
         return replace(made, says=f"{made.says}; callbacks run under it") if back else made
     return None
+
+
+def _can_be_taken_twice(conflict: Conflict, choice: LockChoice) -> bool:
+    """Whether the program makes it so; of a lock that was handed in, nobody knows."""
+    return any(
+        isinstance(node, ast.Assign)
+        and any(ast.unparse(one).rpartition(".")[2] == choice.name for one in node.targets)
+        and ast.unparse(node.value).endswith(("RLock()", "Condition()"))
+        for source in conflict.sources.values()
+        for node in ast.walk(source.tree)
+    )
 
 
 def _comes_back(conflict: Conflict, spans: list[LineSpan]) -> bool:
@@ -287,19 +302,12 @@ def keeps_together(conflict: Conflict, draft: Draft) -> bool:
     return True
 
 
-def writes_back(conflict: Conflict) -> bool:
-    """Whether a thread reads a variable, another one writes it, and then the first one does.
-
-    What it had read is old by then, however often it asked: to read it once does not help.
-    """
-    for name in {whole_name(one) for one in conflict.accesses}:
-        own = [one for one in conflict.accesses if whole_name(one) == name]
-        for at, other in enumerate(own):
-            if other.op != "read":
-                before = {one.role for one in own[:at] if one.op == "read"} - {other.role}
-                if any(one.op != "read" and one.role in before for one in own[at + 1 :]):
-                    return True
-    return False
+def loses_own_value(conflict: Conflict, draft: Draft) -> bool:
+    """Whether a thread that assigns a variable and then reads it may read another one's value."""
+    if draft.kind not in ("lock", "local-copy"):
+        return False
+    values = own_values(conflict)
+    return not all(any(span.covers(one) for span in draft.spans) for one in values)
 
 
 def calls_only(conflict: Conflict, draft: Draft) -> bool:

@@ -52,7 +52,7 @@ from unsnarl.patches.queues import put_back, unfinished
 from unsnarl.patches.regions import Draft, reentrant_draft
 from unsnarl.patches.removals import removals
 from unsnarl.patches.sections import into_locks, out_of_locks
-from unsnarl.patches.signals import looked_again
+from unsnarl.patches.signals import cleared_looks
 from unsnarl.patches.source import (
     LineEdits,
     SourceFile,
@@ -71,8 +71,7 @@ def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     makers += [published_last, announced_last, registered_last, set_before_start]
     makers += [looks, releases, removals, unfinished, put_back, into_locks, own_states]
     makers += [first_wins, cleared_first, built_aside, late_reads, announced_twice]
-    makers += [threadsafe_calls, handed_out]
-    makers += [threadsafe_calls, looked_again, joined_stops, late_attributes]
+    makers += [handed_out, threadsafe_calls, cleared_looks, joined_stops, late_attributes]
     makers += [made_folders, files_gone]
     if conflict.is_deadlock or conflict.finding.shape in WAITING:
         makers += [sorted_locks, own_locks, out_of_locks, deferred_waits, reentrant_locks]

@@ -87,7 +87,7 @@ def _takes(node: ast.AST, lock: ast.expr) -> TypeGuard[ast.With]:
 def _changed(home: Function, statements: list[ast.stmt], deep: int) -> set[str]:
     """The variables that statements change, or functions within the same one that they call.
 
-    Of a method, nobody knows whether it changes its object: what is handed in is only told.
+    Nobody knows whether a method changes its object; of what is handed in it does not count.
     """
     handed = {one.arg for one in (*home.args.args, *home.args.kwonlyargs)}
     found: set[str] = set()

@@ -30,7 +30,7 @@ ASKING = ("empty", "is_set", "qsize", "is_alive", "done")
 WIDTH = 88
 
 
-def looked_again(conflict: Conflict) -> Iterator[Draft]:
+def cleared_looks(conflict: Conflict) -> Iterator[Draft]:
     """`event.clear()`, and behind it one more look: `if closed or not jobs.empty(): event.set()`.
 
     What came after the last look and before `clear()` would be announced no more. It cannot be
@@ -41,10 +41,10 @@ def looked_again(conflict: Conflict) -> Iterator[Draft]:
         for node in nodes(function):
             is_point = isinstance(node, ast.Expr) and (source.name, node.lineno) in lines
             if is_point and isinstance(node, ast.Expr) and receiver(node, "clear"):
-                yield from made(_looked_again, conflict, source, function, node)
+                yield from made(_cleared_looks, conflict, source, function, node)
 
 
-def _looked_again(
+def _cleared_looks(
     conflict: Conflict, source: SourceFile, function: Function, node: ast.Expr
 ) -> Draft:
     signal = receiver(node, "clear")

@@ -36,7 +36,7 @@ class StopRequest(NamedTuple):
     text: str
 
 
-class KnownThread(NamedTuple):
+class StoppedThread(NamedTuple):
     """How a thread is called where it is asked to stop.
 
     Attributes:
@@ -121,7 +121,7 @@ def _joined(request: StopRequest, target: Function) -> Draft:
 
 
 def _statements(
-    request: StopRequest, thread: KnownThread, events: list[str]
+    request: StopRequest, thread: StoppedThread, events: list[str]
 ) -> tuple[list[str], list[str]]:
     """What comes before the statement, and what behind it."""
     wake = [f"{one}.set()" for one in events]
@@ -151,7 +151,7 @@ def _asking_loop(target: Function, name: str) -> ast.While:
 
 def _thread(
     source: SourceFile, function: Function, statement: ast.stmt, target: Function
-) -> KnownThread:
+) -> StoppedThread:
     """The thread that runs the target, as the function can call it."""
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and _runs(node.value, target):
@@ -171,21 +171,23 @@ def _runs(value: ast.expr, target: Function) -> bool:
     return any(ast.unparse(one).rpartition(".")[2] == target.name for one in given)
 
 
-def _local(function: Function, statement: ast.stmt, made_by: ast.Assign, name: str) -> KnownThread:
+def _local(
+    function: Function, statement: ast.stmt, made_by: ast.Assign, name: str
+) -> StoppedThread:
     """A local name of the function; on some ways it may have no value."""
     tops = [one for one in function.body if made_by in executed([one])]
     if not tops or last_line(tops[0]) >= statement.lineno:
         raise UnpatchableError("the thread is made elsewhere")
     if tops[0] is made_by:
-        return KnownThread(name)
+        return StoppedThread(name)
     earlier = function.body[: function.body.index(tops[0])]
-    known = any(
+    assigned = any(
         isinstance(one, ast.Assign) and name in map(ast.unparse, one.targets) for one in earlier
     )
-    return KnownThread(name, f"{name} is not None", None if known else tops[0])
+    return StoppedThread(name, f"{name} is not None", None if assigned else tops[0])
 
 
-def _attribute(source: SourceFile, function: Function, name: str) -> KnownThread:
+def _attribute(source: SourceFile, function: Function, name: str) -> StoppedThread:
     """An attribute that `__init__` assigns: a thread that may not run yet, or nothing."""
     owner = next(
         (
@@ -201,7 +203,9 @@ def _attribute(source: SourceFile, function: Function, name: str) -> KnownThread
         for node in method.body if method.name == "__init__" and name.startswith(f"{me}.") else ():
             if isinstance(node, ast.Assign) and name in map(ast.unparse, node.targets):
                 is_none = isinstance(node.value, ast.Constant)
-                return KnownThread(name, f"{name} is not None" if is_none else f"{name}.is_alive()")
+                return StoppedThread(
+                    name, f"{name} is not None" if is_none else f"{name}.is_alive()"
+                )
     raise UnpatchableError("nobody knows whether there is a thread")
 
 

@@ -46,7 +46,7 @@ Records = npt.NDArray[Any]
 
 _PATH = re.compile(rb"[0-9]+(\.[0-9]+)*\.?")  # a path cut to fit may end in a dot
 # Failures that end the whole process at once, whatever its other threads do.
-STRIKING = ("assertion", "signal", "heap")
+STRIKING = ("assert", "signal", "heap")
 _MAX_OP = int(max(Op))
 # Made once: every run is read, and an enumeration is slow to go through.
 _LEAST_KIND, _MOST_KIND = int(min(PatternKind)), int(max(PatternKind))
@@ -175,7 +175,9 @@ class RunFile:
     @property
     def is_struck(self) -> bool:
         """Whether a failure ended the process on the spot: whoever waited then was not stuck."""
-        struck = bool(self.failures) and self.failures[0].kind in STRIKING
+        first = self.failures[0] if self.failures else None
+        # A Python thread that fails leaves the others where they are: they may well be stuck.
+        struck = first is not None and (first.kind in STRIKING or first.type in STRIKING)
         return struck and not self.final_waits
 
     @cached_property
