@@ -32,7 +32,7 @@ def run(*, pending=(), latest=(), pairs=(), counts=(), waits=(), failure=None, o
     sections.append(records(Section.ORDERS, list(orders)))
     sections.append(records(Section.WAITS, [(*row, 0, 0, 0) for row in waits]))
     if failure:
-        sections.append(notes({"failure": {"kind": failure}}))
+        sections.append(notes({"failure": {"kind": failure, "type": "assert"}}))
     if pending:
         sections.append(records(Section.PENDING, [(t, point(s, op), c) for t, op, s, c in pending]))
         rows = [(at, c, point(s, op), t) for at, (t, op, s, c) in enumerate(latest, start=1)]
