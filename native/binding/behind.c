@@ -62,10 +62,13 @@ static void look_behind(struct search *search, PyObject *object, enum uns_carrie
     search->parent = parent;
 }
 
+/* zip_longest leaves a hole where an iterator has come to its end. */
 static int all_iterate(PyObject *tuple) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++)
-        if (carrier(PyTuple_GET_ITEM(tuple, i)) == CARRIES_NOTHING)
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        if (item && carrier(item) == CARRIES_NOTHING)
             return 0;
+    }
     return 1;
 }
 
