@@ -14,6 +14,7 @@ from unsnarl.model.report import (
     SwallowedException,
     UndoneWork,
 )
+from unsnarl.reports.aliases import as_written
 from unsnarl.reports.program_text import ProgramText
 from unsnarl.reports.shapes import PRIORITY, SENTENCES, Shape, shape_and_summary
 
@@ -288,6 +289,38 @@ def test_of_two_accesses_alone_the_message_shows_an_iteration_too():
         found, summary = shape(*given, message=message, orders=((1, 2),))
         assert found == "changed while iterated"
         assert summary.startswith("reader was iterating")
+
+
+def test_what_is_gone_through_may_have_another_name_where_it_is_changed():
+    points = (
+        point("1 read Core.handlers", "for handler in core.handlers.values():"),
+        point("2 write handlers[2]", "handler = handlers.pop(number)"),
+        point("1 read Core.handlers", "for handler in core.handlers.values():"),
+    )
+    line = SourceLine("m.py", points[0].line, "work")
+    said = "dictionary changed size during iteration"
+    caught = SwallowedException("RuntimeError", said, "0.1", line, line, 2, 0)
+    finding = Finding(1, "joined", 1.0, {}, "atomicity", ("d",), points, 2, explanation=points)
+    failure = replace(detailed(finding).failures[0], threads=NAMES, chain=(caught,))
+    found, summary = shape_and_summary(failure, finding, ProgramText(lambda _: ""))
+    assert found == "changed while iterated"
+    assert summary.startswith("reader was iterating over Core.handlers")
+    other = replace(failure, chain=(replace(caught, thread="0.2"),))
+    assert shape_and_summary(other, finding, ProgramText(lambda _: ""))[0] != found
+
+
+def test_an_object_is_called_by_the_attribute_that_another_thread_assigns():
+    text = "def look(ctx):\n    if key in ctx.features:\n        return ctx.features[key]\n"
+    points = (
+        replace(point("1 read Client._features", "if key in ctx.features:"), line=2),
+        point("2 write Context.features", "self.ctx.features = found"),
+        replace(point("1 read Context.features", "return ctx.features[key]"), line=3),
+    )
+    points = tuple(replace(one, function="look") if one.role == 1 else one for one in points)
+    assert shape(*points, text=text)[0] == "check-then-act"
+    own = (replace(points[0], text="if key in self._features:"), *points[1:])
+    assert [one.variable for one in as_written(own)] == [one.variable for one in own]
+    assert as_written(points)[0].variable == "Context.features"
 
 
 def test_an_iteration_that_the_program_caught_is_one_too():

@@ -15,6 +15,8 @@ from typing import Literal
 from msgspec.structs import replace
 
 from unsnarl.model.report import FailureReport, Finding, FindingPoint, UndoneWork
+from unsnarl.model.run import is_iterated
+from unsnarl.reports.aliases import as_written
 from unsnarl.reports.conflicts import (
     ShownConflict,
     conflicts_in,
@@ -23,7 +25,7 @@ from unsnarl.reports.conflicts import (
     is_nothing,
 )
 from unsnarl.reports.paths import short_files
-from unsnarl.reports.patterns import CALL, WAIT, ends, is_data, mode, whole
+from unsnarl.reports.patterns import CALL, FAIL, WAIT, ends, is_data, mode, whole
 from unsnarl.reports.program_text import ProgramText, joint
 from unsnarl.reports.shape_sentences import SENTENCES, stopped
 from unsnarl.reports.steps import UNSET
@@ -57,6 +59,7 @@ PRIORITY: tuple[Shape, ...] = (
     "stale read",
     "unfinished change seen",
 )
+ITERATED: Shape = "changed while iterated"
 UNFINISHED: Shape = "unfinished change seen"
 SIGNAL: Shape = "missed signal"
 CHECKED: Shape = "check-then-act"
@@ -126,12 +129,35 @@ def shape_of(
     stuck = _stuck(failure, waits) if waits else None
     if stuck in BY_WAITS:
         return stuck, waits
-    data = _of_data(failure, finding, points, code)
+    data = _of_data(failure, finding, as_written(points), code)
+    data = data if data and data[0] == ITERATED else _gone_through(failure, points) or data
     if stuck == SIGNAL and (
         data is None or _is_late(waits, data) or _is_signalled(waits, data[1], code)
     ):
         return stuck, waits
     return data or ((stuck, waits) if stuck else None)
+
+
+def _gone_through(
+    failure: FailureReport, points: Sequence[FindingPoint]
+) -> tuple[Shape, tuple[FindingPoint, ...]] | None:
+    """The iteration that the interpreter itself has complained of, and what was changed meanwhile.
+
+    What is iterated over may have another name where it is changed: a local one, say.
+    """
+    said = {(one.thread, one.raised.line) for one in failure.chain if is_iterated(one.message)}
+    if is_iterated(failure.message):
+        said |= {(one.thread, one.line) for one in points if one.op == FAIL}
+    reads = [at for at, one in enumerate(points) if (one.thread, one.line) in said and is_data(one)]
+    changes = [
+        at
+        for at, one in enumerate(points[: reads[-1]] if reads else ())
+        if mode(one) == "W" and one.thread != points[reads[-1]].thread
+    ]
+    if not changes:
+        return None
+    begun = [at for at in reads[:1] if at < changes[-1]]
+    return ITERATED, tuple(points[at] for at in (*begun, changes[-1], reads[-1]))
 
 
 def _of_data(
