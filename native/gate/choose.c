@@ -64,9 +64,11 @@ static int64_t early_ns(const struct uns_pending *p) {
  * do between two times at which nobody can run is not stretched for ever. */
 static int may_end_early(const struct uns_thread *t) {
     int64_t ahead = t->pending.deadline - uns_gate_now();
+    /* A schedule says how often; who has left it polls, and a rule may keep back whom it polls for.
+     */
+    int follows = uns_gate.follows && !uns_rt.counters[UNS_COUNT_DIVERGED];
     return ahead <= early_ns(&t->pending) &&
-           (ahead <= 0 || uns_gate.follows ||
-            uns_gate.stretched + t->pending.limit <= UNS_STRETCH_NS);
+           (ahead <= 0 || follows || uns_gate.stretched + t->pending.limit <= UNS_STRETCH_NS);
 }
 
 /* What a schedule says has happened: a long sleep ended although others could have run. */
