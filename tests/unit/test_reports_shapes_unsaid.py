@@ -24,8 +24,9 @@ def test_work_that_was_left_undone_is_said_with_its_numbers():
     failure = replace(detailed(finding).failures[0], threads=NAMES)
     found, summary = shape_and_summary(failure, finding, ProgramText(lambda _: ""))
     assert found == "stopped too early"
-    assert summary.startswith(f"reader made writer stop by stopping at m.py:{points[0].line}, ")
-    assert summary.endswith("lib/m.py:8 once; in all passing runs it comes there at least 4 times.")
+    assert summary.startswith(f"reader stopped writer by stopping at m.py:{points[0].line} ")
+    ends = "lib/m.py:8 only once; in every passing run it gets there at least 4 times."
+    assert summary.endswith(ends)
 
 
 def test_workers_of_a_pool_starve_whoever_waits_for_them():

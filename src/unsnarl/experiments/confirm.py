@@ -56,9 +56,8 @@ from unsnarl.experiments.rules import (
     MOST_RULES,
     apart,
     controlling,
-    is_order,
 )
-from unsnarl.experiments.undone import left_undone
+from unsnarl.experiments.undone import early_stop
 from unsnarl.experiments.verdict import Verdict, concluded, forcing_result
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.event import Event, Op, point_of
@@ -85,8 +84,6 @@ EASY = 5
 # So many answers that are not confirmed by their own order are minimised.
 # Five took 34 s on tsp of the zoo (docs/adr/0016).
 MOST_MINIMISED = 2
-# Of the time for a test, what the forbidden arm may take: it is the longest, no proof alone.
-FORBIDDING = 0.6
 # What so many of the failing runs have may be what makes all of them fail: evidence keeps only the
 # latest of what happened.
 EXPLAINS = 0.9
@@ -396,25 +393,20 @@ class Experimenter(FailingRuns):
 
         Then it is not the order that sets the failing runs apart, but how early it came.
         """
-        events = latest_occurrence(Timeline.of(run), lines) if is_order(lines) else []
-        if len(events) < len(lines):
+        stop = early_stop(run, lines, self.compared.passed)
+        if stop is None:
             return None
-        late = events[-1].path
-        found = [
-            (self.interner.point(int(index)).site, one)
-            for one in left_undone(run, self.compared.passed, late)
-            for index in self.interner.indexes(
-                np.array([point_of(one.site, Op.READ)], dtype=np.uint32), run
-            )
-        ]
-        where = self.source_line(run, events[-1])[0]
-        found = [(site, one) for site, one in found if site.file == where]
+        work = [point_of(one.site, Op.READ) for one in stop.undone]
+        raw = np.array([lines[-1].points[0], *work], dtype=np.uint32)
+        here, *sites = (self.interner.point(int(at)).site for at in self.interner.indexes(raw, run))
+        pairs = zip(sites, stop.undone, strict=True)
+        found = [(site, one) for site, one in pairs if site.file == here.file]
         if not found:
             return None
         # Of a loop's body, which it came to equally often, the last line is what its work came to.
         site, most = max(found, key=lambda one: (one[1].usual - one[1].times, one[0].line))
         line = SourceLine(site.file, site.line, site.function)
-        return UndoneWork(line, late, most.times, most.usual)
+        return UndoneWork(line, stop.late, most.times, most.usual)
 
     def _too_common(self, answer: Answer) -> str:
         passing = len(self.compared.comparison.passing)

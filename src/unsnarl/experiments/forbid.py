@@ -17,12 +17,12 @@ from unsnarl.experiments.refine import answer_of
 from unsnarl.experiments.repeats import is_repeated, repeaters
 from unsnarl.experiments.rules import forbidding, holding, is_intrusion, is_order, with_others
 from unsnarl.experiments.stops import taken_last, with_steps_before
-from unsnarl.experiments.undone import left_undone, until_done
+from unsnarl.experiments.undone import early_stop, until_done
 from unsnarl.experiments.windows import MOST_WINDOWS, other_window
 from unsnarl.model.event import Op
 from unsnarl.model.plan import Plan, Rule
 from unsnarl.placement.line_points import LinePoints
-from unsnarl.placement.occurrence import Occurrence, early_thread, latest_occurrence, occurrences
+from unsnarl.placement.occurrence import Occurrence, early_thread, occurrences
 from unsnarl.placement.roles import equal_threads
 from unsnarl.placement.timeline import Timeline
 from unsnarl.runfile import RunFile
@@ -153,14 +153,10 @@ class Forbidder:
 
         None if it leaves nothing undone, or they fail all the same.
         """
-        events = latest_occurrence(Timeline.of(run), lines) if is_order(lines) else []
-        if not events or len(events) < len(lines):
+        stop = early_stop(run, lines, self._runs.compared.passed)
+        if stop is None:
             return None
-        early, late = (event.path for event in events)
-        undone = left_undone(run, self._runs.compared.passed, late)
-        if not undone:
-            return None
-        series = self._runs.series(self._runs.replays(until_done(undone, lines[0], early, late)))
+        series = self._runs.series(self._runs.replays(until_done(stop, lines[0])))
         kept = series.until(has_failed, least=ENOUGH)
         return series if kept.runs and not kept.fail else None
 

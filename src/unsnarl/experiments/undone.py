@@ -13,9 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from unsnarl.experiments.rules import is_order
 from unsnarl.model.event import PRIVATE_SITES, Op, point_of
 from unsnarl.model.plan import Match, Rule
 from unsnarl.placement.line_points import LinePoints
+from unsnarl.placement.occurrence import latest_occurrence
+from unsnarl.placement.timeline import Timeline
 from unsnarl.runfile import RunFile
 
 # Fewer passing runs do not say what every run does.
@@ -38,13 +41,42 @@ class Undone(NamedTuple):
     usual: int
 
 
-def until_done(undone: Sequence[Undone], asked: LinePoints, early: str, late: str) -> list[Rule]:
+class EarlyStop(NamedTuple):
+    """An order after which a thread leaves work undone.
+
+    Attributes:
+        early: The path of who asks it to stop.
+        late: Its own.
+    """
+
+    early: str
+    late: str
+    undone: Sequence[Undone]
+
+
+def early_stop(
+    run: RunFile, lines: Sequence[LinePoints], passing: Sequence[RunFile]
+) -> EarlyStop | None:
+    """What an order of two accesses stopped in a traced run; None if nothing is left undone."""
+    events = latest_occurrence(Timeline.of(run), lines) if is_order(lines) else []
+    if not events or len(events) < len(lines):
+        return None
+    early, late = (event.path for event in events)
+    undone = left_undone(run, passing, late)
+    return EarlyStop(early, late, undone) if undone else None
+
+
+def until_done(stop: EarlyStop, asks: LinePoints) -> list[Rule]:
     """Rules that hold a thread where it asks another one to stop, until that has done its work."""
-    hold = Match(asked.holds, path=early)
+    hold = Match(asks.holds, path=stop.early)
     return [
-        Rule(hold=hold, until=Match(tuple(point_of(one.site, op) for op in _DATA), late, one.usual))
-        for one in undone[-MOST_SITES:]
+        Rule(hold=hold, until=Match(_points(one), stop.late, one.usual))
+        for one in stop.undone[-MOST_SITES:]
     ]
+
+
+def _points(undone: Undone) -> tuple[int, ...]:
+    return tuple(point_of(undone.site, op) for op in _DATA)
 
 
 def left_undone(failing: RunFile, passing: Sequence[RunFile], path: str) -> list[Undone]:

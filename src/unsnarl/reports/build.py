@@ -10,11 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
 from unsnarl.analyses.answer import Answer
 from unsnarl.execution.signatures import without_addresses
+from unsnarl.experiments.verdict import Verdict
 from unsnarl.model.cpp_names import C_HEADERS, C_SOURCES
 from unsnarl.model.report import (
     FailureReport,
@@ -216,20 +218,9 @@ def _finding(
         locks_checked=(run.captured is not None or answer.is_stuck)
         and not _shares_locks(described, sources),
         evidence=answer.support,
-        status=verdict.status if verdict else "untested",
-        forced=verdict.forced if verdict else None,
-        forbidden=verdict.forbidden if verdict else None,
-        control=verdict.control if verdict else None,
-        p_value=verdict.p_value if verdict else None,
-        why=verdict.why if verdict else "",
-        windows=tuple(_source_line(points.point(at).site, sources) for at in verdict.windows)
-        if verdict
-        else (),
-        left_out=verdict.left_out if verdict else 0,
-        calls=verdict.calls if verdict else "",
-        undone=_with_text(verdict.undone, sources) if verdict and verdict.undone else None,
         fix=with_texts(fix, sources) if fix else None,
         replay=_replay(facts, run, index) if index else None,
+        **_tested(verdict, points, sources),
     )
     if proof is None:
         return replace(finding, explanation=explanation(finding))
@@ -240,6 +231,17 @@ def _with_text(undone: UndoneWork, sources: Sources) -> UndoneWork:
     line = undone.line
     text, file = sources.line(line.file, line.line), sources.relative(line.file)
     return replace(undone, line=replace(line, file=file, text=text))
+
+
+def _tested(verdict: Verdict | None, points: Points, sources: Sources) -> dict[str, Any]:
+    """The fields of a finding that its experiments filled in; none if there were none."""
+    if verdict is None:
+        return {}
+    same = ("status", "forced", "forbidden", "control", "p_value", "why", "left_out", "calls")
+    return {name: getattr(verdict, name) for name in same} | {
+        "windows": tuple(_source_line(points.point(at).site, sources) for at in verdict.windows),
+        "undone": _with_text(verdict.undone, sources) if verdict.undone else None,
+    }
 
 
 def _shares_locks(points: Iterable[FindingPoint], sources: Sources) -> bool:

@@ -199,10 +199,10 @@ def stopped(asked: FindingPoint, names: tuple[str, str], undone: UndoneWork) -> 
     times, usual = (
         "once" if number == 1 else f"{number} times" for number in (undone.times, undone.usual)
     )
-    had = f"had been at {where} {times}" if undone.times else f"had not yet been at {where}"
+    had = f"had reached {where} only {times}" if undone.times else f"had not reached {where} yet"
     return (
-        f"{names[0]} made {names[1]} stop by {_variable(asked)} at {_at(asked)}, when it {had}; in "
-        f"all passing runs it comes there at least {usual}."
+        f"{names[0]} stopped {names[1]} by {_variable(asked)} at {_at(asked)} when it {had}; in "
+        f"every passing run it gets there at least {usual}."
     )
 
 
