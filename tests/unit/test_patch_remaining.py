@@ -63,4 +63,4 @@ def test_it_is_said_of_a_patch_that_works() -> None:
     worked = Tried(PatchChecks(runs=200, serial=True))
     patch = PatchSearch(found(CACHE), lambda _: worked, Budget()).find()
     assert patch is not None
-    assert patch.patch.says.endswith("; not locked: get")
+    assert patch.patch.says.endswith("; not under it: get")

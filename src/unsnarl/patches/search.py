@@ -99,7 +99,7 @@ class DraftSearch:
             diff=unified(draft, self.sources),
             files=tuple(sorted(draft.texts)),
             kind=draft.kind,
-            says=f"{draft.says}; not locked: {others}" if others else draft.says,
+            says=f"{draft.says}; not under it: {others}" if others else draft.says,
             checks=came.checks,
             tried=len(self._tries),
             works=came.works,
