@@ -342,6 +342,16 @@ def test_what_is_only_screened_is_not_in_the_first_part():
     assert "200" not in text and text.splitlines()[-1] == "what repairs it is being looked for"
 
 
+def test_one_patch_of_two_failures_is_shown_once():
+    report = repaired(patch=PATCHED)
+    other = msgspec.structs.replace(PATCHED, checks=PatchChecks(runs=260, replayed=46))
+    failures = (*report.failures, *repaired(patch=other).failures)
+    text = printed(print_report, msgspec.structs.replace(report, failures=failures))
+    assert text.count("--- a/m.py") == 1
+    same = "The same patch repairs finding {}: 0/260 runs fail, no deadlock, nor do 46 replays"
+    assert same.format(1 + len(report.failures[0].findings)) in " ".join(text.split())
+
+
 @pytest.mark.parametrize("fields", [{"fix": FIXED}, {"fix": FIXED, "patch": PATCHED}, {}])
 def test_both_parts_have_all_that_one_piece_has(fields):
     report = repaired(**fields)

@@ -45,10 +45,8 @@ def patch_note(patch: Patch, number: int) -> str:
     """What a patch does and how it was checked; where none was found, how near one came."""
     checks = patch.checks
     if patch.works:
-        found = f"0/{checks.runs} runs fail, no deadlock"
-        replays = f", nor do {checks.replayed} replays of what failed" if checks.replayed else ""
-        does = _said(patch)
-        return f"patch ({does}): {found}{replays}. unsnarl fix {number} --apply writes it."
+        written = f"unsnarl fix {number} --apply writes it"
+        return f"patch ({_said(patch)}): {_survived(patch)}. {written}."
     if not checks.bad:
         where = f"{_said(patch)} was not run often enough"
         return f"no patch was found yet: {where}. unsnarl fix {number} goes on."
@@ -56,6 +54,17 @@ def patch_note(patch: Patch, number: int) -> str:
     why = next((one.message for one in patch.tries if one.says == patch.says and one.message), "")
     came = f", but {why}" if why else f" still fails in {bad} of {runs} runs"
     return f"no patch was found; nearest: {_said(patch)}{came}."
+
+
+def same_patch_note(patch: Patch, number: int) -> str:
+    """What the patch of another failure, already shown, does for this one."""
+    return f"The same patch repairs finding {number}: {_survived(patch)}."
+
+
+def _survived(patch: Patch) -> str:
+    checks = patch.checks
+    replays = f", nor do {checks.replayed} replays of what failed" if checks.replayed else ""
+    return f"0/{checks.runs} runs fail, no deadlock{replays}"
 
 
 def _said(patch: Patch) -> str:

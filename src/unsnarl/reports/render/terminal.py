@@ -30,7 +30,7 @@ from unsnarl.model.report import (
     numbered,
 )
 from unsnarl.reports.chain import chain_note, type_in
-from unsnarl.reports.fixes import fix_note, patch_note, try_notes
+from unsnarl.reports.fixes import fix_note, patch_note, same_patch_note, try_notes
 from unsnarl.reports.paths import shown_path
 from unsnarl.reports.patterns import NO_EVENTS, WAIT, is_data
 from unsnarl.reports.remarks import (
@@ -396,12 +396,20 @@ def print_tries(patch: Patch, console: Console) -> None:
 
 
 def _print_patches(report: Report, console: Console) -> None:
+    shown = set()
     for one in numbered(report):
         # Several causes of a failure are repaired by one patch.
         is_first = one.finding.id not in one.failure.causes[1:]
-        if one.finding.patch is not None and is_first:
-            _print(console, Text())
-            print_patch(one.finding.patch, one.number, console)
+        patch = one.finding.patch
+        if patch is None or not is_first:
+            continue
+        _print(console, Text())
+        if patch.works and patch.diff in shown:
+            note = same_patch_note(patch, one.number)
+            _print(console, *_wrapped(note, console.width, "bold", indent=0))
+        else:
+            print_patch(patch, one.number, console)
+        shown.add(patch.diff)
 
 
 def _print_background(finding: Finding, steps: Sequence[Step], console: Console) -> None:
