@@ -67,7 +67,7 @@ def _in_function(choice: LockChoice, edits: LineEdits, text: str, guarded: froze
     """Behind the statement of the function that first assigns what is guarded."""
     function = next(
         one
-        for one in ast.walk(edits.source.tree)
+        for one in edits.source.nodes
         if isinstance(one, Function) and one.lineno == choice.within
     )
     for node in function.body:
@@ -128,7 +128,7 @@ def module_births(source: SourceFile, name: str) -> Sequence[ast.Call]:
     """The same of a variable of a module or of a function."""
     return [
         node.value
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Assign)
         and isinstance(node.value, ast.Call)
         and any(isinstance(one, ast.Name) and one.id == name for one in node.targets)

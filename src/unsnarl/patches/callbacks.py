@@ -8,7 +8,8 @@ handler that emits an event would wait for itself.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import lru_cache
 from itertools import pairwise
 
 from unsnarl.patches.blocks import Function, StatementRun, executed
@@ -25,50 +26,70 @@ def calls_callbacks(sources: Mapping[str, SourceFile], run: StatementRun) -> boo
     outer: set[str] = set()
     for parent, one in pairwise(run.around):
         if isinstance(one, Function) and one is not run.function:
-            outer |= {*_handed_in(one)}
+            outer |= _handed_in(one)
             outer |= set() if isinstance(parent, ast.ClassDef) else {self_name(one)}
-    return _calls(_functions(sources), run.function, run.statements, DEEP, outer)
+    search = _search(tuple(sources.values()))
+    return search.is_called(run.function, executed(run.statements), DEEP, outer)
 
 
-def _functions(sources: Mapping[str, SourceFile]) -> dict[str, list[Function]]:
-    found: dict[str, list[Function]] = {}
-    for source in sources.values():
-        for node in ast.walk(source.tree):
-            if isinstance(node, Function):
-                found.setdefault(node.name, []).append(node)
-    return found
+class _Search:
+    """Looks for callbacks in what functions of some files call; each is looked at once."""
+
+    def __init__(self, sources: Sequence[SourceFile]) -> None:
+        self._functions: dict[str, list[Function]] = {}
+        self._known: dict[tuple[Function, int], bool] = {}
+        for source in sources:
+            for node in source.nodes:
+                if isinstance(node, Function):
+                    self._functions.setdefault(node.name, []).append(node)
+
+    def is_called(
+        self,
+        around: Function | None,
+        nodes: Iterable[ast.AST],
+        deep: int,
+        outer: Set[str] = frozenset(),
+    ) -> bool:
+        variables = {*_handed_in(around), *outer} if around is not None else set()
+        me = self_name(around) if around is not None else ""
+        for node in nodes:
+            if not isinstance(node, ast.Call):
+                continue
+            if _is_callback(node.func, variables, me, self._functions):
+                return True
+            called = self._functions.get(_name(node.func), ()) if deep else ()
+            if any(self._is_called_in(one, deep - 1) for one in called):
+                return True
+        return False
+
+    def _is_called_in(self, function: Function, deep: int) -> bool:
+        key = function, deep
+        if key not in self._known:
+            self._known[key] = self.is_called(function, _executed(function), deep)
+        return self._known[key]
 
 
-def _calls(
-    functions: Mapping[str, Sequence[Function]],
-    around: Function | None,
-    statements: Sequence[ast.stmt],
-    deep: int,
-    outer: Set[str] = frozenset(),
-) -> bool:
-    variables = {*_handed_in(around), *outer} if around is not None else set()
-    me = self_name(around) if around is not None else ""
-    for node in executed(list(statements)):
-        if not isinstance(node, ast.Call):
-            continue
-        if _is_callback(node.func, variables, me, functions):
-            return True
-        called = functions.get(_name(node.func), ()) if deep else ()
-        if any(_calls(functions, one, one.body, deep - 1) for one in called):
-            return True
-    return False
+# Every draft asks about the same few files.
+_search = lru_cache(maxsize=8)(_Search)
 
 
-def _handed_in(function: Function) -> Iterator[str]:
+@lru_cache(maxsize=4096)
+def _executed(function: Function) -> tuple[ast.AST, ...]:
+    return tuple(executed(function.body))
+
+
+@lru_cache(maxsize=4096)
+def _handed_in(function: Function) -> frozenset[str]:
     """Parameters, and what loops and assignments take out of something."""
     arguments = function.args
     every = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    yield from (one.arg for one in every if one.arg != self_name(function))
-    for node in executed(function.body):
+    found = {one.arg for one in every if one.arg != self_name(function)}
+    for node in _executed(function):
         if isinstance(node, ast.For | ast.AsyncFor):
-            yield from _names(node.target)
+            found.update(_names(node.target))
         elif isinstance(node, ast.Assign) and _is_taken(node.value):
-            yield from (name for target in node.targets for name in _names(target))
+            found.update(name for target in node.targets for name in _names(target))
+    return frozenset(found)
 
 
 def _is_taken(value: ast.expr) -> bool:

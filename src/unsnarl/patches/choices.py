@@ -114,7 +114,7 @@ def _guards(conflict: Conflict) -> set[str]:
     for source in conflict.sources.values():
         near += [
             node
-            for node in ast.walk(source.tree)
+            for node in source.nodes
             if isinstance(node, ast.With)
             and any(names_in(one) & conflict.at_fault for one in node.body)
         ]

@@ -364,18 +364,21 @@ def _naming(function: Function, names: frozenset[str]) -> Iterator[int]:
             yield node.lineno
 
 
-def called_names(function: Function) -> Iterator[tuple[int, str]]:
+@lru_cache(maxsize=4096)
+def called_names(function: Function) -> tuple[tuple[int, str], ...]:
     """The calls of functions and of the object's own methods: their lines and names.
 
     Other objects may have a method of the same name.
     """
     me = self_name(function)
+    found = []
     for node in ast.walk(function):
         called = node.func if isinstance(node, ast.Call) else None
         if isinstance(called, ast.Name):
-            yield called.lineno, called.id
+            found.append((called.lineno, called.id))
         elif isinstance(called, ast.Attribute) and me and ast.unparse(called.value) == me:
-            yield called.lineno, called.attr
+            found.append((called.lineno, called.attr))
+    return tuple(found)
 
 
 def own_name(qualified: str) -> str:

@@ -161,7 +161,7 @@ class VariableReads(NamedTuple):
             isinstance(node, ast.If)
             and any(is_read(one, self.text) for one in ast.walk(node.test))
             and any(is_read(one, self.text) for one in executed(node.body))
-            for node in ast.walk(self.source.tree)
+            for node in self.source.nodes
             if getattr(node, "lineno", 0) in lines
         )
 
@@ -172,7 +172,7 @@ class VariableReads(NamedTuple):
             isinstance(node, ast.Attribute | ast.Name)
             and isinstance(node.ctx, ast.Store)
             and ast.unparse(node) == self.text
-            for function in ast.walk(self.source.tree)
+            for function in self.source.nodes
             if isinstance(function, Function) and function.name not in own
             for node in nodes(function)
         )
@@ -200,7 +200,7 @@ def _assigned(conflict: Conflict) -> set[str]:
     written = {(one.file, one.line) for one in conflict.points if one.op != "read"}
     found: set[str] = set()
     for source in conflict.sources.values():
-        for node in ast.walk(source.tree):
+        for node in source.nodes:
             if not isinstance(node, ast.Attribute | ast.Name) or isinstance(node.ctx, ast.Load):
                 continue
             if (source.name, node.lineno) in written:

@@ -129,7 +129,7 @@ def _can_be_taken_twice(conflict: Conflict, choice: LockChoice) -> bool:
         and any(ast.unparse(one).rpartition(".")[2] == choice.name for one in node.targets)
         and ast.unparse(node.value).endswith(("RLock()", "Condition()"))
         for source in conflict.sources.values()
-        for node in ast.walk(source.tree)
+        for node in source.nodes
     )
 
 
@@ -363,13 +363,13 @@ def _is_called(qualified: str, conflict: Conflict, draft: Draft) -> bool:
     )
 
 
-def _calls_around(span: LineSpan, conflict: Conflict) -> list[tuple[int, str]]:
+def _calls_around(span: LineSpan, conflict: Conflict) -> tuple[tuple[int, str], ...]:
     """The calls of the function that some lines are in."""
     try:
         function = covering(conflict.sources[span.file], span.first, span.last).function
     except UnpatchableError:
-        return []
-    return list(called_names(function)) if function is not None else []
+        return ()
+    return called_names(function) if function is not None else ()
 
 
 def _is_protected(frame: CallLine, conflict: Conflict, draft: Draft) -> bool:

@@ -15,7 +15,7 @@ from unsnarl.patches.source import LineEdits, SourceFile, UnpatchableError
 @lru_cache(maxsize=64)
 def plain_names(source: SourceFile) -> frozenset[str]:
     """All names that are not those of attributes."""
-    nodes = list(ast.walk(source.tree))
+    nodes = source.nodes
     found = {one.id for one in nodes if isinstance(one, ast.Name)}
     return frozenset(found | {one.arg for one in nodes if isinstance(one, ast.arg)})
 

@@ -24,7 +24,7 @@ def handed_out(conflict: Conflict) -> Iterator[Draft]:
         return
     lines = "\n".join(_lines(conflict))
     for source in conflict.sources.values():
-        for function in ast.walk(source.tree):
+        for function in source.nodes:
             if isinstance(function, Function) and re.search(rf"\b{function.name}\b", lines):
                 for node in executed(function.body):
                     yield from made(_copied, source, node, conflict.at_fault)

@@ -90,7 +90,7 @@ def _is_imported(source: SourceFile, module: str) -> bool:
 
 
 def _is_taken(source: SourceFile, name: str) -> bool:
-    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(source.tree))
+    return any(isinstance(one, ast.Name) and one.id == name for one in source.nodes)
 
 
 def add_name(edits: LineEdits, node: ast.ImportFrom, name: str) -> None:

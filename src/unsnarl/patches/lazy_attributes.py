@@ -23,7 +23,7 @@ def late_attributes(conflict: Conflict) -> Iterator[Draft]:
     came first has set it since. If it is still missing, the same exception comes of it.
     """
     for source, function in functions(conflict):
-        for owner in ast.walk(source.tree):
+        for owner in source.nodes:
             if isinstance(owner, ast.ClassDef) and _is_hook(owner, function):
                 for node in nodes(function):
                     if isinstance(node, ast.Raise):

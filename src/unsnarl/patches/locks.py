@@ -125,13 +125,13 @@ def classes(sources: Mapping[str, SourceFile], file: str = "") -> dict[str, Clas
 
 @lru_cache(maxsize=64)
 def _assignments(source: SourceFile) -> tuple[ast.Assign, ...]:
-    return tuple(node for node in ast.walk(source.tree) if isinstance(node, ast.Assign))
+    return tuple(node for node in source.nodes if isinstance(node, ast.Assign))
 
 
 # Every draft asks for the same few files.
 @lru_cache(maxsize=64)
 def _class_nodes(source: SourceFile) -> tuple[ast.ClassDef, ...]:
-    return tuple(node for node in ast.walk(source.tree) if isinstance(node, ast.ClassDef))
+    return tuple(node for node in source.nodes if isinstance(node, ast.ClassDef))
 
 
 def with_bases(name: str, owners: Mapping[str, ClassSource]) -> list[str]:
@@ -307,7 +307,7 @@ def new_name(wanted: str, taken: Set[str]) -> str:
 def all_names(source: SourceFile) -> frozenset[str]:
     """Everything that a file calls by a name."""
     found: set[str] = set()
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Name):
             found.add(node.id)
         elif isinstance(node, ast.Attribute):

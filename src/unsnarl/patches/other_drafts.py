@@ -258,7 +258,7 @@ def _is_thread_target(source: SourceFile, name: str) -> bool:
     """Whether a thread is made for a function or method of this name."""
     return any(
         keyword.arg == "target" and ast.unparse(keyword.value).rpartition(".")[2] == name
-        for node in ast.walk(source.tree)
+        for node in source.nodes
         if isinstance(node, ast.Call)
         for keyword in node.keywords
     )

@@ -46,7 +46,7 @@ def _counted(source: SourceFile, node: ast.Call, negated: ast.expr | None) -> Dr
     queue = ast.unparse(node.func).rpartition(".")[0]
     done = [
         one
-        for one in ast.walk(source.tree)
+        for one in source.nodes
         if isinstance(one, ast.Call) and ast.unparse(one.func) == f"{queue}.task_done"
     ]
     if not done or node.args or node.keywords:

@@ -85,6 +85,11 @@ class SourceFile(TextFile):
         return text
 
     @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All of its syntax tree, outer ones first: drafts look through it hundreds of times."""
+        return tuple(ast.walk(self.tree))
+
+    @cached_property
     def inside_strings(self) -> frozenset[int]:
         """The lines that begin within a string: their indentation belongs to it."""
         return frozenset(_inside_strings(self.text))
@@ -92,7 +97,7 @@ class SourceFile(TextFile):
     @cached_property
     def unit(self) -> str:
         """One step of indentation, as the file has it."""
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             body = getattr(node, "body", None)
             if isinstance(node, ast.stmt) and isinstance(body, list):
                 outer, inner = self.indentation(node.lineno), self.indentation(body[0].lineno)

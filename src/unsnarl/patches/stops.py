@@ -153,7 +153,7 @@ def _thread(
     source: SourceFile, function: Function, statement: ast.stmt, target: Function
 ) -> StoppedThread:
     """The thread that runs the target, as the function can call it."""
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if isinstance(node, ast.Assign) and len(node.targets) == 1 and _runs(node.value, target):
             variable = node.targets[0]
             if isinstance(variable, ast.Name):
@@ -190,11 +190,7 @@ def _local(
 def _attribute(source: SourceFile, function: Function, name: str) -> StoppedThread:
     """An attribute that `__init__` assigns: a thread that may not run yet, or nothing."""
     owner = next(
-        (
-            one
-            for one in ast.walk(source.tree)
-            if isinstance(one, ast.ClassDef) and function in one.body
-        ),
+        (one for one in source.nodes if isinstance(one, ast.ClassDef) and function in one.body),
         None,
     )
     methods = [one for one in owner.body if isinstance(one, Function)] if owner else []
@@ -218,9 +214,7 @@ def _comes_to(source: SourceFile, function: Function, name: str, deep: int) -> b
     }
     if name in called or not deep:
         return name in called
-    inner = [
-        one for one in ast.walk(source.tree) if isinstance(one, Function) and one.name in called
-    ]
+    inner = [one for one in source.nodes if isinstance(one, Function) and one.name in called]
     return any(_comes_to(source, one, name, deep - 1) for one in inner if one is not function)
 
 
@@ -246,7 +240,7 @@ def _is_own(source: SourceFile, function: Function, target: Function, event: ast
     text = ast.unparse(event)
     waits = [
         one
-        for one in ast.walk(source.tree)
+        for one in source.nodes
         if isinstance(one, ast.Call) and (ast.unparse(one.func) == f"{text}.wait")
     ]
     inside = list(ast.walk(target))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+from functools import lru_cache
 
 from unsnarl.patches.blocks import Function, LineSpan
 from unsnarl.patches.conflict import (
@@ -44,7 +45,7 @@ def own_values(conflict: Conflict) -> list[LineSpan]:
             continue
         assigning = {
             one.name
-            for one in ast.walk(source.tree)
+            for one in source.nodes
             if isinstance(one, Function) and own_part(point.variable) in _stored(one)
         } - {function.name}
         for line, name in called_names(function):
@@ -55,7 +56,9 @@ def own_values(conflict: Conflict) -> list[LineSpan]:
     return list(found.values())
 
 
-def _stored(function: Function) -> set[str]:
+# Every access asks about all functions of its file.
+@lru_cache(maxsize=4096)
+def _stored(function: Function) -> frozenset[str]:
     """The attributes and names that a function assigns."""
     found = set()
     for node in ast.walk(function):
@@ -63,4 +66,4 @@ def _stored(function: Function) -> set[str]:
             found.add(node.attr)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.add(node.id)
-    return found
+    return frozenset(found)

@@ -127,7 +127,7 @@ def _shared(node: ast.AST) -> set[str]:
 def _notified(source: SourceFile, condition: str) -> set[str]:
     """What is assigned in blocks that notify those who wait."""
     found: set[str] = set()
-    for node in ast.walk(source.tree):
+    for node in source.nodes:
         if not isinstance(node, ast.With):
             continue
         inside = list(executed(node.body))
