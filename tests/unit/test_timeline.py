@@ -52,3 +52,13 @@ def test_a_thread_can_be_held_before_the_first_access_of_an_operation_only(conte
     trace = records(Section.TRACE, [(1, 7, A, 0, 0), (2, 8, writes, 0, context)])
     timeline = Timeline(parse_run(run_file([threads, counts, trace])))
     assert timeline.hold(timeline.events[1]) == timeline.events[held]
+
+
+def test_events_of_points_come_in_the_order_of_time():
+    threads = records(Section.THREADS, [thread(0, "0"), thread(1, "0.1")])
+    rows = [(1, 7, A, 0, 0), (2, 7, B, 1, 0), (3, 7, A, 1, 0), (4, 7, B, 0, 0)]
+    timeline = Timeline(parse_run(run_file([threads, records(Section.TRACE, rows)])))
+    assert timeline.at_points([B, A, B]) == timeline.events
+    assert timeline.at_points([A]) == [timeline.events[0], timeline.events[2]]
+    assert timeline.at_points([A, B], meant=True) == list(map(timeline.meaning, timeline.events))
+    assert timeline.at_points([point_of(30, Op.READ)]) == []

@@ -37,7 +37,7 @@ class _Search:
 
     def __init__(self, sources: Sequence[SourceFile]) -> None:
         self._functions: dict[str, list[Function]] = {}
-        self._known: dict[tuple[Function, int], bool] = {}
+        self._found: dict[tuple[Function, int], bool] = {}
         for source in sources:
             for node in source.nodes:
                 if isinstance(node, Function):
@@ -64,9 +64,9 @@ class _Search:
 
     def _is_called_in(self, function: Function, deep: int) -> bool:
         key = function, deep
-        if key not in self._known:
-            self._known[key] = self.is_called(function, _executed(function), deep)
-        return self._known[key]
+        if key not in self._found:
+            self._found[key] = self.is_called(function, _executed(function), deep)
+        return self._found[key]
 
 
 # Every draft asks about the same few files.

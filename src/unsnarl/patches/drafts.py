@@ -28,6 +28,7 @@ from unsnarl.patches.conflict import (
 )
 from unsnarl.patches.locks import (
     LockChoice,
+    assignments,
     classes,
     plain_name,
     self_name,
@@ -125,11 +126,10 @@ def _held(
 def _can_be_taken_twice(conflict: Conflict, choice: LockChoice) -> bool:
     """Whether the program makes it so; of a lock that was handed in, nobody knows."""
     return any(
-        isinstance(node, ast.Assign)
-        and any(ast.unparse(one).rpartition(".")[2] == choice.name for one in node.targets)
+        any(ast.unparse(one).rpartition(".")[2] == choice.name for one in node.targets)
         and ast.unparse(node.value).endswith(("RLock()", "Condition()"))
         for source in conflict.sources.values()
-        for node in source.nodes
+        for node in assignments(source)
     )
 
 

@@ -124,7 +124,8 @@ def classes(sources: Mapping[str, SourceFile], file: str = "") -> dict[str, Clas
 
 
 @lru_cache(maxsize=64)
-def _assignments(source: SourceFile) -> tuple[ast.Assign, ...]:
+def assignments(source: SourceFile) -> tuple[ast.Assign, ...]:
+    """All of a file."""
     return tuple(node for node in source.nodes if isinstance(node, ast.Assign))
 
 
@@ -187,7 +188,7 @@ def _is_made_as(text: str, owner: str, owners: Mapping[str, ClassSource]) -> boo
     made = [
         ast.unparse(node.value.func).rpartition(".")[2] if isinstance(node.value, ast.Call) else ""
         for source in sources.values()
-        for node in _assignments(source)
+        for node in assignments(source)
         if text in map(ast.unparse, node.targets)
     ]
     return bool(made) and set(made) == {owner}

@@ -143,8 +143,8 @@ class CodeContext:
         lifts: set[int] = set()
         free: set[int] = set()
         for run, timeline in enumerate(self._timelines):
-            for event in timeline.done:
-                if event.point in points:
+            for event in timeline.at_points(points):
+                if event.at < len(timeline.done):
                     held = self.held(event, run) if lifted else ()
                     (lifts if held else free).add(held[0].point if held else event.point)
         free = free or points - {0}
@@ -251,18 +251,19 @@ class CodeContext:
     def lines_before(self, point: int, entries: Collection[int], span: Span) -> set[int]:
         """The lines of a function on the way from an entry to the point."""
         lines: set[int] = set()
-        # Once for each point that was met: there are far more events.
         own = {at: line[2] for at, line in self._lines.items() if span.is_own(line)}
-        mine = (events for threads in self._threads for events in threads.values())
-        for events in mine:
-            passed: set[int] = set()
-            for at in (event.point for event in events):
+        for timeline in self._timelines:
+            passed: dict[str, set[int]] = {}
+            for event in timeline.at_points((*own, *entries, point)):
+                if event.at >= len(timeline.done):
+                    break
+                at, mine = event.point, passed.setdefault(event.path, set())
                 if at in entries:
-                    passed = set()
+                    mine.clear()
                 if at in own:
-                    passed.add(own[at])
+                    mine.add(own[at])
                 if at == point:
-                    lines |= passed
+                    lines |= mine
         return lines
 
     def first_of(self, span: Span) -> int:

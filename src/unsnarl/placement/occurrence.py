@@ -161,7 +161,7 @@ def occurrences(timeline: Timeline, lines: Sequence[LinePoints]) -> list[Occurre
     """
     if not lines:
         return []
-    rows = _rows(map(timeline.meaning, timeline.events), lines)
+    rows = [timeline.at_points(line.points, meant=True) for line in lines]
     paths = {event.path for row in rows for event in row}
     found = [one for cast in casts(_roles(lines), paths) for one in _of_cast(rows, lines, cast)]
     return sorted(found, key=lambda one: one[-1].at, reverse=True)[:MOST_OCCURRENCES]
@@ -191,7 +191,8 @@ def latest_occurrence(timeline: Timeline, lines: Sequence[LinePoints]) -> list[E
     Its events are those of the trace, because rules for the gate are made of them: a call is where
     its thread made it, not where the library did its work.
     """
-    search = EventSearch(_rows(timeline.events, lines), _roles(lines))
+    rows = [timeline.at_points(line.points) for line in lines]
+    search = EventSearch(rows, _roles(lines))
     rest = range(1, len(lines))
     best: dict[int, Event] = {}
     for first in search.before(0, len(timeline.events), {}):
@@ -200,15 +201,6 @@ def latest_occurrence(timeline: Timeline, lines: Sequence[LinePoints]) -> list[E
         if len(best) == len(lines):
             break
     return list(best.values())
-
-
-def _rows(events: Iterable[Event], lines: Sequence[LinePoints]) -> list[list[Event]]:
-    rows: list[list[Event]] = [[] for _ in lines]
-    for event in events:
-        for row, line in zip(rows, lines, strict=True):
-            if event.point in line.points:
-                row.append(event)
-    return rows
 
 
 def _roles(lines: Sequence[LinePoints]) -> list[int]:
