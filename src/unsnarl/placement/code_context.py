@@ -75,7 +75,7 @@ class CodeContext:
         self._timelines = [Timeline.of(run) for run in traced]
         self._own = [self._own_locks(timeline) for timeline in self._timelines]
         self.timeline = self._timelines[0]
-        self._threads = [_by_thread(timeline.done) for timeline in self._timelines]
+        self._threads = _by_thread(self.timeline.done)
         self._switches = SwitchPoints(traced, traced, [*traced, *counted])
 
     def _name(self, run: RunFile) -> None:
@@ -156,7 +156,7 @@ class CodeContext:
 
     def line_run(self, event: Event) -> list[Event]:
         """The events of the same thread around this one that are on its line, without a break."""
-        mine = self._threads[0][event.path]
+        mine = self._threads[event.path]
         low = high = next(i for i, one in enumerate(mine) if one.at == event.at)
         line = self.line(event.point)
         while low > 0 and self.line(mine[low - 1].point) == line:
@@ -215,7 +215,7 @@ class CodeContext:
         function, with their own line.
         """
         file, function, line = self.line(event.point)
-        mine = self._threads[0][event.path]
+        mine = self._threads[event.path]
         at = next(i for i, one in enumerate(mine) if one.at == event.at)
         for near in (event, *reversed(mine[:at]), *mine[at + 1 :]):
             if self._function(near.point) == self._function(event.point):

@@ -157,7 +157,7 @@ class Timeline:
     def _meanings_by_point(self) -> dict[int, list[Event]]:
         return _by_point(map(self.meaning, self.events))
 
-    def at_points(self, points: Iterable[int], *, meant: bool = False) -> list[Event]:
+    def at_points(self, points: Iterable[int], *, meant: bool = False) -> Sequence[Event]:
         """The events of some points in the order of time; with `meant`, what events stand for.
 
         There are few of them, and a hunt asks hundreds of times: events are looked through once.
