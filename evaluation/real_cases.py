@@ -170,7 +170,7 @@ def _is_at(point: CasePoint, file: str, function: str, text: str) -> bool:
     true = point.function.replace(".<locals>", "")  # as reports write qualified names
     return (
         _same_file(point.file, file)
-        and (function == true or function.endswith(f".{true}"))
+        and f".{true}." in f".{function}."  # or in a function inside of it
         and any(_words(one) in _words(text) for one in point.texts)
     )
 

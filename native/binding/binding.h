@@ -62,6 +62,8 @@ PyObject *uns_variables(PyObject *module, PyObject *unused);
 int uns_lead(PyObject *owner, const char *name, PyCFunction to, int flags, PyCFunction *original);
 PyObject *uns_lead_clock_readers(PyObject *module, PyObject *unused);
 PyObject *uns_lead_signals(PyObject *module, PyObject *unused);
+PyObject *uns_find_shared_memory(PyObject *module, PyObject *unused);
+PyObject *uns_unshare_memory(PyObject *module, PyObject *unused);
 int uns_run_handlers(void); /* -1: one has raised */
 extern PyTypeObject SiteType, LockType, RLockType;
 extern PyObject *uns_capture_hook, *uns_break_hook, *uns_branch_hook;
@@ -101,17 +103,27 @@ static inline enum uns_treatment uns_decided(const Site *site, const PyTypeObjec
 int uns_types_init(void);
 enum uns_treatment uns_treatment_of(Site *site, PyObject *object);
 int uns_iterates_container(PyTypeObject *type);
-PyObject *uns_set_own_modules(PyObject *module, PyObject *names);
 int uns_is_container(PyTypeObject *type);
 int uns_is_iterator(PyObject *object);      /* in C, or a generator */
 int uns_is_plain_class(PyTypeObject *type); /* made by a class statement */
-int uns_is_own_instance(PyObject *object);  /* ... of the target, with a dictionary */
 int uns_is_stateful(PyTypeObject *type);    /* one of the types of methods.def, or below one */
 int uns_named(PyTypeObject *type, const char *name);
 enum uns_treatment uns_method_treatment(PyObject *object, PyObject *name);
 enum uns_treatment uns_super_treatment(PyObject *object, PyObject *name);
 int uns_is_keyed(PyObject *method);
 enum uns_treatment uns_attribute_treatment(PyObject *object, PyObject *name);
+
+/* python_code.c: whose a function is, and what it does */
+int uns_python_code_init(void);
+PyObject *uns_set_own_modules(PyObject *module, PyObject *names);
+PyObject *uns_set_assigned_names(PyObject *module, PyObject *names);
+PyObject *uns_set_reading_hook(PyObject *module, PyObject *hook);
+int uns_is_own_instance(PyObject *object); /* of a class of the target, with a dictionary */
+int uns_is_own_function(PyObject *function);
+int uns_does_own_code(PyTypeObject *type, const char *name); /* ... the method of an operator */
+int uns_only_reads(PyObject *function, PyTypeObject *type);
+int uns_is_assigned_over(PyObject *function, PyObject *name);
+int uns_is_attribute_method(PyObject *method, PyObject *receiver, int *write);
 
 /* site.c: one more access at a site. Those that follow the first belong to the same operation of
  * the interpreter, between which it cannot switch. */
@@ -146,6 +158,7 @@ void uns_probe_callee(Site *site, PyObject *callee, enum uns_treatment how);
 void uns_consume(Site *site, PyObject *iterator, Py_ssize_t own_references);
 void uns_touch_behind(Site *site, PyObject *view, uint32_t op);
 void uns_read_deep(Site *site, PyObject *object);
+int uns_adds_default(PyObject *container, PyObject *key);
 void uns_read_elements(Site *site, PyObject *container);
 void uns_read_slice(Site *site, PyObject *container);
 void uns_probe_argument(Site *site, PyObject *callee, PyObject *argument);

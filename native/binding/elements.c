@@ -63,3 +63,14 @@ void uns_read_elements(Site *site, PyObject *container) {
     if (uns_rt.held && reads_values(site))
         uns_read_slice(site, container);
 }
+
+/* d[k] of a defaultdict that has no k. */
+int uns_adds_default(PyObject *container, PyObject *key) {
+    if (!uns_hashes_quietly(key) || PyDict_Contains(container, key) == 1)
+        return 0;
+    PyObject *factory = PyObject_GetAttrString(container, "default_factory");
+    int adds = factory && factory != Py_None;
+    Py_XDECREF(factory);
+    PyErr_Clear();
+    return adds;
+}

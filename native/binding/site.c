@@ -189,17 +189,6 @@ static inline void probe_attribute(Site *site, PyObject *object) {
         uns_deliver(site, from, site->name, uns_attribute_cell(from, site->name_hash), UNS_READ, 1);
 }
 
-/* d[k] of a defaultdict that has no k. */
-static int adds_default(PyObject *container, PyObject *key) {
-    if (!uns_hashes_quietly(key) || PyDict_Contains(container, key) == 1)
-        return 0;
-    PyObject *factory = PyObject_GetAttrString(container, "default_factory");
-    int adds = factory && factory != Py_None;
-    Py_XDECREF(factory);
-    PyErr_Clear();
-    return adds;
-}
-
 static void probe_element(Site *site, PyObject *container, PyObject *key, enum uns_treatment how,
                           int write, int removes) {
     PyObject *owner = UNS_UNLIKELY(UNS_LOAD(&uns_namespaces)) ? uns_owner_of(container) : NULL;
@@ -209,7 +198,7 @@ static void probe_element(Site *site, PyObject *container, PyObject *key, enum u
         return;
     }
     if (how == TREAT_DEFAULTDICT && !write)
-        write = adds_default(container, key);
+        write = uns_adds_default(container, key);
     struct operation o = {.cell = uns_shape_cell(container),
                           .write = write,
                           .op = write ? UNS_WRITE : UNS_READ,
@@ -236,6 +225,12 @@ static void library_operator(Site *site, PyObject *object) {
         uns_current()->may_switch = 1;
 }
 
+static void read_by_operator(Site *site, PyObject *object) {
+    uns_touch_object(site, object, 0, UNS_CALL, NULL);
+    if (UNS_UNLIKELY(uns_rt.held))
+        uns_current()->may_switch = 1;
+}
+
 /* site[key] = container */
 static void probe_item(Site *site, PyObject *container, PyObject *key) {
     if (site->kind == PROBE_NAMED_READ || site->kind == PROBE_NAMED_WRITE) {
@@ -247,6 +242,8 @@ static void probe_item(Site *site, PyObject *container, PyObject *key) {
         uns_probe_call(site, container, key);
     else if (how == TREAT_OBJECT_WRITE)
         uns_touch_object(site, container, 1, UNS_CALL, NULL);
+    else if (how == TREAT_OBJECT_READ)
+        read_by_operator(site, container);
     else if (how == TREAT_BEHIND)
         uns_touch_behind(site, container, site->kind == PROBE_ITEM_READ ? UNS_READ : UNS_WRITE);
     else if (how == TREAT_LIBRARY)
@@ -277,6 +274,9 @@ void uns_do_method(Site *site, PyObject *receiver, enum uns_treatment how, PyObj
     case TREAT_LIBRARY:
         library_call(site, receiver);
         break;
+    case TREAT_ATTRIBUTE: /* a method that others assign over */
+        plain(site, receiver, site->name, uns_attribute_cell(receiver, site->name_hash), 0);
+        break;
     case TREAT_OBJECT_READ:
     case TREAT_OBJECT_WRITE:
         uns_touch_object(site, receiver, how == TREAT_OBJECT_WRITE, UNS_CALL, argument);
@@ -305,22 +305,11 @@ static void probe_method(Site *site, PyObject *receiver) {
         uns_do_method(site, receiver, treatment(site, receiver), NULL);
 }
 
-/* x.__setattr__(name, value) and its like: is the method the one of every object? */
-static int is_attribute_method(PyObject *method, PyObject *receiver, int *write) {
-    *write = uns_is_called(method, "__setattr__") || uns_is_called(method, "__delattr__");
-    if (!*write && !uns_is_called(method, "__getattribute__"))
-        return 0;
-    PyObject *function = uns_in_type(Py_TYPE(receiver), method);
-    int is_it = function && Py_IS_TYPE(function, &PyWrapperDescr_Type);
-    Py_XDECREF(function);
-    return is_it;
-}
-
 /* A method that does something to the element of its first argument. */
 void uns_do_keyed_method(Site *site, PyObject *receiver, PyObject *method, enum uns_treatment how,
                          PyObject *key) {
     int write;
-    if (is_attribute_method(method, receiver, &write)) {
+    if (uns_is_attribute_method(method, receiver, &write)) {
         uns_touch_attribute(site, receiver, key, write, 0);
     } else if (PyDict_Check(receiver) && (how == TREAT_SHAPE_READ || how == TREAT_SHAPE_WRITE)) {
         write = how == TREAT_SHAPE_WRITE;
@@ -393,6 +382,9 @@ static void probe_shape(Site *site, PyObject *container) {
         break;
     case TREAT_OBJECT_WRITE:
         uns_touch_object(site, container, 1, UNS_CALL, NULL);
+        break;
+    case TREAT_OBJECT_READ:
+        read_by_operator(site, container);
         break;
     default:
         if (site->kind == PROBE_LIBRARY_ARG)
@@ -483,7 +475,8 @@ static void probe(Site *site, PyObject *operand) {
         probe_method_call(site, operand);
         break;
     case PROBE_CREATE:
-        uns_created(operand);
+        if (!(site->flags & SITE_ALONE) || Py_REFCNT(operand) <= own_references(site))
+            uns_created(operand);
         break;
     case PROBE_BRANCH:
         probe_branch(site, operand);

@@ -8,8 +8,7 @@ struct uns_decision uns_decisions[UNS_DECISIONS];
 
 static PyTypeObject *deque_type, *local_type, *array_type, *defaultdict_type, *cached_type,
     *lru_type;
-static PyObject *iterator_types, *shape_methods, *quiet_modules, *read_methods, *own_modules,
-    *module_name;
+static PyObject *iterator_types, *shape_methods, *quiet_modules, *read_methods;
 
 static const char *const reads[] = {"get",
                                     "keys",
@@ -181,10 +180,8 @@ int uns_types_init(void) {
     lru_type = import_type("functools", "_lru_cache_wrapper");
     shape_methods = PyDict_New();
     quiet_modules = PyDict_New();
-    own_modules = PySet_New(NULL);
-    module_name = PyUnicode_InternFromString("__module__");
     if (!deque_type || !local_type || !array_type || !defaultdict_type || !cached_type ||
-        !lru_type || !shape_methods || !quiet_modules || !own_modules || !module_name ||
+        !lru_type || !shape_methods || !quiet_modules || uns_python_code_init() < 0 ||
         fill_readers() < 0)
         return -1;
     if (fill(shape_methods, reads, Py_False) < 0 || fill(shape_methods, writes, Py_True) < 0 ||
@@ -256,24 +253,6 @@ int uns_named(PyTypeObject *type, const char *wanted) {
     return answers[at].answer;
 }
 
-/* The target's own modules: a set that the importer goes on filling. */
-PyObject *uns_set_own_modules(PyObject *module, PyObject *names) {
-    if (!PySet_Check(names))
-        return PyErr_Format(PyExc_TypeError, "a set of names is wanted");
-    Py_SETREF(own_modules, Py_NewRef(names));
-    Py_RETURN_NONE;
-}
-
-int uns_is_own_instance(PyObject *object) {
-    PyTypeObject *type = Py_TYPE(object);
-    if (!uns_is_plain_class(type) || !type->tp_dict || PyType_Check(object))
-        return 0;
-    PyObject *module = uns_in_dict(type->tp_dict, module_name);
-    int own = module && PySet_Contains(own_modules, module) == 1;
-    Py_XDECREF(module);
-    return own;
-}
-
 int uns_iterates_container(PyTypeObject *type) {
     return PySet_Contains(iterator_types, (PyObject *)type) == 1;
 }
@@ -329,13 +308,14 @@ static enum uns_treatment attribute_of_object(PyTypeObject *type, PyObject *desc
     return uns_is_stateful(type) ? TREAT_OBJECT_READ : TREAT_SKIP;
 }
 
-static enum uns_treatment attribute_in_class(PyTypeObject *type, PyObject *value) {
+static enum uns_treatment attribute_in_class(PyTypeObject *type, PyObject *name, PyObject *value) {
     if (Py_TYPE(value) == &PyMemberDescr_Type || Py_TYPE(value) == &PyGetSetDescr_Type)
         return attribute_of_object(type, value);
     if (Py_TYPE(value) == cached_type)
         return TREAT_CACHED;
     if (is_code(value))
-        return TREAT_SKIP;
+        return type->tp_dictoffset && uns_is_assigned_over(value, name) ? TREAT_ATTRIBUTE
+                                                                        : TREAT_SKIP;
     return Py_TYPE(value)->tp_descr_get || !type->tp_dictoffset ? TREAT_ATTRIBUTE
                                                                 : TREAT_CLASS_DEFAULT;
 }
@@ -349,7 +329,7 @@ static enum uns_treatment attribute(PyObject *object, PyObject *name) {
     if (PyType_IsSubtype(type, local_type))
         return TREAT_SKIP; /* each thread has its own */
     PyObject *value = uns_in_type(type, name);
-    enum uns_treatment how = value ? attribute_in_class(type, value) : TREAT_ATTRIBUTE;
+    enum uns_treatment how = value ? attribute_in_class(type, name, value) : TREAT_ATTRIBUTE;
     Py_XDECREF(value);
     return how;
 }
@@ -382,8 +362,9 @@ static int is_quiet(PyTypeObject *type) {
 
 /* A method in Python: the target's own is watched itself, of a library's only the call is seen. */
 static enum uns_treatment python_method(PyObject *function, PyTypeObject *type) {
-    return uns_code_is_registered(PyFunction_GET_CODE(function)) || is_quiet(type) ? TREAT_SKIP
-                                                                                   : TREAT_LIBRARY;
+    if (uns_is_own_function(function) || is_quiet(type))
+        return TREAT_SKIP;
+    return uns_only_reads(function, type) ? TREAT_OBJECT_READ : TREAT_LIBRARY;
 }
 
 /* A method that an operator calls: nothing to see unless Python code does the work. */
@@ -399,6 +380,9 @@ static enum uns_treatment special_method(PyTypeObject *type, const char *name) {
 
 static enum uns_treatment item(Site *site, PyObject *object, PyTypeObject *type) {
     static const char *const names[] = {"__getitem__", "__setitem__", "__delitem__"};
+    const char *name = names[site->kind - PROBE_ITEM_READ];
+    if (uns_is_container(type) && uns_does_own_code(type, name))
+        return TREAT_SKIP; /* what comes to the container is seen in there */
     if (PyType_FastSubclass(type, Py_TPFLAGS_DICT_SUBCLASS))
         return PyType_IsSubtype(type, defaultdict_type) ? TREAT_DEFAULTDICT : TREAT_DICT;
     if (uns_is_container(type))
@@ -410,7 +394,7 @@ static enum uns_treatment item(Site *site, PyObject *object, PyTypeObject *type)
                                                                             : TREAT_SKIP;
     if (PyType_Check(object))
         return TREAT_SKIP;
-    return special_method(type, names[site->kind - PROBE_ITEM_READ]);
+    return special_method(type, name);
 }
 
 /* The method behind `k in x`, len(x), `for e in x` and all that goes through x in C; NULL for what
@@ -436,6 +420,9 @@ static enum uns_treatment iteration(Site *site, PyObject *object) {
 
 static enum uns_treatment shape_read(Site *site, PyObject *object, PyTypeObject *type) {
     int is_deep = is_one_of(site->name, deep_readers);
+    const char *name = operator_method(site->name);
+    if (uns_is_container(type) && !is_deep && name && uns_does_own_code(type, name))
+        return TREAT_SKIP;
     if (uns_is_container(type))
         return is_deep ? TREAT_DEEP : TREAT_SHAPE_READ;
     if (is_deep && uns_is_own_instance(object))
@@ -444,7 +431,6 @@ static enum uns_treatment shape_read(Site *site, PyObject *object, PyTypeObject 
         return TREAT_BEHIND;
     if (uns_is_iterator(object))
         return iteration(site, object);
-    const char *name = operator_method(site->name);
     return name && !PyType_Check(object) ? special_method(type, name) : TREAT_SKIP;
 }
 
@@ -484,23 +470,33 @@ static int takes_next(PyObject *object, PyObject *name) {
     return uns_is_iterator(object) && PyUnicode_CompareWithASCIIString(name, "__next__") == 0;
 }
 
+/* What C code compares and hashes by its value can be a key, so that it never changes. */
+static int is_value(const PyTypeObject *type) {
+    return type->tp_hash && type->tp_hash != PyObject_HashNotImplemented &&
+           type->tp_hash != PyBaseObject_Type.tp_hash && type->tp_richcompare &&
+           type->tp_richcompare != PyBaseObject_Type.tp_richcompare;
+}
+
 static enum uns_treatment object_method(PyObject *object, PyObject *name, PyObject *function) {
     PyTypeObject *type = Py_TYPE(object);
     if (is_view(object))
         return TREAT_BEHIND;
-    int is_call = Py_TYPE(function) == &PyMethodDescr_Type || takes_next(object, name);
+    int is_descr = Py_TYPE(function) == &PyMethodDescr_Type;
     PyObject *read_only = readers_of(type);
-    if (!is_call || (!read_only && is_quiet(type)))
+    if (!(is_descr || takes_next(object, name)) || (!read_only && is_quiet(type)))
         return TREAT_SKIP;
     uns_forget_when_dead(type);
+    if (!read_only && is_descr && is_value(((PyDescrObject *)function)->d_type))
+        return TREAT_OBJECT_READ;
     return read_only && PySet_Contains(read_only, name) == 1 ? TREAT_OBJECT_READ
                                                              : TREAT_OBJECT_WRITE;
 }
 
 static enum uns_treatment method(PyObject *object, PyObject *name, PyObject *function) {
     PyTypeObject *type = Py_TYPE(object);
-    if (PyFunction_Check(function) && uns_code_is_registered(PyFunction_GET_CODE(function)))
-        return TREAT_SKIP;
+    if (PyFunction_Check(function) && uns_is_own_function(function))
+        return type->tp_dictoffset && uns_is_assigned_over(function, name) ? TREAT_ATTRIBUTE
+                                                                           : TREAT_SKIP;
     if (Py_TYPE(function) == lru_type)
         return TREAT_CACHED;
     if (uns_is_container(type))

@@ -2,7 +2,7 @@
  *
  * Which threads could go on, and what happens when none can: time passes, or it is a deadlock.
  */
-#include "gate/state.h"
+#include "gate/fair.h"
 #include "gate/polling.h"
 #include "gate/rules.h"
 #include "gate/sketch.h"
@@ -144,6 +144,8 @@ static struct uns_thread *first_deadline(void) {
     struct uns_thread *first = next_deadline();
     if (!first && !uns_gate.busy && !uns_gate_time_is_real())
         uns_alarm_ring(uns_gate_anybody_has_time());
+    if (first && uns_gate.fair)
+        first = uns_fair_sleeper(first);
     if (first && !uns_gate.busy)
         uns_gate_note_standstill(first);
     if (first && sleeps(&first->pending))
@@ -200,8 +202,10 @@ static struct uns_thread *choose(struct uns_thread *current) {
      * compete one time in four. */
     if (uns_gate.follows || uns_gate_draw(4) == 0)
         count = add_timed(count);
-    if (!uns_gate.follows)
+    if (!uns_gate.follows && !uns_fair_lets_poll())
         count = uns_polling_leave_out(enabled, count);
+    if (uns_gate.fair)
+        return uns_fair_pick(enabled, count, current);
     if (count == 1 && !uns_gate.replaying)
         return guard_streak(enabled[0], count, current);
     return guard_streak(uns_gate.strategy->pick(enabled, count, current), count, current);
@@ -224,18 +228,20 @@ int uns_gate_is_stuck(void) {
     return now - idle_since > OUTSIDE_NS;
 }
 
-static void look(void) {
-    if (uns_gate.rules)
+static void look(int fair) {
+    if (uns_gate.rules && !fair)
         uns_rules_look();
     else
         for (uint32_t i = 0; i < uns_gate.live_count; i++)
             uns_gate.live[i]->held = 0;
-    if (uns_gate.sketch)
+    if (uns_gate.sketch && !fair)
         uns_sketch_look();
 }
 
 /* A rule is somebody's idea, a sketch was a run: the rule gives way first. */
 static int release(void) {
+    if (uns_gate.fair)
+        return 0;
     if (!uns_gate.rules || !uns_rules_release())
         return uns_gate.sketch && uns_sketch_release();
     if (uns_gate.sketch)
@@ -245,10 +251,11 @@ static int release(void) {
 
 /* NULL: no thread can go on by itself, and nothing of ours keeps one back. Mutex held. */
 struct uns_thread *uns_gate_choose(struct uns_thread *current) {
+    int fair = uns_fair_look();
     if (UNS_LIKELY(!(uns_gate.rules | (uint32_t)uns_gate.sketch)))
         return choose(current);
     struct uns_thread *next;
-    look();
+    look(fair);
     while (!(next = choose(current)) && release())
         ;
     return next;

@@ -5,6 +5,7 @@
 #include "gate/state.h"
 #include "recorder/recorder.h"
 #include "runtime/busy.h"
+#include "gate/fair.h"
 #include "gate/polling.h"
 #include "gate/rules.h"
 #include "gate/sketch.h"
@@ -495,6 +496,15 @@ static void count_event(struct uns_thread *t, uint32_t point) {
         uns_count_site(t, site);
 }
 
+static int is_no_switch_point(uint32_t site) {
+    return uns_rt.switch_sites && site < uns_rt.site_limit && !uns_rt.switch_sites[site];
+}
+
+/* A thread that waits by looking where no run has shared anything would never let others run. */
+static int must_switch(const struct uns_thread *t) {
+    return t->poll.turns >= UNS_POLLS_FOR_GOOD || uns_fair_is_called();
+}
+
 void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int write,
                      int may_switch) {
     uint32_t site = UNS_POINT_SITE(point);
@@ -515,8 +525,7 @@ void uns_gate_access(struct uns_thread *t, uint32_t point, uint64_t cell, int wr
                   uns_rt.site_limit) &&
         t->head < uns_rt.site_limit)
         uns_rt.shared_sites[t->head] = 1;
-    if (!switches ||
-        (uns_rt.switch_sites && site < uns_rt.site_limit && !uns_rt.switch_sites[site])) {
+    if (!switches || (is_no_switch_point(site) && !must_switch(t))) {
         uns_count_event(t);
     } else {
         struct uns_pending pending = {

@@ -100,6 +100,10 @@ struct uns_thread *uns_replay_wanted(void) {
     return turn() ? replay.thread : NULL;
 }
 
+int uns_replay_is_over(void) {
+    return uns_rt.counters[UNS_COUNT_DIVERGED] || !turn();
+}
+
 /* Whether the schedule goes on with t, which is running. Where it does not, the recorded run left t
  * here, at the gate or because it was blocked. An anchored segment does not say. */
 int uns_replay_goes_on(const struct uns_thread *t) {

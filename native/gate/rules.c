@@ -14,7 +14,10 @@
  * - Occurrences are a thread's own, counted over the whole run: its n-th event at any of the
  *   points. An instance whose `until` is over already is satisfied at once.
  * - The limit counts the choices in which an instance kept back a thread that could have run, not
- *   the events of its life: a rule that waits for the middle of a long run must live till then.
+ *   the events of its life: a rule that waits for the middle of a long run must live till then. A
+ *   rule that brings a limit of its own has no more for all of its instances: one that is made anew
+ *   in every turn of a loop would else keep a thread from its goal in every turn.
+ * - In the fair end of a run (fair.c) rules are given up: they count as released and hold nobody.
  * - A match may be about a role instead of a thread (roles.c): a thread takes it when it first
  * comes to such an event. An `until` of a role that nobody has yet is not over.
  * - A region is a rule with a group: its `when` is where it is entered, and no thread is chosen to
@@ -62,6 +65,8 @@ static struct {
     struct uns_rule_record results[UNS_RULES_MOST];
     struct uns_thread *kept_out[UNS_RULES_MOST]; /* by a guard, in the choice at hand */
     uint64_t kept_waited[UNS_RULES_MOST];
+    uint64_t waited[UNS_RULES_MOST];               /* by all instances of a rule */
+    int given_up;                                  /* all of them */
     uint64_t regions;                              /* bit per rule: has a group */
     uint64_t roles;                                /* ... speaks of roles */
     struct instance instances[UNS_RULE_INSTANCES]; /* oldest first */
@@ -191,6 +196,10 @@ static int until_is_over(uint64_t rule, const struct uns_thread *self) {
     return 0;
 }
 
+static int is_out_of_patience(uint64_t rule) {
+    return all.rules[rule].limit && all.waited[rule] > all.rules[rule].limit;
+}
+
 static void make_instance(uint64_t rule, struct uns_thread *t) {
     struct uns_rule_record *result = &all.results[rule];
     if (exists(rule, t) || (all.rules[rule].once && (result->active || result->satisfied)))
@@ -202,6 +211,11 @@ static void make_instance(uint64_t rule, struct uns_thread *t) {
     result->activated++;
     if (until_is_over(rule, t)) {
         result->satisfied++;
+        return;
+    }
+    if (all.given_up || is_out_of_patience(rule)) {
+        count_release(rule);
+        result->released++;
         return;
     }
     result->active++;
@@ -409,7 +423,8 @@ static int count_holds(void) {
         struct instance *one = &all.instances[i];
         holding |= one->holds ? BIT(one->rule) : 0;
         one->waited += one->holds != 0;
-        if (one->waited > limit_of(one->rule)) {
+        all.waited[one->rule] += one->holds != 0;
+        if (one->waited > limit_of(one->rule) || is_out_of_patience(one->rule)) {
             release_instance(i);
             over = 1;
         } else {
@@ -469,6 +484,18 @@ int uns_rules_release(void) {
         return 0;
     mark();
     return 1;
+}
+
+/* Regions, too, whose guards keep threads out without an instance. */
+void uns_rules_give_up(void) {
+    all.given_up = 1;
+    while (all.instances_used)
+        release_instance(all.instances_used - 1);
+    for (uint64_t left = all.regions, rule; take_rule(&left, &rule);) {
+        count_release(rule);
+        all.results[rule].released++;
+    }
+    memset(all.kept_out, 0, sizeof all.kept_out);
 }
 
 /* The beginning. */

@@ -16,8 +16,9 @@
 int uns_rules_begin(const struct uns_plan *plan);
 
 /* The gate's mutex is held: */
-void uns_rules_look(void);   /* before a choice: sets `held` of every thread */
-int uns_rules_release(void); /* nobody can be chosen: 1 if a hold was given up, and look again */
+void uns_rules_look(void);    /* before a choice: sets `held` of every thread */
+int uns_rules_release(void);  /* nobody can be chosen: 1 if a hold was given up, and look again */
+void uns_rules_give_up(void); /* all of them, for the rest of the run */
 /* Does a rule that keeps somebody back wait for what t will do? */
 int uns_rules_await(const struct uns_thread *t);
 void uns_rules_arrived(struct uns_thread *t, uint32_t point);

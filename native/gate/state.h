@@ -49,7 +49,10 @@ struct uns_gate {
     struct uns_thread *holder; /* NULL: nobody runs, the next to arrive decides */
     uint64_t arrivals;         /* how often a thread came to the gate */
 
+    int late; /* atomic: half of the run's time is over, see gate/fair.c */
+
     /* Guarded by the mutex. */
+    int fair;        /* choices are, from now on */
     uint64_t random; /* in noise and recorded runs, which have no gate: constant */
     struct uns_thread *live[UNS_GATE_THREADS];
     uint32_t live_count;
@@ -92,6 +95,7 @@ struct uns_thread *uns_gate_choose(struct uns_thread *current);
 struct uns_thread *uns_gate_hand_over(struct uns_thread *from, struct uns_thread *to);
 struct uns_thread *uns_replay_wanted(void);
 int uns_replay_goes_on(const struct uns_thread *t);
+int uns_replay_is_over(void); /* the run has left its schedule, or has come to its end */
 void uns_gate_note_standstill(const struct uns_thread *ran_out);
 void uns_gate_wake(struct uns_thread *sleeper); /* it is not: NULL: nobody */
 void uns_count_wait(struct uns_thread *t);      /* it is about to wait, perhaps with locks */

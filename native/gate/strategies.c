@@ -59,11 +59,21 @@ static int polls(const struct uns_pending *p) {
            (p->deadline != UNS_FOREVER && p->deadline - uns_gate_now() <= UNS_SHORT_LIMIT_NS);
 }
 
+/* Streaks of one length would have threads that spin come and go in step: each would find what it
+ * tries taken by the other one, for ever. So all but the first are of a drawn length. */
+static int pct_spins(struct uns_thread *t) {
+    uint32_t most = t->drawn.pct_streak ? t->drawn.pct_streak : UNS_STREAK_LIMIT;
+    if (t->streak + 1 < most)
+        return 0;
+    t->drawn.pct_streak = 1 + (uint32_t)uns_gate_draw(UNS_STREAK_LIMIT);
+    return 1;
+}
+
 /* A thread that polls or spins goes behind all others. A sleep is no poll the first time at its
  * place: all others may be as late as it is long. */
 static int pct_yields(struct uns_thread *t) {
     const struct uns_pending *p = &t->pending;
-    if (t->streak + 1 >= UNS_STREAK_LIMIT)
+    if (pct_spins(t))
         return 1;
     if (!polls(p))
         return 0;

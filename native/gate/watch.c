@@ -5,6 +5,7 @@
  * exceeds its time limit with its run file written.
  */
 #define _GNU_SOURCE
+#include "gate/fair.h"
 #include "gate/polling.h"
 #include "runtime/futex.h"
 #include <dirent.h>
@@ -22,7 +23,7 @@
 #define PERIOD_NS 2000000
 #define SHORT_NS  300000
 
-static int64_t run_deadline;
+static int64_t run_deadline, half_time;
 
 /* 'R' running, 'S' and 'D' blocked: the third field of the thread's stat line. 'X': there is no
  * such thread; '?': nobody can say. */
@@ -194,6 +195,8 @@ static void *watch(void *argument) {
         struct timespec period = uns_span(next);
         nanosleep(&period, NULL);
         next = PERIOD_NS;
+        if (uns_run_is_active() && uns_real_ns() > half_time)
+            uns_fair_call();
         if (uns_run_is_active() && uns_real_ns() > run_deadline)
             time_is_up(limit);
         if (uns_run_is_active() && uns_rt.gated)
@@ -208,6 +211,7 @@ int uns_watch_begin(double time_limit) {
     static double limit;
     limit = time_limit;
     run_deadline = time_limit > 0 ? uns_real_ns() + (int64_t)(time_limit * 1e9) : UNS_FOREVER;
+    half_time = time_limit > 0 ? run_deadline - (int64_t)(time_limit * 5e8) : UNS_FOREVER;
     sigset_t all, old;
     sigfillset(&all);
     pthread_attr_t attributes;

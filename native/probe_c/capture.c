@@ -83,13 +83,17 @@ static void capture(struct uns_thread *t, uint32_t point, const struct uns_c_sta
     say_calls(stack);
     if (UNS_POINT_OP(point) == UNS_WRITE)
         written = touching, written_size = touching_size;
-    else
+    else if (UNS_POINT_OP(point) == UNS_READ)
         say_value(touching, touching_size);
+    else
+        uns_c_say(&note, ", null, 0]"); /* a lock has no value */
 }
 
+/* Of locks only a mutex has a name of the program's own. */
 static int wanted(uint32_t point) {
     uint32_t op = UNS_POINT_OP(point);
-    if (noted >= MOST_NOTED || (op != UNS_READ && op != UNS_WRITE))
+    int is_lock = op == UNS_ACQUIRE || op == UNS_WAIT;
+    if (noted >= MOST_NOTED || (op != UNS_READ && op != UNS_WRITE && !(is_lock && touching)))
         return 0;
     for (uint32_t i = 0; i < plan->capture_length; i++)
         if (plan->capture[i] == point)
@@ -108,11 +112,15 @@ static void about(struct uns_thread *t, uint32_t point) {
     if (!plan->capture_length || !enter_note())
         return;
     settle();
-    int take = wanted(point);
-    if (take || UNS_POINT_OP(point) >= UNS_ACQUIRE || views++ < MOST_VIEWS) {
+    /* It is a wait if the lock is never given: the last one of its thread may be that. */
+    uint32_t wait = UNS_POINT(UNS_POINT_SITE(point), UNS_WAIT);
+    int take = wanted(point), may_wait = UNS_POINT_OP(point) == UNS_ACQUIRE && wanted(wait);
+    if (take || may_wait || UNS_POINT_OP(point) >= UNS_ACQUIRE || views++ < MOST_VIEWS) {
         const struct uns_c_stack *stack = uns_c_look_at_stack(t);
         if (take)
             capture(t, point, stack);
+        if (may_wait)
+            capture(t, wait, stack);
     }
     __atomic_clear(&busy, __ATOMIC_RELEASE);
 }

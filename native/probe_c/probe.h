@@ -132,6 +132,7 @@ struct uns_c_waiter {
     struct uns_c_waiter *next;
     int wants; /* of an rwlock: 1 to read, 2 to write */
 };
+#define UNS_C_HOLDERS 4u /* of more at a time it is not known what they do under it */
 struct uns_c_object {
     const void *address;
     struct uns_c_object *next; /* of the same bucket */
@@ -141,6 +142,7 @@ struct uns_c_object {
     uint32_t depth;   /* of a recursive mutex */
     int32_t value;    /* of a semaphore; readers of an rwlock, -1 a writer; come to a barrier */
     uint32_t members; /* of a barrier */
+    struct uns_lock holders[UNS_C_HOLDERS]; /* of an rwlock: one for each thread that has it */
 };
 struct uns_c_object *uns_c_object(const void *address, enum uns_c_kind kind);
 void uns_c_forget(const void *address);

@@ -64,7 +64,8 @@ struct uns_poll {
 struct uns_drawn {
     uint64_t pos_priority;
     int64_t pct_priority;
-    uint32_t pct_slept; /* where it slept last */
+    uint32_t pct_slept;  /* where it slept last */
+    uint32_t pct_streak; /* how long its next streak may be, 0: as any */
     uint64_t surw_left;
 };
 

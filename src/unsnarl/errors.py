@@ -546,7 +546,9 @@ WARNINGS: dict[str, str] = {
         "narrow the target, or the modules instrumented."
     ),
     "hangs": (
-        "Some runs reached the time limit. They are labelled hang and not compared with the others."
+        "Some runs reached the time limit. They are labelled hang and not compared with the "
+        "others. Under the gate, the second half of the limit belongs to a fair scheduler: no "
+        "strategy kept them from ending."
     ),
     "python-forced": (
         "`--force-python` was given: the target runs in a version or build of Python that the "

@@ -334,9 +334,7 @@ COLLECTIONS = [
         "self.it.get('a')",
         "WW",
     ),
-    Row(
-        "collections: UserDict", "collections.UserDict()", "self.it['a'] = 1", "len(self.it)", "WW"
-    ),
+    Row("collections: UserDict", "collections.UserDict()", "self.it['a'] = 1", "len(self.it)"),
     Row("collections: array", "array.array('i', [1])", "self.it.append(2)", "self.it[0]"),
     Row(
         "collections: array as a list",
@@ -541,7 +539,7 @@ STATE = [
         "settings.load",
     ),
     Row("queue: Queue", "queue.Queue()", "self.it.put(1)", "self.it.qsize()", "WW"),
-    Row("queue: SimpleQueue", "queue.SimpleQueue()", "self.it.put(1)", "self.it.empty()", "WW"),
+    Row("queue: SimpleQueue", "queue.SimpleQueue()", "self.it.put(1)", "self.it.empty()"),
 ]
 FOLDER = "made_folder()"
 ENTRY = "os.path.join(self.it, 'a')"

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import subprocess
+import tempfile
 from pathlib import Path
 
 from tests.integration.interpreters import PYTHON
@@ -44,6 +45,8 @@ class Client:
                 command, pass_fds=[theirs.fileno()], cwd=folder, env=environment()
             )
         self.folder = folder
+        # Else runs of tests at the same time would meet in the system's.
+        self._temporary = tempfile.TemporaryDirectory(prefix="unsnarl-", ignore_cleanup_errors=True)
         self.socket = ours
         self._reader = ours.makefile("rb")
         setup = {
@@ -52,6 +55,7 @@ class Client:
             "include": [],
             "codes": str(folder / "codes.json"),
             "cwd": str(folder),
+            "temporary": self._temporary.name,
         }
         self.send({"setup": setup})
         try:
@@ -88,4 +92,6 @@ class Client:
     def close(self):
         self._reader.close()
         self.socket.close()
-        return self.process.wait(30)
+        status = self.process.wait(30)
+        self._temporary.cleanup()
+        return status

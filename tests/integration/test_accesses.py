@@ -31,6 +31,11 @@ def edges(tmp_path_factory):
     return found
 
 
+def edges_of(folder, text):
+    """Those of a small program, from its first thread to its second."""
+    return _edges(folder, textwrap.dedent(text)).get(("0.1", "0.2"), set())
+
+
 def _edges(folder, text):
     (folder / "rows.py").write_text(text)
     (folder / "settings.py").write_text(SETTINGS)

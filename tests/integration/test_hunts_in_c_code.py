@@ -188,7 +188,7 @@ calls = [(table.__getitem__, name) for name in ("ab", "bc", "cd")]
     + ENDING
 )
 PROGRAMS = {
-    "a comprehension over what setdefault(*found) changes": (STARRED, "self"),
+    "a comprehension over what setdefault(*found) changes": (STARRED, "Dispatcher"),
     "a set read through itertools.chain": (CHAIN, "Index.words"),
     "a generator entered twice": (GENERATOR, "Tickets.numbers"),
     "select, then delete": (SELECT_THEN_DELETE, "Jobs.db"),

@@ -241,6 +241,20 @@ def test_random_numbers_follow_the_seed(start):
     assert client.output(1) == client.output(2) != client.output(3)
 
 
+def test_temporary_files_have_the_same_names_in_all_runs(start):
+    source = """
+        import os, tempfile
+        for folder in [tempfile.mkdtemp(), tempfile.mkdtemp()]:
+            print(os.path.basename(folder))
+            os.rmdir(folder)
+    """
+    client = start("script", "a.py", a=source)
+    client.run(1)
+    client.run(2, seed=6)
+    assert client.output(1) == client.output(2)
+    assert len(set(client.output(1).split())) == 2
+
+
 def test_an_exception_of_the_main_thread_is_noted(start, tmp_path):
     client = start("script", "subject.py", subject=ENDINGS["raises"])
     client.run()

@@ -2,13 +2,15 @@
 """What a capture notes of an access: the cell, its name, the locks."""
 
 import collections
+import multiprocessing
+import os
 import sys
 import threading
 import types
 
 import pytest
 
-from unsnarl.probes.python import capture, failures, naming
+from unsnarl.probes.python import capture, failures, naming, process_locks
 
 READ, WRITE, CALL = 16, 17, 26
 
@@ -88,6 +90,17 @@ def test_an_object_without_a_name_is_searched_for_a_few_times_only(monkeypatch):
 def test_a_condition_names_its_lock():
     owner = Owner()
     assert name_of(owner.ready._lock, self=owner) == "Owner.ready"
+
+
+def test_a_lock_of_multiprocessing_names_what_stands_for_it():
+    owner, gate = Owner(), object()
+    lock = multiprocessing.Lock()
+    lock._semlock = process_locks.SemLock(1, 1, 1, f"/unsnarl-test-{os.getpid()}", True)
+    lock._semlock.gate = gate
+    assert name_of(gate, lock=lock) == "lock"
+    owner.part = lock
+    assert name_of(gate, self=owner) == "Owner.part"
+    assert name_of(gate, lock=multiprocessing.Lock()) == ""
 
 
 # In a file of its own: the names of this function are not the target's.

@@ -478,3 +478,17 @@ def test_what_changed_during_an_iteration_came_after_it_had_begun():
     run = TracedRun(events, site, lambda _: "", lambda _: (), events[2])
     assert closing(run, events[:2]) == [events[2]]
     assert closing(run._replace(is_iterated=True), events[:2]) == events[2:]
+
+
+def test_what_a_thread_then_found_where_another_one_had_changed_something():
+    """Two accesses of its own around that of the other one are the conflict."""
+    events = made(
+        (1, WRITE, 50, DATA),
+        (2, WRITE, 51, DATA),
+        (2, READ, 52, COUNT),
+        (1, READ, 53, DATA),
+        (1, READ, 54, COUNT),
+    )
+    assert added(events, 0, 1, 4) == [3]
+    assert added(events, 1, 4) == []  # it had not been there before
+    assert added(events, 0, 1, 3, 4) == []  # it is shown

@@ -19,7 +19,7 @@ from unsnarl.placement.timeline import Timeline
 from unsnarl.reports.proof_facts import proof_facts
 
 READ, WRITE, ACQUIRE, RELEASE = Op.READ, Op.WRITE, Op.ACQUIRE, Op.RELEASE
-SOCK, LOCK, MODE = 1, 9, 3
+SOCK, LOCK, MODE, OTHER, LAST = 1, 9, 3, 5, 6
 # The one looks, the other one clears it, the first one looks once more and fails.
 RACE = [(1, READ, 10, SOCK), (2, WRITE, 20, SOCK), (1, READ, 12, SOCK)]
 
@@ -69,29 +69,31 @@ def test_what_is_added_stands_between_the_ranked_lines():
     assert ranked.shown == ranked.lines
 
 
+def _sites(run, ranked):
+    return [site_of(one.point) for one in Completion(run, FakeInterner()).lines(ranked, 0)]
+
+
 def test_the_access_that_fails_is_that_of_the_thread_on_the_failing_line():
     """A future hands its exception to the main thread, which never was there."""
-    run = traced(*RACE, (0, READ, 40, MODE))
+    run = traced(*RACE[:2], (1, READ, 11, SOCK), RACE[2], (0, READ, 40, MODE))
     run.failing_thread = "0"
     frame = Frame("/src/m.py", 12, "close")
     ranked = answer(line(10, READ, 1, 1.0), line(20, WRITE, 2, 2.0))
-    assert Completion(run, FakeInterner()).lines(ranked, 0) == ()
+    assert _sites(run, ranked) == [11]
     run.failures = (Failure("exception", "KeyError", "", "0", (frame,)),)
-    (found,) = Completion(run, FakeInterner()).lines(ranked, 0)
-    assert site_of(found.point) == 12
+    assert _sites(run, ranked) == [12]
 
 
 def test_what_the_program_swallowed_is_where_it_failed():
     """Not where its consequence showed, in another thread that was never there."""
-    run = traced(*RACE, (0, READ, 40, MODE))
+    run = traced(*RACE[:2], (1, READ, 11, SOCK), RACE[2], (0, READ, 40, MODE))
     shown, raised = Frame("/src/m.py", 40, "check"), Frame("/src/m.py", 12, "close")
     run.failures = (Failure("assertion", "AssertionError", "", "0", (shown,)),)
     ranked = answer(line(10, READ, 1, 1.0), line(20, WRITE, 2, 2.0))
-    assert Completion(run, FakeInterner()).lines(ranked, 0) == ()
+    assert _sites(run, ranked) == [11]
     run.caught = (Caught("KeyError", "", "0.1", 3, (raised,), raised),)
     run.failing_point = run.caught[0].kind
-    (found,) = Completion(run, FakeInterner()).lines(ranked, 0)
-    assert site_of(found.point) == 12
+    assert _sites(run, ranked) == [12]
 
 
 def test_the_change_during_an_iteration_is_shown():
@@ -207,3 +209,18 @@ def test_where_the_orders_are_all_there_is_they_are_shown(proof):
     bare = Proof(0, minimal, Seen((*events[:4], events[6]), None))
     shown = proof_facts(bare, run, FakeInterner())
     assert not any(event.setup for event in shown.events)
+
+
+def test_the_conflict_that_an_order_of_its_neighbours_stands_for_is_shown():
+    rows = [
+        (1, WRITE, 10, SOCK),  # 0: the object is visible
+        (2, READ, 20, SOCK),
+        (2, READ, 21, MODE),  # 2: what it lacks
+        (2, READ, 22, OTHER),  # 3: a neighbour
+        (1, WRITE, 11, LAST),  # 4: a neighbour
+        (1, WRITE, 12, MODE),  # 5: too late
+        *((2, READ, at, SOCK) for at in (23, 24, 25, 26)),
+        (1, READ, 13, SOCK),
+    ]
+    folded = long_proof(rows, [(0, 1), (3, 4)], (0, 1))
+    assert {3, 4} <= set(folded) and not {2, 5} & set(folded)

@@ -229,6 +229,21 @@ def test_a_fix_that_had_to_be_given_up_is_a_deadlock(one, stuck):
     assert is_stuck(one, 1) is stuck
 
 
+@pytest.mark.parametrize(
+    ("signature", "released", "bad"),
+    [("deadlock: pop", 0, False), ("deadlock: push", 0, True), ("deadlock: pop", 1, True)],
+)
+def test_a_deadlock_of_another_cause_says_nothing_of_a_fix(signature, released, bad):
+    """Two bugs in one program: a worker that nobody wakes is not what the lock brought."""
+    ended = trial("fail", released=(released,), failures=["deadlock"])
+    ended.signature = signature
+    trials = SimpleNamespace(run=lambda plans, until: [ended])
+    symptom = SimpleNamespace(is_in=lambda trial: False)
+    compared = SimpleNamespace(symptom=symptom, signature="exit")
+    fixer = fix.Fixer(trials, compared, None, others={"deadlock: pop"})
+    assert fixer.certify(SimpleNamespace(rules=(1,)), 4).bad == bad
+
+
 class ScriptedFixer:
     """Candidates are their numbers: those in `bad` do not survive their screening."""
 

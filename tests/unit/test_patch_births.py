@@ -56,6 +56,40 @@ def test_a_lock_is_made_beside_what_it_guards() -> None:
     assert "        super().__init__()\n        # How" in text
 
 
+COUNT = """
+count = 0
+
+
+def add():
+    global count
+    n = count
+    count = n + 1
+"""
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        '__author__ = "Ada"\n\nimport os\nimport threading\n',
+        "import os\n\nlimit = os.cpu_count()\n\nfrom threading import Lock\n",
+        'VERSION = "1"\nimport threading\n',
+    ],
+)
+def test_a_lock_of_a_module_is_made_behind_the_import_that_it_needs(head: str) -> None:
+    text = head + COUNT
+    read, write = line_of(source(text), "n = count"), line_of(source(text), "count = n + 1")
+    where = {"function": "add"}
+    points = [point(read, 1, "read", "count", **where), point(write, 2, "write", "count", **where)]
+    points.append(point(write, 1, "write", "count", **where))
+    found = drafts(conflict(text, *points, shape="lost update"))
+    locks = [one.texts["a.py"] for one in found if one.kind == "lock"]
+    assert locks
+    for one in locks:
+        made: dict[str, object] = {}
+        exec(one, made)
+        assert "_lock" in made
+
+
 def test_a_lock_is_made_by_the_class_that_assigns_what_it_guards() -> None:
     text = f"{POOL}\n\nclass Small(Pool):\n    def __init__(self):\n        super().__init__(1)\n"
     found = made_twice(text, "Small.made")[0]

@@ -13,11 +13,12 @@ from unsnarl.execution.budget import Budget
 from unsnarl.model.report import Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
 from unsnarl.patches.conflict import is_deferred, outer_files, span_sets
-from unsnarl.patches.drafts import calls_only, drafts, protects, repairs_tests_only, to_protect
+from unsnarl.patches.drafts import drafts, protects, to_protect
 from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, shown
 from unsnarl.patches.search import PatchSearch, waits_too
 from unsnarl.patches.source import SourceFile
+from unsnarl.patches.tested import calls_only, repairs_tests_only
 from unsnarl.patches.trying import WAITS, Tried
 
 CALLED = """
@@ -73,16 +74,16 @@ def fill(cache):
 """
 
 
-def cached(fix=None):
+def cached(fix=None, name="Cache"):
     """A thread found room; the other's insert is seen as that of the line which called it."""
     file = source(CACHE)
     check, call = line_of(file, "if len(self)"), line_of(file, "cache[1] = 1")
     inside = {"function": "Cache.__setitem__", "stack": (f"a.py:{call} in fill",)}
     return conflict(
         CACHE,
-        point(check, 1, "read", "self", **inside),
+        point(check, 1, "read", name, **inside),
         point(call, 2, "write", "cache[1]", function="fill"),
-        point(line_of(file, "del self"), 1, "write", "self[0]", **inside),
+        point(line_of(file, "del self"), 1, "write", f"{name}[0]", **inside),
         fix=fix,
     )
 
@@ -100,7 +101,8 @@ def test_a_line_that_leads_to_the_accesses_is_a_call_of_them():
 
 
 def test_an_object_that_is_a_container_has_a_lock_of_its_own():
-    assert "self._lock = threading.Lock()" in drafts(cached())[0].texts["a.py"]
+    for name in ("Cache", "self"):
+        assert "self._lock = threading.Lock()" in drafts(cached(name=name))[0].texts["a.py"]
 
 
 def test_what_worked_in_the_simulation_is_tried_before_what_is_smaller():
@@ -129,6 +131,43 @@ def test_no_test_is_patched_for_code_that_is_elsewhere():
     assert not repairs_tests_only(conflict(CACHE, *count), alone)
     made = [*count, point(2, 1, "write", "Cache.lock"), point(2, 2, "write", "Cache.lock")]
     assert repairs_tests_only(conflict(CACHE, *made), alone)
+
+
+IN_A_TEST = """
+class Pool:
+    def take(self):
+        return self.idle
+
+    def run(self):
+        one = self.take()
+        return one.ask()
+
+class TestPool:
+    def test_run(self):
+        one = pool.take()
+        one.ask()
+
+def test_run():
+    pool.run()
+"""
+
+
+def test_a_tested_class_may_stand_in_the_file_of_its_tests():
+    file = source(IN_A_TEST)
+    taken = line_of(file, "return self.idle")
+    made = conflict(IN_A_TEST, *(point(taken, one, "write", "Pool.idle") for one in (1, 2)))
+    sources = {"test_a.py": made.sources["a.py"]}
+    points = [replace(one, file="test_a.py") for one in made.finding.explanation]
+    finding = replace(made.finding, explanation=tuple(points))
+    made = dataclasses.replace(made, finding=finding, sources=sources)
+
+    def repairs(text):
+        first = line_of(file, text)
+        spans = (LineSpan("test_a.py", first, first + 1),)
+        return repairs_tests_only(made, Draft("lock", "", {"test_a.py": ""}, 1, spans))
+
+    assert not repairs("one = self.take()")
+    assert repairs("one = pool.take()") and repairs("    pool.run()")
 
 
 DAEMON = """

@@ -4,7 +4,7 @@
 from msgspec.structs import replace
 
 from unsnarl.model.report import FindingPoint
-from unsnarl.reports.folding import folded, without_idle, without_spectators
+from unsnarl.reports.folding import folded, without_idle, without_spectators, without_unrelated
 
 CHECK, USE = "if self.count == 1:", "n = self.count"
 
@@ -78,3 +78,21 @@ def test_who_looked_before_a_write_and_behind_it_is_no_spectator():
 def test_neither_of_two_is_a_spectator_if_they_looked_at_different_times():
     points = [point(1, 1, "read", "x"), point(3, 2, "write", "x"), point(2, 3, "read", "x")]
     assert lines(without_spectators(points)) == [1, 2, 3]
+
+
+def test_a_read_of_what_nobody_else_touches_only_says_when():
+    points = [
+        point(1, 1, "write", "values"),
+        point(2, 2, "read", "values"),
+        point(3, 3, "read", "cache"),
+        point(1, 4, "write", "expires['a']"),
+    ]
+    assert lines(without_unrelated(points, ["values"])) == [1, 2, 4]
+    assert lines(without_unrelated(points, ["values", "cache"])) == [1, 2, 3, 4]
+    written = [*points, point(1, 5, "write", "cache['b']")]
+    assert lines(without_unrelated(written, ["values"])) == [1, 2, 3, 4, 5]
+
+
+def test_reads_stay_where_nothing_would_be_left_of_a_second_thread():
+    points = [point(1, 1, "write", "values"), point(2, 2, "read", "ready")]
+    assert lines(without_unrelated(points, ["values"])) == [1, 2]

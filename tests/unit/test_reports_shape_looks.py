@@ -177,3 +177,20 @@ def test_who_gives_up_what_another_one_has_put_there_may_have_found_just_that():
     # Two that give up the same had both looked before.
     other = at(2, "2 write fd", source, value="None")
     assert shape(other, given_up, orders=((1, 2),), text=source)[0] == "check-then-act"
+
+
+def test_of_two_that_did_the_same_the_sentence_is_about_who_failed():
+    text = "def work(self):\n    if not self.items:\n        wait()\n    return self.items.pop(0)\n"
+    check, take = "if not self.items:", "return self.items.pop(0)"
+    points = (
+        point("1 read items", check),
+        point("2 read items", check),
+        point("3 write items", "self.items.append(item)"),
+        point("2 write items", take),
+        point("1 write items", take),
+        point("1 fail ", take),
+    )
+    threads = {"0.1": "late", "0.2": "early", "0.3": "giver"}
+    named, sentence = shape(*points, text=text, threads=threads)
+    assert named == "check-then-act"
+    assert sentence.startswith("late checked items") and "in between, early changed" in sentence

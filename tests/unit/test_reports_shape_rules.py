@@ -217,3 +217,12 @@ def test_a_flag_that_is_set_back_is_not_closed():
         point("2 write terminate", "self.terminate = False", value="False", function="run"),
     )
     assert shape(*points, orders=((1, 2),))[0] == "lost update"
+
+
+@pytest.mark.parametrize(("seen", "is_closed"), [("<unset>", True), ("(6, 4)", False)])
+def test_what_is_seen_to_be_there_was_not_taken_for_good(seen, is_closed):
+    points = (
+        point("2 write data['a']", "del data[old]", value="<unset>"),
+        point("1 read data['a']", "return data[key]", value=seen),
+    )
+    assert (shape(*points, orders=((1, 2),))[0] == "used after close") is is_closed

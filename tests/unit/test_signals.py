@@ -3,7 +3,7 @@
 
 from unsnarl.model.event import Event, Op, point_of
 from unsnarl.model.site import Site
-from unsnarl.placement.signals import missed_signal
+from unsnarl.placement.signals import missed_signal, who_left
 
 BELL, OTHER = 1, 2
 CONDITION = 3
@@ -14,6 +14,8 @@ TEXTS = {
     20: "bell.clear()",
     21: "bell.wait(5)",
     30: "if bell.is_set():",
+    60: "while self.running:",
+    61: "self.running = False",
 }
 
 
@@ -70,3 +72,36 @@ def test_a_condition_that_nobody_waits_for_yet_is_notified_under_its_lock():
     end = Event(9, "0.1", point_of(21, Op.ACQUIRE), 1, 99)
     found = missed_signal(events, site, lambda one: TEXTS.get(one.line, ""), end)
     assert [event.at for event in found] == [1]
+
+
+RUNNING = 4
+LEFT = [
+    ("0.2", Op.ACQUIRE, 10, BELL),
+    ("0", Op.WRITE, 61, RUNNING),
+    ("0.2", Op.READ, 60, RUNNING),
+    ("0.2", Op.END, 0, 0),
+    ("0.1", Op.ACQUIRE, 21, BELL),
+]
+
+
+def left(rows):
+    events = [
+        Event(at, path, point_of(line, op), 1, cell)
+        for at, (path, op, line, cell) in enumerate(rows)
+    ]
+    end = Event(9, "0.1", point_of(21, Op.ACQUIRE), 1, 99)
+    found = who_left(events, site, lambda one: TEXTS.get(one.line, ""), end)
+    return [event.at for event in found]
+
+
+def test_who_could_have_given_the_signal_had_been_sent_home():
+    assert left(LEFT) == [1, 2]
+
+
+def test_who_had_nothing_to_do_with_it_or_is_still_there_explains_nothing():
+    assert left([("0.2", Op.ACQUIRE, 10, OTHER), *LEFT[1:]]) == []
+    assert left([row for row in LEFT if row[1] is not Op.END]) == []
+
+
+def test_who_left_by_what_it_had_set_itself_was_not_sent():
+    assert left([LEFT[0], ("0.2", Op.WRITE, 61, RUNNING), *LEFT[2:]]) == []

@@ -6,6 +6,7 @@ import weakref
 
 import pytest
 from tests.unit.runfile_writer import records, run_file, thread
+from tests.unit.traces import run_of
 
 from unsnarl.model.event import Op, point_of
 from unsnarl.model.evidence import Due
@@ -62,3 +63,19 @@ def test_events_of_points_come_in_the_order_of_time():
     assert timeline.at_points([A]) == [timeline.events[0], timeline.events[2]]
     assert timeline.at_points([A, B], meant=True) == list(map(timeline.meaning, timeline.events))
     assert timeline.at_points([point_of(30, Op.READ)]) == []
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_lock_that_a_call_waits_for_is_where_its_thread_can_be_held(others):
+    """A wait for a condition takes its mutex back: at once, or when others have let it go."""
+    between = [(2, Op.WRITE, 20, 300)] * others
+    events = (1, Op.ACQUIRE, 10, 100), *between, (1, Op.ACQUIRE, 10, 200), (1, Op.READ, 11, 300)
+    found = Timeline(run_of(*events, heads=[20]))
+    assert found.hold(found.events[-1]) == found.events[2 if others else 0]
+
+
+def test_what_a_waiter_is_let_go_by_guards_nothing():
+    """It had that lock from the beginning: the first that is seen is how another one lets it go."""
+    let_go = (2, Op.RELEASE, 20, 100), (1, Op.ACQUIRE, 10, 100)
+    found = Timeline(run_of(*let_go, (1, Op.WRITE, 11, 300)))
+    assert not found.around(found.events[-1])

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import pytest
+from evaluation.truth import matching
+from msgspec.structs import replace
 from tests.quality.truth import Bug, Verdict, judge, load_bug, load_zoo, rank_of_truth
 
 from unsnarl.model.report import Finding, FindingPoint
@@ -130,6 +132,16 @@ def test_the_right_one_of_several_candidates_is_taken(bug):
 )
 def test_each_property_of_a_point_counts(bug, change):
     assert not verdict(bug, at(3, 1, **change), *TRUE[1:]).ordered
+
+
+@pytest.mark.parametrize(
+    ("true", "shown", "is_done"),
+    [("call", "call", True), ("call", "read", True), ("call", "write", False)],
+)
+def test_a_call_that_changes_nothing_is_a_read(bug, true, shown, is_done):
+    (cause,) = bug.causes
+    called = replace(cause, points=tuple(replace(one, op=true) for one in cause.points))
+    assert bool(matching(called, at(3, 1, op=shown), bug.folder)) == is_done
 
 
 def test_more_than_twice_the_points_are_not_concise(bug):

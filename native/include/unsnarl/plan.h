@@ -87,9 +87,10 @@ struct uns_match {
  * `until`. */
 struct uns_rule {
     struct uns_match when, hold, until;
-    uint64_t limit; /* choices in which an instance may hold a thread back, 0: UNS_RULE_LIMIT */
-    int once;       /* no second instance while there is one, none after one was satisfied */
-    int32_t group;  /* >= 0: `when` is not done while another thread has an instance in the group */
+    /* Choices in which it may hold threads back, 0: UNS_RULE_LIMIT for each instance. */
+    uint64_t limit;
+    int once;      /* no second instance while there is one, none after one was satisfied */
+    int32_t group; /* >= 0: `when` is not done while another thread has an instance in the group */
     const uint32_t *guards; /* acquires; ... nor while another holds a lock that it took there */
     uint32_t guards_length;
     uint32_t leave_low, leave_high; /* ends when t is no longer in the code of these sites; 0: - */

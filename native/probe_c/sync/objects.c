@@ -48,6 +48,8 @@ struct uns_c_object *uns_c_object(const void *address, enum uns_c_kind kind) {
     if (found->kind != kind) {
         *found = (struct uns_c_object){.address = address, .next = found->next, .kind = kind};
         uns_lock_made(&found->lock, UNS_LOCK_IS_OBJECT);
+        for (uint32_t i = 0; kind == UNS_C_RWLOCK && i < UNS_C_HOLDERS; i++)
+            uns_lock_made(&found->holders[i], 0);
     }
     __atomic_clear(&busy, __ATOMIC_RELEASE);
     uns_idle();
@@ -83,6 +85,8 @@ void uns_c_give_back(void) {
 
 int uns_c_take_or_hear(struct uns_lock *lock, uint32_t site, int64_t timeout_ns) {
     int inside = uns_c_may_switch() ? uns_c_inside : UNS_STAYS;
+    if (uns_rt.gated)
+        uns_c_about_to_touch(uns_c_mutex_of(lock), 0);
     enum uns_grant outcome = uns_lock_acquire(lock, site, timeout_ns, inside);
     if (outcome == UNS_DEADLOCKED)
         uns_c_report_deadlock();

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Read-write locks: who cannot have it queues up, in order.
+ * Read-write locks: who cannot have it queues up, in order. Whoever has it also takes a lock that
+ * nobody else wants meanwhile, so that the run knows what is done under it: a thread that is to
+ * come late is held before it has the lock, not inside, where it would keep others out.
  */
 #define _GNU_SOURCE
 #include "probe_c/probe.h"
@@ -24,8 +26,7 @@ static void let_in(struct uns_c_object *object, uint32_t site) {
     }
 }
 
-static int lock_rw(pthread_rwlock_t *lock, int wants, uint32_t site, int64_t timeout_ns) {
-    struct uns_c_object *object = uns_c_object(lock, UNS_C_RWLOCK);
+static int wait_rw(struct uns_c_object *object, int wants, uint32_t site, int64_t timeout_ns) {
     struct uns_c_waiter me = {.wants = wants};
     uns_c_enter(object, site);
     int waits = object->first != NULL || !is_free_for(object, wants);
@@ -42,8 +43,32 @@ static int lock_rw(pthread_rwlock_t *lock, int wants, uint32_t site, int64_t tim
     return outcome;
 }
 
+/* The lock of a thread that has it, or one that nobody has; NULL: there is none. */
+static struct uns_lock *holder_of(struct uns_c_object *object, uint32_t owner) {
+    for (uint32_t i = 0; i < UNS_C_HOLDERS; i++)
+        if (object->holders[i].word ? object->holders[i].owner == owner : owner == UNS_NO_OWNER)
+            return &object->holders[i];
+    return NULL;
+}
+
+static int lock_rw(pthread_rwlock_t *lock, int wants, uint32_t site, int64_t timeout_ns) {
+    struct uns_c_object *object = uns_c_object(lock, UNS_C_RWLOCK);
+    int outcome = wait_rw(object, wants, site, timeout_ns);
+    struct uns_lock *mine = outcome ? NULL : holder_of(object, UNS_NO_OWNER);
+    if (mine) {
+        uns_c_remember_lock(site, lock);
+        uns_lock_acquire(mine, site, UNS_FOREVER, UNS_STAYS);
+    }
+    return outcome;
+}
+
 static int unlock_rw(pthread_rwlock_t *lock, uint32_t site) {
     struct uns_c_object *object = uns_c_object(lock, UNS_C_RWLOCK);
+    struct uns_lock *mine = holder_of(object, uns_current()->index);
+    if (mine) {
+        uns_c_remember_lock(site, lock);
+        uns_lock_release(mine, site);
+    }
     uns_c_enter(object, site);
     object->value = object->value > 0 ? object->value - 1 : 0;
     let_in(object, site);

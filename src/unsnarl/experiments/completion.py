@@ -23,7 +23,7 @@ from unsnarl.model.site import Site
 from unsnarl.model.sources import Sources
 from unsnarl.placement.closing import closing
 from unsnarl.placement.occurrence import EventSearch
-from unsnarl.placement.signals import missed_signal
+from unsnarl.placement.signals import missed_signal, who_left
 from unsnarl.placement.timeline import EventTimes, Timeline
 from unsnarl.placement.traced import TracedRun
 from unsnarl.runfile import Interner, RunFile
@@ -75,7 +75,8 @@ class Completion:
         found = {
             event
             for wait in self._timeline.pending
-            for event in missed_signal(self._timeline.done, self._site, self._text, wait)
+            for why in (missed_signal, who_left)
+            for event in why(self._timeline.done, self._site, self._text, wait)
         }
         return sorted(one for one in found if (one.path, self._site(one).line) not in lines)
 

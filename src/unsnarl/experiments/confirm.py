@@ -142,7 +142,14 @@ class Experimenter(FailingRuns):
         return Verdict("inconclusive", NO_ARM, arm, NO_ARM, 1.0, why)
 
     def refine(self, answer: Answer) -> Answer:
-        """A confirmed answer by the accesses nearest to the intrusion, if that is confirmed too."""
+        """A confirmed answer by the accesses nearest to the intrusion, if that is confirmed too.
+
+        An order that had to be widened is shown as it was forbidden.
+        """
+        whole = self._forbidder.widened.get(answer.key)
+        if whole is not None and not answer.is_stuck:
+            verdict = self._verdict(whole, None)
+            return whole if verdict and verdict.status == "confirmed" else answer
         for at in self._easiest_runs(answer):
             run = self.trace(at)
             if run is None:

@@ -175,13 +175,18 @@ class Fixer:
     def _result(self, plans: Sequence[Plan], rules: int) -> FixResult:
         trials = self._trials.run(plans, until=lambda made: self._is_bad(made[-1], rules))
         failed = [self._fails(trial) for trial in trials]
-        stuck = [is_stuck(trial, rules) for trial in trials]
+        stuck = [self._is_stuck(trial, rules) for trial in trials]
         # A trial counts once: otherwise more of them could be bad than there were.
         deadlocks = sum(wait and not fail for wait, fail in zip(stuck, failed, strict=True))
         return FixResult(sum(failed), deadlocks, len(trials))
 
     def _is_bad(self, trial: Trial, rules: int) -> bool:
-        return self._fails(trial) or is_stuck(trial, rules)
+        return self._fails(trial) or self._is_stuck(trial, rules)
+
+    def _is_stuck(self, trial: Trial, rules: int) -> bool:
+        """A deadlock that the program has without the fix is none that the fix brought."""
+        has_other = self._others is not None and trial.signature in self._others
+        return is_stuck(trial, rules, deadlocks=has_other)
 
     def _fails(self, trial: Trial) -> bool:
         if self._compared.symptom.is_in(trial):
@@ -317,12 +322,13 @@ def _forced(seed: str, candidate: Candidate) -> list[Plan]:
     return [with_fields(plan, rules=(*next(forcing), *candidate.rules)) for plan in plans]
 
 
-def is_stuck(trial: Trial, rules: int) -> bool:
+def is_stuck(trial: Trial, rules: int, *, deadlocks: bool = False) -> bool:
     """Whether somebody waited for what cannot come: with a real lock, for ever.
 
-    Only the last rules count: others may be there to make a failure likely, and give way.
+    Only the last rules count: others may be there to make a failure likely, and give way. With
+    `deadlocks`, that nobody could go on at the end has another cause.
     """
-    if trial.label == "hang" or trial.run is None or is_deadlock(trial):
+    if trial.label == "hang" or trial.run is None or (is_deadlock(trial) and not deadlocks):
         return True
     return any(rule.released for rule in trial.run.rules[len(trial.run.rules) - rules :])
 

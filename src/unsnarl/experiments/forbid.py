@@ -13,6 +13,7 @@ from unsnarl.execution.trials import Trial
 from unsnarl.experiments.arms import ENOUGH, RUNS, Series, has_failed
 from unsnarl.experiments.calls import MOST_PASSING, apart_as_calls, interfering_calls, taken_over
 from unsnarl.experiments.failing_runs import FailingRuns
+from unsnarl.experiments.overwritten import overwritten
 from unsnarl.experiments.refine import answer_of
 from unsnarl.experiments.repeats import is_repeated, repeaters
 from unsnarl.experiments.rules import forbidding, holding, is_intrusion, is_order, with_others
@@ -37,7 +38,7 @@ class Forbidder:
     Attributes:
         windows: Of answers: other accesses that come into their regions, as points of the campaign.
         calls: The function whose calls were kept apart for it.
-        widened: Waits, with the step before them.
+        widened: Waits, with the step before them; orders, with what was overwritten.
         made: The trials of their arms.
     """
 
@@ -146,7 +147,27 @@ class Forbidder:
         ended = self._without(answer, forbidding(lines, often)) if often else forbidden
         if not ended.arm.fail:
             return ended
-        return self._without_early_stop(run, lines) or forbidden
+        return (
+            self._without_early_stop(run, lines)
+            or self._without_overwriting(answer, run, lines)
+            or forbidden
+        )
+
+    def _without_overwriting(
+        self, answer: Answer, run: RunFile, lines: Sequence[LinePoints]
+    ) -> Series | None:
+        """... if nothing is overwritten before it was seen; None if they fail all the same."""
+        events = overwritten(Timeline.of(run), lines)
+        if not events:
+            return None
+        at = self._runs.simplest(answer)[0]
+        whole = answer_of(answer, events, at, run, self._runs.interner)
+        series = self._runs.series(self._runs.replays(forbidding(self._runs.lines(run, whole))))
+        kept = series.until(has_failed, least=ENOUGH)
+        if not kept.runs or kept.fail:
+            return None
+        self.widened[answer.key] = whole
+        return series
 
     def _without_early_stop(self, run: RunFile, lines: Sequence[LinePoints]) -> Series | None:
         """What becomes of the failing runs if a thread is asked to stop when its work is done.

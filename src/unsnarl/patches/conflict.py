@@ -108,7 +108,8 @@ class ConflictPoints:
     @property
     def at_fault(self) -> frozenset[str]:
         """The attributes and names of the variables."""
-        return frozenset(name for _, name in self.names)
+        own = {SELF} if any(map(_own_container, self.accesses)) else set()
+        return frozenset(name for _, name in self.names) | own
 
     @property
     def variables(self) -> list[str]:
@@ -128,12 +129,11 @@ class ConflictPoints:
     def owners(self) -> list[str]:
         """The classes whose objects the variables belong to.
 
-        An object that is a container itself is called `self` by its methods: it is one of theirs.
+        An object that is a container itself is called by its class in its methods: it is one of
+        theirs.
         """
         found = [owner for owner, _ in self.names if owner]
-        for point in self.accesses:
-            if PARTS.sub("", plain_name(point.variable)) == SELF:
-                found.append(point.function.rpartition(".")[0].rpartition(".")[2])
+        found += map(_own_container, self.accesses)
         return list(dict.fromkeys(one for one in found if one))
 
 
@@ -156,6 +156,12 @@ class Conflict(ConflictPoints):
         except UnpatchableError:
             return True
         return False
+
+
+def _own_container(point: FindingPoint) -> str:
+    """The class in a method of which an object is accessed as a container; "" if it is not."""
+    own = point.function.rpartition(".")[0].rpartition(".")[2]
+    return own if PARTS.sub("", plain_name(point.variable)) in (SELF, own) else ""
 
 
 def whole_name(point: FindingPoint) -> str:

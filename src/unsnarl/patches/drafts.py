@@ -13,7 +13,6 @@ from unsnarl.patches.callbacks import calls_callbacks
 from unsnarl.patches.choices import choices
 from unsnarl.patches.conflict import (
     MAIN,
-    TESTS,
     WAITING,
     CallLine,
     Conflict,
@@ -37,6 +36,7 @@ from unsnarl.patches.monitors import monitors
 from unsnarl.patches.other_drafts import other_drafts
 from unsnarl.patches.regions import Draft, holds, lock_draft
 from unsnarl.patches.source import UnpatchableError
+from unsnarl.patches.tested import calls_only, repairs_tests_only
 from unsnarl.patches.vain import own_values, writes_back
 
 # What a new lock, a change of an old one, and one that is there for something else cost compared
@@ -308,32 +308,6 @@ def loses_own_value(conflict: Conflict, draft: Draft) -> bool:
         return False
     values = own_values(conflict)
     return not all(any(span.covers(one) for span in draft.spans) for one in values)
-
-
-def calls_only(conflict: Conflict, draft: Draft) -> bool:
-    """Whether the lock is around calls of the code at fault, and not in it.
-
-    That keeps these callers from failing, perhaps a test's; others still do. A line that accesses
-    a variable and leads to other accesses is such a call: `cache[key] = 1` of an own class.
-    """
-    called = {frame[:2] for one in conflict.accesses for frame in frames(one)[1:]}
-    lines = [
-        LineSpan(one.file, one.line, one.line)
-        for one in conflict.accesses
-        if (one.file, one.line) not in called
-    ]
-    return any(not any(map(span.covers, lines)) for span in draft.spans)
-
-
-def repairs_tests_only(conflict: Conflict, draft: Draft) -> bool:
-    """Whether a test is patched though the code at fault is elsewhere: the test passes, no more.
-
-    It only calls that code, or has variables of its own that show what went wrong there.
-    """
-    if not all(map(TESTS.search, draft.texts)):
-        return False
-    elsewhere = any(not TESTS.search(one.file) for one in conflict.accesses)
-    return elsewhere or calls_only(conflict, draft)
 
 
 def leaves_out(conflict: Conflict, draft: Draft) -> bool:

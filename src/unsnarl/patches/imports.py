@@ -108,14 +108,31 @@ def add_name(edits: LineEdits, node: ast.ImportFrom, name: str) -> None:
 
 
 def last_import(source: SourceFile) -> ast.stmt | None:
-    """The last of the imports at the top, with those that are only tried."""
+    """The last of the imports at the top, with those that are only tried.
+
+    Or that of `threading`, if it comes later: what stands behind it can make a lock.
+    """
     found = None
     for node in source.tree.body:
         if isinstance(node, IMPORTS) or _only_imports(node):
             found = node
-        elif not (is_text(node) and node is source.tree.body[0]):
+        elif not (_is_of_the_module(node) or (is_text(node) and node is source.tree.body[0])):
             break
-    return found
+    later = [node for node in source.tree.body if _imports_threading(node)]
+    every = [node for node in (found, *later[:1]) if node is not None]
+    return max(every, key=lambda node: node.lineno, default=None)
+
+
+def _is_of_the_module(node: ast.stmt) -> bool:
+    """`__author__ = "somebody"`, which may stand before the imports."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    return bool(targets) and all(ast.unparse(one).startswith("__") for one in targets)
+
+
+def _imports_threading(node: ast.stmt) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "threading"
+    return isinstance(node, ast.Import) and any(one.name == "threading" for one in node.names)
 
 
 def _only_imports(node: ast.stmt) -> bool:

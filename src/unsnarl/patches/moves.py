@@ -73,6 +73,31 @@ def registered_last(conflict: Conflict) -> Iterator[Draft]:
                 yield from made(_behind_block, source, node.lineno)
 
 
+def started_last(conflict: Conflict) -> Iterator[Draft]:
+    """A thread is started behind the assignment that it may not be without."""
+    if conflict.finding.shape != PUBLISHED:
+        return
+    for point in conflict.points:
+        source = conflict.sources.get(point.file)
+        if source is not None and point.op == "write":
+            yield from made(_started_behind, source, point.line)
+
+
+def _started_behind(source: SourceFile, line: int) -> Draft:
+    run, block = _movable(source, line)
+    (late,) = run.statements
+    starts = [one for one in block[: block.index(late)] if _starts_thread(one)]
+    if not starts:
+        raise UnpatchableError(f"no thread is started before {source.name}:{line}")
+    start = starts[-1]
+    return _moved(source, covering(source, start.lineno, start.lineno), block, late)
+
+
+def _starts_thread(node: ast.stmt) -> bool:
+    call = node.value if isinstance(node, ast.Expr) else None
+    return isinstance(call, ast.Call) and ast.unparse(call.func).endswith((".start", ".submit"))
+
+
 def set_before_start(conflict: Conflict) -> Iterator[Draft]:
     """A constant that a thread assigns when it begins, assigned by whoever starts the thread.
 

@@ -45,7 +45,12 @@ from unsnarl.patches.locks import (
     self_name,
 )
 from unsnarl.patches.loop_calls import threadsafe_calls
-from unsnarl.patches.moves import published_last, registered_last, set_before_start
+from unsnarl.patches.moves import (
+    published_last,
+    registered_last,
+    set_before_start,
+    started_last,
+)
 from unsnarl.patches.own_locks import own_locks
 from unsnarl.patches.pieces import functions, lines_of, made, nodes, whole
 from unsnarl.patches.queues import put_back, unfinished
@@ -68,7 +73,7 @@ from unsnarl.patches.waits import cleared_first, looks, rechecks, releases
 def other_drafts(conflict: Conflict) -> Iterator[Draft]:
     """All of them that fit the finding."""
     makers = [rechecks, copies, local_copies, own_managers, import_waits]
-    makers += [published_last, announced_last, registered_last, set_before_start]
+    makers += [published_last, announced_last, registered_last, set_before_start, started_last]
     makers += [looks, releases, removals, unfinished, put_back, into_locks, own_states]
     makers += [first_wins, cleared_first, built_aside, late_reads, announced_twice]
     makers += [handed_out, threadsafe_calls, cleared_looks, joined_stops, late_attributes]

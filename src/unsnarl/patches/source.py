@@ -89,6 +89,11 @@ class SourceFile(TextFile):
         """All of its syntax tree, outer ones first: drafts look through it hundreds of times."""
         return tuple(ast.walk(self.tree))
 
+    def class_at(self, line: int) -> ast.ClassDef | None:
+        """The outermost class that a line is in."""
+        inside = (one for one in self.tree.body if one.lineno <= line <= (one.end_lineno or 0))
+        return next((one for one in inside if isinstance(one, ast.ClassDef)), None)
+
     @cached_property
     def inside_strings(self) -> frozenset[int]:
         """The lines that begin within a string: their indentation belongs to it."""

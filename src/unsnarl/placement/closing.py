@@ -114,6 +114,7 @@ class _Closing:
             yield from self._origins(event)
         for event in self._shown:
             yield from self._taken_over(event)
+        yield from self._found_later([*self._shown, *failed])
 
     def _taken_over(self, event: Event) -> Iterator[Event]:
         """By what a thread had decided to go on with what another one had put there.
@@ -126,6 +127,24 @@ class _Closing:
             return
         mine = (one for one in before if one.path == event.path and one.at > writes[-1].at)
         yield from (one for one in islice(mine, 1) if self._decides(one))
+
+    def _found_later(self, shown: Sequence[Event]) -> Iterator[Event]:
+        """What a thread then found where it had been, and another one had changed something.
+
+        Two accesses of one thread around that of another one are a conflict, two alone are none.
+        """
+        for write in (one for one in shown if one.writes):
+            same = [one for one in shown if one.path != write.path and self._is_same(one, write)]
+            been = {one.path for one in same if one.at < write.at}
+            if not any(one.at > write.at for one in same):
+                for path in sorted(been):
+                    later = (one for one in self._threads[path] if one.at > write.at)
+                    yield from islice((one for one in later if self._is_same(one, write)), 1)
+
+    def _is_same(self, one: Event, other: Event) -> bool:
+        """Whether both touch one variable: an element and the whole of its container do."""
+        owner = self._owner(one)
+        return one.cell == other.cell or (owner > 0 and owner == self._owner(other))
 
     def _only_fails(self, event: Event) -> bool:
         """Whether its thread finds no more than the result: what it had made before is no news."""

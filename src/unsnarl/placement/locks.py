@@ -46,6 +46,7 @@ class LockWalk:
         self._head: dict[str, int] = {}
         self._access: dict[str, Event] = {}
         self._taken: dict[str, Event] = {}  # the last acquire since the last access
+        self._before = ""  # whose event was the one before
         self.around: list[tuple[int, ...]] = []
         self.heads: list[int | None] = []
         self.calls: list[int | None] = []
@@ -53,6 +54,7 @@ class LockWalk:
             # What holds before the event comes first: an acquire is not inside its own lock.
             self._describe(event)
             self._follow(event)
+            self._before = event.path
 
     def _describe(self, event: Event) -> None:
         if self._can_be_held(event):
@@ -84,14 +86,15 @@ class LockWalk:
         """Whether its thread comes to the gate there.
 
         In gil mode a thread does not at every access, and the locks that a library takes one after
-        the other in a call are taken at once, if they are free (native/gate/lock.c).
+        the other in a call are taken at once, if they are free (native/gate/lock.c). Where others
+        came in between, this one was not: so a wait for a condition takes its mutex back.
         """
         if event.op is not Op.ACQUIRE:
             stops = event.is_access and event.site in self._switches
             return event.op is Op.JOIN or (stops and event.at not in self._follows)
         last = self._taken.get(event.path)
         goes_on = last is not None and last.point == event.point and last.cell != event.cell
-        return bool(event.site) and not goes_on
+        return bool(event.site) and not (goes_on and self._before == event.path)
 
     def _call_around(self, event: Event) -> int | None:
         last = self._access.get(event.path)
@@ -101,10 +104,15 @@ class LockWalk:
 
 
 def _signals(events: Sequence[Event]) -> set[int]:
-    """The acquires of locks that another thread releases: they order, but they guard nothing."""
+    """The acquires of locks that another thread releases: they order, but they guard nothing.
+
+    So is what a waiter of C gets when it is let go: it had the lock from the beginning, unseen.
+    """
     found: set[int] = set()
     for life in _lives(events):
         taker = ""
+        if [event.op for event in life] == [Op.RELEASE, Op.ACQUIRE]:
+            taker = life[1].path
         for event in life:
             if event.op is Op.ACQUIRE:
                 taker = event.path

@@ -41,7 +41,10 @@ MISSING = re.compile(
     r"KeyError|AttributeError|IndexError|FileNotFoundError|NameError|UnboundLocalError|ValueError"
     r"|StopIteration|'NoneType'"
 )
-TAKES_OUT = ("pop", "popitem", "popleft", "remove", "discard", "clear")
+TAKES_OUT = (
+    *("pop", "popitem", "popleft", "remove", "discard", "clear"),
+    *("unlink", "rename", "rmdir", "rmtree"),  # of files and folders
+)
 # Whatever is there stays there: nobody's write is lost by it.
 ADDS = ("append", "appendleft", "add", "insert", "extend", "mkdir", "makedirs")
 QUEUE_TAKES_OUT = (*TAKES_OUT, "get", "get_nowait")  # of a dictionary it only looks
@@ -102,6 +105,13 @@ class ShownConflict:
         same = self.first.function == self.last.function
         return same and self.first.line > self.last.line and len(self.variables) > 1
 
+    @property
+    def leads_to_failure(self) -> bool:
+        """Whether a thread failed, or raised what was swallowed, at its last access."""
+        raised = {(one.thread, one.raised.file, one.raised.line) for one in self.failure.chain}
+        failed = {(one.thread, one.file, one.line) for one in self.fails}
+        return (self.last.thread, self.last.file, self.last.line) in raised | failed
+
     def looks(self, point: FindingPoint) -> bool:
         """Whether it changes nothing: it reads, or asks to decide by the answer."""
         return mode(point) == "R" or (point.op == CALL and self.code.asks(point))
@@ -111,14 +121,23 @@ class ShownConflict:
         """Whether the thread came to its last access by what it had seen at its first."""
         if not self.looks(self.first) or self.is_pair:
             return False
-        return self.code.decides(self.first, self.last) or self._found_nothing()
+        # A check that comes to the same after what others have written is not what went wrong.
+        is_outdated = not self.code.still_holds(self.first, self._later)
+        decides = self.code.decides(self.first, self.last) and is_outdated
+        return decides or self._found_nothing()
+
+    @property
+    def _later(self) -> list[str]:
+        """What others have written to what the thread had looked at; "" for what is not known."""
+        same = [one for one in self.others if one.variable == self.first.variable]
+        return [one.value or "" for one in same if mode(one) == "W"]
 
     @cached_property
     def had_decided(self) -> bool:
         """Whether it had been led there by what it saw even before."""
         if not self.looks(self.first) or self.is_pair:
             return False
-        return self.code.had_decided(self.first, self.last)
+        return self.code.had_decided(self.first, self.last, self._later)
 
     def _found_nothing(self) -> bool:
         """Whether it saw that there is nothing, and put its own there."""
@@ -280,7 +299,9 @@ class ShownConflict:
         is_one = len(self.variables) == 1 and self.modes.endswith("WW")
         if not (is_one and self.is_overwritten) or self._gives_up_others:
             return False
-        return self.code.guards(self.last) or self.is_supplied
+        # What was overwritten says nothing of what a check had found.
+        later = self._later if self.looks(self.first) else []
+        return self.code.guards(self.last, self.first, later) or self.is_supplied
 
     @property
     def _gives_up_others(self) -> bool:
@@ -303,6 +324,14 @@ class ShownConflict:
     def is_set_anew(self) -> bool:
         """Whether a thread sets an object's state, another one does, and the first one uses it."""
         return sets(self.first) and any(map(sets, self.others)) and not sets(self.last)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether another thread has done to it what this one had, by the same call of a library,
+        and this one then reads what it takes for its own."""
+        calls = (self.first.op, self.first.part, self.first.text)
+        same = any((one.op, one.part, one.text) == calls for one in self.others)
+        return self.first.op == CALL and same and self.last.op == "read"
 
     @property
     def is_overwritten(self) -> bool:

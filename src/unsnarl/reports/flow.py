@@ -72,7 +72,7 @@ def test_of(statement: ast.stmt) -> ast.expr | None:
 
 def _counts(node: ast.AST) -> bool:
     """Whether an expression is about how much there is, not about what."""
-    return isinstance(node, ast.Call) and _called(node) in ("range", "len")
+    return isinstance(node, ast.Call) and called_name(node) in ("range", "len")
 
 
 def goes_through(node: ast.AST, name: str) -> bool:
@@ -85,7 +85,7 @@ def goes_through(node: ast.AST, name: str) -> bool:
     parts = ast.iter_child_nodes(node)
     if isinstance(node, COMPREHENSIONS):
         parts = iter([one.iter for one in node.generators])
-    return _is_named(node, name) or any(goes_through(part, name) for part in parts)
+    return is_named(node, name) or any(goes_through(part, name) for part in parts)
 
 
 def has_line(node: ast.expr, line: int) -> bool:
@@ -95,10 +95,11 @@ def has_line(node: ast.expr, line: int) -> bool:
 
 def mentions(node: ast.AST, name: str) -> bool:
     """Whether an expression has a name, or an attribute of that name."""
-    return any(_is_named(part, name) for part in ast.walk(node))
+    return any(is_named(part, name) for part in ast.walk(node))
 
 
-def _is_named(node: ast.AST, name: str) -> bool:
+def is_named(node: ast.AST, name: str) -> bool:
+    """Whether an expression is a name, or an attribute of that name."""
     if isinstance(node, ast.Attribute):
         return node.attr == name
     return isinstance(node, ast.Name) and node.id == name
@@ -191,7 +192,7 @@ def _leaves(block: list[ast.stmt]) -> bool:
 def _waits(block: list[ast.stmt]) -> bool:
     """Whether a block waits until others have done something."""
     calls = (node for one in block for node in ast.walk(one) if isinstance(node, ast.Call))
-    return any(_called(call) in WAITS for call in calls)
+    return any(called_name(call) in WAITS for call in calls)
 
 
 def controls(block: Block, statement: ast.stmt, line: int) -> bool:
@@ -230,17 +231,14 @@ def is_decided_later(block: Block, statement: ast.stmt, line: int) -> bool:
     )
 
 
-def is_guarded(block: Block, first: int, last: int, name: str) -> bool:
-    """Whether a test of the same variable, before the first line, leads to the last one."""
-    return any(
-        isinstance(one, ast.stmt)
-        and (test := test_of(one)) is not None
-        and (test.end_lineno or test.lineno) <= first
-        and name
-        and mentions(test, name)
-        and controls(block, one, last)
-        for one in own_nodes(block)
-    )
+def guarding(block: Block, first: int, last: int, name: str) -> Iterator[ast.expr]:
+    """The tests of the same variable, before the first line, that lead to the last one."""
+    for one in own_nodes(block):
+        test = test_of(one) if isinstance(one, ast.stmt) else None
+        if not isinstance(one, ast.stmt) or test is None or (test.end_lineno or 0) > first:
+            continue
+        if name and mentions(test, name) and controls(block, one, last):
+            yield test
 
 
 def carrying(block: Block, statement: ast.stmt, line: int, *, strict: bool) -> set[str]:
@@ -354,7 +352,7 @@ def is_new(block: Block, statement: ast.stmt) -> bool:
 
 def _makes(node: ast.expr) -> bool:
     """Whether an expression makes something new: a display, or a call of a class."""
-    called = _called(node).lstrip("_") if isinstance(node, ast.Call) else ""
+    called = called_name(node).lstrip("_") if isinstance(node, ast.Call) else ""
     return isinstance(node, MAKES) or called[:1].isupper() or called in CLASSES
 
 
@@ -379,7 +377,7 @@ def updates(statement: ast.stmt, name: str) -> bool:
 
 def is_copy(node: ast.expr) -> bool:
     """Whether an expression takes a copy of a container as a whole: `list(…)`, `….copy()`."""
-    return isinstance(node, ast.Call) and _called(node) in COPIES
+    return isinstance(node, ast.Call) and called_name(node) in COPIES
 
 
 def gone_through(statement: ast.stmt) -> Iterator[ast.expr]:
@@ -387,11 +385,11 @@ def gone_through(statement: ast.stmt) -> Iterator[ast.expr]:
     for node in _own_parts(statement):
         if isinstance(node, ast.comprehension):
             yield node.iter
-        elif isinstance(node, ast.Call) and _called(node) in GOES_THROUGH:
+        elif isinstance(node, ast.Call) and called_name(node) in GOES_THROUGH:
             yield from node.args
 
 
-def _called(node: ast.Call) -> str:
+def called_name(node: ast.Call) -> str:
     """The name of what is called."""
     called = node.func
     return called.id if isinstance(called, ast.Name) else getattr(called, "attr", "")

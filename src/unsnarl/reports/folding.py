@@ -9,13 +9,14 @@ variable twice, with nobody in between, has decided by the second check.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
 from unsnarl.model.report import FindingPoint
 from unsnarl.reports.calls import Text, is_too_long
-from unsnarl.reports.patterns import FAIL, WAIT, is_data, mode
+from unsnarl.reports.patterns import FAIL, WAIT, is_data, mode, whole
 
 CHECK = re.compile(r"(el)?if\b|while\b|assert\b")
 
@@ -28,6 +29,27 @@ def folded(
     if is_too_long(shown, text):
         shown = _without_first_looks(shown, ordered)
     return without_spectators(shown) if is_too_long(shown, text) else shown
+
+
+def without_unrelated(points: Sequence[FindingPoint], about: Collection[str]) -> list[FindingPoint]:
+    """Reads of what nobody else touches, and the finding is not about, are set-up.
+
+    An order may say when a thread came to such a line, and be about what the thread did next.
+    """
+    data = [point for point in points if is_data(point) and not point.setup]
+    times = Counter(whole(point.variable) for point in data)
+    named = {whole(name) for name in about}
+    apart = {
+        id(point)
+        for point in data
+        if point.op == "read"
+        and times[whole(point.variable)] == 1
+        and whole(point.variable) not in named
+    }
+    left = [point for point in data if id(point) not in apart]
+    if len({point.thread for point in left}) < 2:
+        return list(points)  # they are all that there is to show
+    return [replace(point, setup=True) if id(point) in apart else point for point in points]
 
 
 def _without_first_looks(

@@ -256,8 +256,13 @@ def _named(left: ast.expr, right: ast.expr) -> ast.expr | None:
 
 
 def without_self(name: str, function: str) -> str:
-    """`self.qsize` in `Queue.size` is better known as `Queue.qsize`."""
+    """`self.qsize` in `Queue.size` is better known as `Queue.qsize`; so is a queue that is `self`.
+
+    So is what `super()` leads to.
+    """
     owner = class_of(function)
+    if owner and name in ("self", "super()"):
+        return owner
     return f"{owner}.{name.removeprefix('self.')}" if owner and name.startswith("self.") else name
 
 

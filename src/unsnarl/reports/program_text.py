@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from unsnarl.model.report import FindingPoint
 from unsnarl.placement.local_names import Function, end
 from unsnarl.reports import flow
 from unsnarl.reports.calls import own_frames
+from unsnarl.reports.outcomes import is_same_for
 
 Text = Callable[[str], str]
 LOOPS = (ast.For, ast.AsyncFor)
@@ -24,6 +25,7 @@ LOOPS = (ast.For, ast.AsyncFor)
 C_DECIDES = re.compile(r"\}?\s*(else )?(if|while|assert|switch)\b|.*\?.*:|return\b.*([=!<>]=|[<>])")
 # The interpreter calls these where a look-up has found nothing.
 SUPPLIES = ("__getattr__", "__missing__")
+REMOVES = re.compile(r"_*(delete|remove|discard|drop|pop|unlink|rmdir|clear)")
 LAST_NAME = re.compile(r"(\w+)\W*$")
 
 
@@ -70,6 +72,21 @@ def last_name(variable: str) -> str:
     return found[1] if found else ""
 
 
+def _is_same(test: ast.expr, point: FindingPoint, later: Sequence[str]) -> bool:
+    """Whether a test of the variable comes to the same by all the values it had."""
+    name, values = last_name(point.variable), [point.value or "", *later]
+    if not later or not all(values):
+        return False
+    return is_same_for(test, lambda node: flow.is_named(node, name), values)
+
+
+def _removes(statement: ast.stmt) -> bool:
+    """Whether all that a statement does is to take something away, as its words say."""
+    called = statement.value if isinstance(statement, ast.Expr) else None
+    is_call = isinstance(called, ast.Call) and bool(REMOVES.match(flow.called_name(called)))
+    return is_call or isinstance(statement, ast.Delete)
+
+
 class ProgramText:
     """The program's sources, parsed once per file; `text` gives that of a file."""
 
@@ -90,13 +107,26 @@ class ProgramText:
             return self._asks_alone(one)
         return flow.leads(block, statement, here.line, there.line, name)
 
-    def had_decided(self, one: FindingPoint, other: FindingPoint) -> bool:
-        """Whether a thread came to both accesses by what it had seen of the variable before."""
+    def had_decided(
+        self, one: FindingPoint, other: FindingPoint, later: Sequence[str] = ()
+    ) -> bool:
+        """Whether a thread came to both accesses by what it had seen of the variable before.
+
+        And would not have by the `later` values.
+        """
         found = joint(one, other)
         block = self._block(found[0]) if found else None
         if found is None or block is None:
             return False
-        return flow.is_guarded(block, found[0].line, found[1].line, last_name(one.variable))
+        name = last_name(one.variable)
+        tests = flow.guarding(block, found[0].line, found[1].line, name)
+        return any(not _is_same(test, one, later) for test in tests)
+
+    def still_holds(self, point: FindingPoint, later: Sequence[str]) -> bool:
+        """Whether what a line decided by the value would be decided alike by the later ones."""
+        statement = self._statement(called_lines(point)[-1], point.text)
+        test = flow.test_of(statement) if statement is not None else None
+        return test is not None and _is_same(test, point, later)
 
     def asks(self, point: FindingPoint) -> bool:
         """Whether a line decides by the access at once; of a getter, the line that called it."""
@@ -119,6 +149,8 @@ class ProgramText:
         statement, last = self._statement(here, one.text), self._statement(there, other.text)
         if statement is None or last is None:
             return (one.file, one.line) == (other.file, other.line)
+        if _removes(last):
+            return False  # whatever says which one
         if here.line == there.line:
             return flow.updates(last, last_name(one.variable))
         block = self._block(here)
@@ -142,12 +174,16 @@ class ProgramText:
         block, statement = self._block(own), self._statement(own, point.text)
         return block is not None and statement is not None and flow.is_new(block, statement)
 
-    def guards(self, point: FindingPoint) -> bool:
-        """Whether a test of the variable leads to an access: in its function, or in the caller."""
+    def guards(self, point: FindingPoint, seen: FindingPoint, later: Sequence[str]) -> bool:
+        """Whether a test of the variable leads to an access: in its function, or in the caller.
+
+        And would not by the `later` values, had it led there by what was seen.
+        """
         name = last_name(point.variable)
         for frame in called_lines(point)[:-3:-1]:
             block = self._block(frame)
-            if block is not None and flow.is_guarded(block, frame.line, frame.line, name):
+            tests = flow.guarding(block, frame.line, frame.line, name) if block else ()
+            if any(not _is_same(test, seen, later) for test in tests):
                 return True
         return False
 

@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from itertools import combinations, pairwise
+from collections.abc import Collection, Iterator, Sequence
+from itertools import combinations, pairwise, product
 
 import numpy as np
 
@@ -141,8 +141,23 @@ def _other_matters(proof: Proof, events: Sequence[Event]) -> set[EventKey]:
     ordered = [event for one in minimal.constraints for event in (one.before, one.after)]
     failing = minimal.timeline.failing(minimal.failing)
     cells = {meaning(event).cell for event in (*ordered, *failing)}
+    cells |= {event.cell for one in minimal.constraints for event in _stood_for(one, events)}
     others = {event.key for event in events if event.is_access and event.cell not in cells}
     return others if _is_conflict([one for one in events if one.key not in others]) else set()
+
+
+def _stood_for(order: Constraint, events: Sequence[Event]) -> Iterator[Event]:
+    """The conflict around an order of two events that are none: they are its neighbours.
+
+    An order of a read and of the lock that is taken before a write says when the write comes.
+    """
+    if order.before.cell == order.after.cell:
+        return
+    earlier = [one for one in events if one.path == order.before.path and one <= order.before]
+    later = [one for one in events if one.path == order.after.path and one >= order.after]
+    for one, other in product(earlier, later):
+        if _is_conflict([one, other]):
+            yield one
 
 
 def _alone(proof: Proof) -> set[EventKey]:

@@ -17,8 +17,9 @@ from unsnarl.reports.calls import with_calls
 from unsnarl.reports.deadlock import run_names
 from unsnarl.reports.explain import describe_lines, with_failing_lines
 from unsnarl.reports.facts import ExplainedEvent, FailingRun, Points, ProofFacts
-from unsnarl.reports.folding import folded, without_idle
+from unsnarl.reports.folding import folded, without_idle, without_unrelated
 from unsnarl.reports.patterns import FAIL, NO_EVENTS, is_data
+from unsnarl.reports.starts import with_start
 from unsnarl.reports.waits import with_reasons
 from unsnarl.reports.ways import with_ways
 
@@ -38,8 +39,10 @@ def with_proof(
         described = without_idle(described)
         described = with_ways(with_reasons(described, run, names, points, sources), sources.line)
     explained = with_failing_lines(described, run, sources)
+    explained = without_unrelated(explained, finding.variables)
     ordered = {id(described[at]) for pair in proof.orders for at in pair}
     explained = with_calls(folded(explained, ordered, sources.call), sources.call)
+    explained = with_start(explained, sources.text, sources.line)
     position = _positions(explained)
     orders = [(position[one], position[other]) for one, other in proof.orders]
     explained = _with_failing_access(explained)

@@ -232,7 +232,8 @@ def _preference(shape: Shape, found: ShownConflict, about: set[str]) -> tuple[in
     named = PRIORITY.index(shape)
     first = named if found.is_shown else len(PRIORITY)
     before = not found.decides and found.had_decided
-    return found.is_turned, first, covered, unasked, named, before, apart, found.span
+    elsewhere = not found.leads_to_failure
+    return found.is_turned, first, covered, unasked, named, elsewhere, before, apart, found.span
 
 
 def _stuck(failure: FailureReport, waits: Sequence[FindingPoint]) -> Shape:
@@ -323,8 +324,8 @@ def _single(found: ShownConflict) -> Shape | None:
     if found.modes == "WWW" and not found.is_set_anew:
         return UNFINISHED
     # Calls of an object that threads share by design are no use of an old value.
-    is_stale = found.modes == "RWR" or found.is_set_anew or found.first.op != CALL
-    return "stale read" if is_stale else None
+    is_stale = found.modes == "RWR" or found.is_set_anew or found.is_repeated
+    return "stale read" if is_stale or found.first.op != CALL else None
 
 
 def _is_new(found: ShownConflict) -> bool:
@@ -369,7 +370,8 @@ def _order(found: ShownConflict) -> Shape | None:
         return "changed while iterated"
     # Who sets it anew does not use what was there.
     is_used = found.modes != "WW" or not found.is_overwritten
-    if is_used and found.ends_use(first) and (found.breaks or not found.code.asks(last)):
+    is_ended = found.ends_use(first) and not _is_still_there(found)
+    if is_used and is_ended and (found.breaks or not found.code.asks(last)):
         return CHECKED if found.is_supplied else "used after close"
     # What was seen is not always known; of C programs rarely.
     seen = first.value if first.file.endswith(".py") else first.value or UNSET
@@ -383,6 +385,12 @@ def _order(found: ShownConflict) -> Shape | None:
     if found.modes != "WW" or not found.is_overwritten:
         return None
     return CHECKED if found.was_checked else "lost update"
+
+
+def _is_still_there(found: ShownConflict) -> bool:
+    """Whether what was taken out is seen to be there."""
+    seen = found.last.value if found.looks(found.last) else None
+    return found.takes_out(found.first) and bool(seen) and not is_nothing(seen)
 
 
 def _who(failure: FailureReport, point: FindingPoint) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from unsnarl import config
 from unsnarl.analyses.answer import Answer
 from unsnarl.analyses.methods import DEFAULT, UNLABELLED, Choices, rank_quickly, rank_with
+from unsnarl.analyses.repeated import repeats_last
 from unsnarl.analyses.stuck import CellAccess, Stuck, common_edges, stuck_answer
 from unsnarl.campaigns import store as stores
 from unsnarl.campaigns.captures import Captures
@@ -241,7 +242,9 @@ class _Ranker:
         # That a thread waits for good is the symptom; with nothing before it, it is no cause.
         is_bare = all(one.is_bare for one in stuck)
         answers = [*ranked, *stuck] if is_bare else [*stuck, *ranked]
-        made = self._experiments(compared, self._requested(compared.signature, answers))
+        made = self._different_first(
+            self._experiments(compared, self._requested(compared.signature, answers))
+        )
         proven = made.answers
         findings = [one.answer for one in proven]
         none: dict[int, ProofFacts] = {}
@@ -279,6 +282,11 @@ class _Ranker:
             causes=sum(one.is_one_of_several for one in proven),
         )
         return facts, made
+
+    def _different_first(self, made: Experiments) -> Experiments:
+        confirmed = sum(one.is_confirmed for one in made.answers)
+        order = repeats_last([one.answer for one in made.answers], self._interner.point, confirmed)
+        return dataclasses.replace(made, answers=tuple(made.answers[at] for at in order))
 
     def _ranked(self, compared: Compared, method: str) -> Sequence[Answer]:
         # If all runs fail, nothing sets some of them apart; a wait that cannot end shows itself.

@@ -24,7 +24,15 @@ from typing import Any, NoReturn
 from unsnarl import _core
 from unsnarl.probes import statuses
 from unsnarl.probes.paths import with_relative_files
-from unsnarl.probes.python import capture, caught, failures, parallel, registry, sync
+from unsnarl.probes.python import (
+    capture,
+    caught,
+    failures,
+    parallel,
+    process_locks,
+    registry,
+    sync,
+)
 from unsnarl.probes.streams import flush_quietly
 
 _FLUSHING = "while" if sys.version_info >= (3, 14) else "on"
@@ -75,7 +83,8 @@ def install(root: str) -> None:
 
 
 def prepare() -> None:
-    """In the server, when the target is loaded: what each run would have to import of ours."""
+    """In the server, when the target is loaded: what each run would have to do of ours."""
+    _core.find_shared_memory()
     if "unittest.result" in sys.modules:
         # A sixth of the time of a short run: pytest loads unittest whether or not tests use it.
         from unsnarl.probes.python import unittest_session  # noqa: F401, PLC0415
@@ -83,13 +92,12 @@ def prepare() -> None:
 
 def begin(plan: dict[str, Any], watermark: int) -> None:
     """Make this process the run of `plan`: from here on the calling thread is thread 0."""
+    _core.unshare_memory()
     _run.begun = _run.active = True
     _run.watermark = watermark
     _run.is_brief = plan.get("brief", False)
     _run.node = plan.get("node", "")
-    random = sys.modules.get("random")
-    if random is not None:
-        random.seed(plan["seed"])  # else fork reseeds it, and no run could be replayed
+    _seed(plan["seed"])
     if "unittest.result" in sys.modules:
         from unsnarl.probes.python import unittest_session  # noqa: PLC0415  only where wanted
 
@@ -115,6 +123,17 @@ def begin(plan: dict[str, Any], watermark: int) -> None:
         refuse(str(error))
     parallel.begin()
     _core.note(json.dumps({"run": {k: v for k, v in plan.items() if k not in _NOT_NOTED}}))
+
+
+def _seed(number: int) -> None:
+    """What is drawn is the same in every replay; else fork would seed it anew."""
+    random, tempfile = sys.modules.get("random"), sys.modules.get("tempfile")
+    if random is not None:
+        random.seed(number)
+    if tempfile is not None:
+        # The same names in all runs: findings are about files and folders by their names.
+        with contextlib.suppress(AttributeError):
+            tempfile._get_candidate_names().rng.seed(0)
 
 
 def refuse(why: str) -> NoReturn:
@@ -300,4 +319,5 @@ def _forked_by_target() -> None:
     """A process that the target forked is not the run: it is let go, and writes no run file."""
     if _run.active:
         _run.active = False
+        process_locks.leave()
         _core.abandon_run()

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from unsnarl.probes.python import overlay, registry
+from unsnarl.probes.python import effects, overlay, registry
 from unsnarl.probes.python.late_codes import LateCodes, LateModule
 from unsnarl.probes.python.late_modules import LateModules
 from unsnarl.probes.python.rewriter import ModuleInfo, rewrite
@@ -101,6 +101,7 @@ class Importer:
         self._own: dict[int, CodeType] = {}  # what was made here; the core keeps it alive anyway
         self._late: LateModules | None = None
         self._outside: set[str] = set()  # see rewriter/swaps.py
+        self.assigned: set[str] = set()  # names of attributes
         self._swappers = LoadedSwappers()
 
     def instrument(
@@ -125,6 +126,7 @@ class Importer:
             among_threads=module.among,
             stored=stored,
             outside=self._outside,
+            assigned=self.assigned,
         )
         return rewrite(code, info)
 
@@ -221,7 +223,10 @@ def use(root: str, include: list[str], branches: bool = False, loops: bool = Fal
     """Code that is asked for gets probes; what is imported runs as it is."""
     importer = Importer(Scope(root, include), branches, loops)
     _installed[:] = [importer]
-    registry.core().set_own_modules(importer.modules)
+    core = registry.core()
+    core.set_own_modules(importer.modules)
+    core.set_assigned_names(importer.assigned)
+    core.set_reading_hook(effects.only_reads)
     return importer
 
 

@@ -17,10 +17,12 @@ import types
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from unsnarl.probes.python import failures
+from unsnarl.probes.python import failures, process_locks
 
 MISSING = object()
 _HEAP_TYPE = 1 << 9
+# Modules whose objects have no parts that a reader would know by name.
+_WITHOUT_NAMES = ("builtins", "_multiprocessing")
 _MODULES_WITH_STATE = ("os", "sys", "random", "logging", "warnings", "signal", "socket")
 # Parts that many things have in common.
 _NEVER_NAMED = (type, types.ModuleType, types.FunctionType, types.BuiltinFunctionType, str, int)
@@ -53,10 +55,19 @@ def name_of(wanted: object, frames: list[types.FrameType]) -> Name:
     seeker = id(wanted), id(frames[0].f_code) if frames else 0
     if _nameless[seeker] < _MOST_FAILED_SEARCHES:
         found = _searched(wanted, frames)
+        if found.text == "self":
+            return _name_outside(wanted, frames)
         if found.text:
             return found
         _nameless[seeker] += 1
     return _name_in_library(wanted) or _name_by_parts(wanted, frames)
+
+
+def _name_outside(wanted: object, frames: list[types.FrameType]) -> Name:
+    """What those call an object who called its methods; if they have no name for it, its class."""
+    outside = [frame for frame in frames if frame.f_locals.get("self") is not wanted]
+    found = _searched(wanted, outside)
+    return found if found.text else Name(type(wanted).__name__)
 
 
 def name_of_lock(wanted: object, frames: list[types.FrameType]) -> str:
@@ -197,18 +208,25 @@ def _parts(name: Name, whole: object) -> Iterator[tuple[Name, object]]:
 
 def _attributes(owner: object) -> Iterator[tuple[Name, object]]:
     kind: Any = owner if is_a(owner, type) else type(owner)
-    if kind.__module__ != "builtins":
+    if kind.__module__ not in _WITHOUT_NAMES:
         for name, value in instance_attributes(owner):
             yield Name(f"{kind.__name__}.{name}", owner), value
         # Without `object`. Of a class only what threads may share counts: containers and locks.
         for base in _mro(kind)[:-1]:
             for name, value in list(type.__dict__["__dict__"].__get__(base).items()):
-                if is_a(value, dict, set, *SEQUENCES) or hasattr(type(value), "acquire"):
+                if is_a(value, dict, set, *SEQUENCES) or _is_lock(value):
                     yield Name(f"{base.__name__}.{name}", base), value
 
 
+def _is_lock(value: object) -> bool:
+    return hasattr(type(value), "acquire") or process_locks.gate_of(value) is not None
+
+
 def _is_or_wraps(value: object, wanted: object) -> bool:
-    """Whether it is the object, or a condition on it: `with self.ready` holds the inner lock."""
-    if value is wanted:
+    """Whether it is the object, or a condition on it: `with self.ready` holds the inner lock.
+
+    Or a lock of multiprocessing that it stands for.
+    """
+    if value is wanted or process_locks.gate_of(value) is wanted:
         return True
     return is_a(value, threading.Condition) and value.__dict__.get("_lock") is wanted

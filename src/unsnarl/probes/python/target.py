@@ -20,6 +20,7 @@ from unsnarl.probes.python import (
     loaded,
     overlay,
     parallel,
+    process_locks,
     registry,
     sockets,
     sync,
@@ -41,6 +42,7 @@ class PythonTarget:
         sync.install()
         sockets.install()
         file_locks.install()
+        process_locks.install()
         files.install()
         child.install(setup["root"])
         wanted = {name: setup.get(name, False) for name in ("branches", "loops")}

@@ -25,7 +25,7 @@ class TemporaryFolders:
         self._before = os.environ.get("TMPDIR", _DEFAULT)
         if base:
             for name in os.listdir(base):  # noqa: PTH208  of a server that has died
-                _empty(os.path.join(base, name))  # noqa: PTH118
+                _remove(os.path.join(base, name))  # noqa: PTH118
 
     def take(self) -> int:
         """The number of a folder that no run has.
@@ -40,10 +40,13 @@ class TemporaryFolders:
         return slot
 
     def give_back(self, slot: int) -> None:
-        """A run has ended: what it left goes."""
+        """A run has ended: what it left goes.
+
+        An empty folder stays, as most do. To remove and make it takes a file system 0.4 ms.
+        """
         self._taken.discard(slot)
-        if self._base:
-            _empty(self._path(slot))
+        if self._base and not _is_empty(self._path(slot)):
+            _remove(self._path(slot))
 
     def enter(self, slot: int) -> None:
         """In the process of a run: this is where its temporary files go."""
@@ -60,12 +63,14 @@ class TemporaryFolders:
         return f"{self._base}/{slot:02d}"
 
 
-def _empty(path: str) -> None:
+def _is_empty(path: str) -> bool:
     try:
-        os.rmdir(path)  # noqa: PTH106  most runs leave nothing
-    except FileNotFoundError:
-        pass
+        return not os.listdir(path)  # noqa: PTH208
     except OSError:
-        import shutil  # noqa: PLC0415  slow to load
+        return False
 
-        shutil.rmtree(path, ignore_errors=True)
+
+def _remove(path: str) -> None:
+    import shutil  # noqa: PLC0415  slow to load
+
+    shutil.rmtree(path, ignore_errors=True)

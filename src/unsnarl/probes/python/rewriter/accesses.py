@@ -2,8 +2,9 @@
 """Probes for what the language itself reads and writes: attributes, items and names."""
 
 from unsnarl.probes.python.rewriter import opcodes
-from unsnarl.probes.python.rewriter.calls import look_up, swapped_attribute
+from unsnarl.probes.python.rewriter.calls import created, look_up, swapped_attribute
 from unsnarl.probes.python.rewriter.kinds import (
+    ALONE,
     ATTR_READ,
     ATTR_WRITE,
     CELL_READ,
@@ -49,6 +50,7 @@ _CALLABLE_FIRST = opcodes.VERSION >= (3, 13)
 # The first argument of a comprehension: from 3.15 on it is what the comprehension itself asks for
 # an iterator.
 _ARGUMENT = ARGUMENT_ITERATOR if opcodes.VERSION < (3, 15) else ARGUMENT_SOURCE
+_BUILD_SLICE = opcodes.op("BUILD_SLICE")
 _CONSTRUCTORS = frozenset({"__init__", "__post_init__"})
 
 
@@ -137,6 +139,8 @@ def read_item(w: Walk, index: int, arg: int) -> None:
     w.pop()
     _item(w, index, ITEM_READ, w.pop())
     w.stack.append((HEAP, None))
+    if w.ops[index - 1] == _BUILD_SLICE:
+        created(w, index, ALONE)
 
 
 @handlers.on("STORE_SUBSCR")
@@ -156,6 +160,7 @@ def _delete_subscr(w: Walk, index: int, arg: int) -> None:
 def _binary_slice(w: Walk, index: int, arg: int) -> None:
     w.read_shape(index, "[:]", 3, w.pop_many(3)[0])
     w.stack.append(FRESH)
+    created(w, index, ALONE)
 
 
 @handlers.on("STORE_SLICE")

@@ -9,6 +9,7 @@ arguments: the slots below them can hold NULL.
 
 from unsnarl.probes.python.rewriter import names, opcodes
 from unsnarl.probes.python.rewriter.kinds import (
+    ALONE,
     CALLEE,
     CALLEE_ARG,
     CREATE,
@@ -49,6 +50,7 @@ from unsnarl.probes.python.rewriter.tags import (
     LOOKED_UP,
     NAMED,
     NULL,
+    OF_SUPER,
     PRIVATE,
     QUIET,
     RESULT,
@@ -121,9 +123,13 @@ def _method_tag(w: Walk, index: int, name: str, receiver: Tag) -> Tag:
     in_table = name in names.CONTAINER_METHODS
     if not in_table and (dotted := _library_attribute(w, receiver, name)):
         return (LIBRARY, dotted)
-    # Probably a method of the module's own classes, which has probes inside.
-    if not in_table and name in w.facts.methods:
+    # Probably a method of the module's own classes, which has probes inside. Behind super() it is
+    # that of a base, although the class has one of this name.
+    if not in_table and name in w.facts.methods and receiver is not OF_SUPER:
         is_object = name in names.OBJECT_METHODS and receiver != (LOCAL, 0)
+        if not is_object and name in w.facts.assigned:
+            w.probe(index, METHOD, name, 1)  # self.f = g: of which of the two is it the call?
+            return UNKNOWN
         if not is_object:
             w.decorated.append((Probe(index, METHOD, w.units[index], name, 1), name))
             return UNKNOWN
@@ -279,6 +285,8 @@ def _method_call(w: Walk, call: Call, lookup: Lookup) -> Tag:
         _probe_method(w, call, lookup)
     elif lookup.of_class and call.args:
         _class_method_call(w, call, lookup.name)
+    if lookup.name in names.CREATING_METHODS:
+        created(w, call.index, ALONE)
     if lookup.name in names.ARGUMENT_READERS:
         for position, tag in enumerate(call.args):
             w.read_shape(call.anchor, lookup.name, call.operand(position), tag, w.units[call.index])
@@ -369,6 +377,8 @@ def _builtin_result(call: Call, name: str) -> Tag:
         return QUIET
     if name in names.FRESH_BUILTINS:
         return FRESH
+    if name == "super":
+        return OF_SUPER
     if name in names.SCALAR_BUILTINS:
         return SCALAR
     if name in _LAZY:
@@ -377,10 +387,10 @@ def _builtin_result(call: Call, name: str) -> Tag:
     return (RESULT, call.index)
 
 
-def created(w: Walk, index: int) -> None:
+def created(w: Walk, index: int, flags: int = 0) -> None:
     """Let the core know that the value just left on the stack is a new container."""
     # A new container may have the address of an old one: its cells must have no past.
-    w.probes.append(Probe(index + 1, CREATE, w.units[index], "new", 1, 0, True))
+    w.probes.append(Probe(index + 1, CREATE, w.units[index], "new", 1, flags, True))
 
 
 # ---- library functions

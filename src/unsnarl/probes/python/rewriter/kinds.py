@@ -77,6 +77,8 @@ KEYED = 4
 LOOP = 8
 # Of the argument of a callee: it is the first one.
 FIRST = 16
+# Of a new container: it is one only if nobody else has it.
+ALONE = 16
 # Of a branch or a jump back: it asks for None; for a truth, which is not yet a bool.
 ASKS_NONE = 16
 MAKES_BOOL = 32

@@ -25,6 +25,7 @@ class ModuleInfo(NamedTuple):
     stored: frozenset[str] = frozenset()  # globals that other code of its namespace stores
     # Names that code seen so far assigns in other modules; this module's are added.
     outside: set[str] | None = None
+    assigned: set[str] | None = None  # the same for attributes, of whatever
     only: tuple[str, ...] = ()  # beginnings of qualified names: nothing else gets probes
 
 
@@ -72,6 +73,7 @@ class Facts:
         self.containers: set[str] = set()  # names seen to hold containers
         self.decorated: set[str] = set()  # functions and methods: perhaps cached
         self.outside: frozenset[str] = frozenset()  # names that are assigned in other modules
+        self.assigned: set[str] = set()  # attributes that the module assigns, whatever they are
 
     def library_name(self, name: str) -> str | None:
         """The dotted name of a global imported from code without probes, if it is one."""
@@ -103,11 +105,15 @@ def survey(body: Body, info: ModuleInfo) -> Facts:
         numbers = each.raw[::2]
         if opcodes.STORE_GLOBAL in numbers or opcodes.DELETE_GLOBAL in numbers:
             stored_in_functions |= _stored_globals(each)
+        if opcodes.STORE_ATTR in numbers:
+            facts.assigned |= _names_of(each, (opcodes.STORE_ATTR,))
         if each is not body and each.is_class:
             facts.methods |= _methods(each)
     _read_top_level(body, facts)
     if info.outside is not None:
         facts.outside = frozenset(info.outside)
+    if info.assigned is not None:
+        info.assigned.update(facts.assigned)
     facts.shared = frozenset(stored_in_functions | (facts.outside & facts.rebound))
     facts.rebound |= stored_in_functions
     if info.among_threads:
@@ -153,9 +159,13 @@ def stored_globals(code: CodeType) -> set[str]:
 
 
 def _stored_globals(body: Body) -> set[str]:
+    return _names_of(body, (opcodes.STORE_GLOBAL, opcodes.DELETE_GLOBAL))
+
+
+def _names_of(body: Body, stores: tuple[int, ...]) -> set[str]:
+    """The names in the arguments of these instructions."""
     ops, args, _, _ = opcodes.decode(body.raw)
     names = body.code.co_names
-    stores = (opcodes.STORE_GLOBAL, opcodes.DELETE_GLOBAL)
     return {names[arg] for number, arg in zip(ops, args, strict=True) if number in stores}
 
 

@@ -20,7 +20,8 @@ def op(name: str) -> int:
     return number if number < 256 else -1
 
 
-def _all(names: str) -> frozenset[int]:
+def numbers(names: str) -> frozenset[int]:
+    """Those of some instructions, as far as this version has them."""
     return frozenset(op(name) for name in names.split()) - {-1}
 
 
@@ -41,6 +42,7 @@ COPY = op("COPY")
 DELETE_SUBSCR = op("DELETE_SUBSCR")
 STORE_SUBSCR = op("STORE_SUBSCR")
 STORE_GLOBAL = op("STORE_GLOBAL")
+STORE_ATTR = op("STORE_ATTR")
 DELETE_GLOBAL = op("DELETE_GLOBAL")
 STORE_DEREF = op("STORE_DEREF")
 DELETE_DEREF = op("DELETE_DEREF")
@@ -61,19 +63,19 @@ _LOAD_COMMON_CONSTANT = op("LOAD_COMMON_CONSTANT")
 _COMMON_CONSTANTS = getattr(opcode, "_common_constants", ())
 NO_CONSTANT = object()
 
-_LOADS = _all("LOAD_CLOSURE") if VERSION < (3, 13) else _all("LOAD_FAST LOAD_FAST_BORROW")
-_DOUBLE_LOADS = _all("LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW")
+_LOADS = numbers("LOAD_CLOSURE") if VERSION < (3, 13) else numbers("LOAD_FAST LOAD_FAST_BORROW")
+_DOUBLE_LOADS = numbers("LOAD_FAST_LOAD_FAST LOAD_FAST_BORROW_LOAD_FAST_BORROW")
 
-CALLS = _all("CALL CALL_KW CALL_FUNCTION_EX")
-CALL_SITES = CALLS | _all("BEFORE_WITH BEFORE_ASYNC_WITH WITH_EXCEPT_START")
+CALLS = numbers("CALL CALL_KW CALL_FUNCTION_EX")
+CALL_SITES = CALLS | numbers("BEFORE_WITH BEFORE_ASYNC_WITH WITH_EXCEPT_START")
 
-_FORWARD = _all(
+_FORWARD = numbers(
     "FOR_ITER SEND JUMP_FORWARD JUMP_IF_FALSE_OR_POP JUMP_IF_TRUE_OR_POP"
     " POP_JUMP_FORWARD_IF_FALSE POP_JUMP_FORWARD_IF_TRUE"
     " POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE"
     " POP_JUMP_IF_FALSE POP_JUMP_IF_TRUE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE"
 )
-_BACKWARD = _all(
+_BACKWARD = numbers(
     "JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT"
     " POP_JUMP_BACKWARD_IF_FALSE POP_JUMP_BACKWARD_IF_TRUE"
     " POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE"
@@ -81,16 +83,16 @@ _BACKWARD = _all(
 # 1: jumps forward, -1: backward, 0: no jump.
 JUMPS = [1 if n in _FORWARD else -1 if n in _BACKWARD else 0 for n in range(256)]
 # Never go on to the next instruction.
-TERMINAL = _all(
+TERMINAL = numbers(
     "RETURN_VALUE RETURN_CONST RAISE_VARARGS RERAISE JUMP_FORWARD JUMP_BACKWARD"
     " JUMP_BACKWARD_NO_INTERRUPT INTERPRETER_EXIT"
 )
 
 # Where the interpreter looks whether another thread wants the GIL (ceval.c, CHECK_EVAL_BREAKER).
 # A `with` is here too, although it has no such check: the lock it enters may block.
-BREAKERS = CALLS | _all("RESUME BEFORE_WITH BEFORE_ASYNC_WITH")
+BREAKERS = CALLS | numbers("RESUME BEFORE_WITH BEFORE_ASYNC_WITH")
 # Jumps that look there when they are taken.
-BREAKER_JUMPS = _BACKWARD - _all("JUMP_BACKWARD_NO_INTERRUPT")
+BREAKER_JUMPS = _BACKWARD - numbers("JUMP_BACKWARD_NO_INTERRUPT")
 
 # (values taken, values left) where the argument has no say. tests/unit/test_rewriter_opcodes.py
 # holds this against the interpreter's own stack_effect.
@@ -145,7 +147,7 @@ PUSHES = [0] * 256
 
 def _fill_effects() -> None:
     for names, (taken, left) in _EFFECTS.items():
-        for number in _all(names):
+        for number in numbers(names):
             POPS[number], PUSHES[number] = taken, left
     # 3.12 drops iterator and value at once; in 3.13 a POP_TOP follows. 3.11 has no END_FOR.
     if VERSION == (3, 12):

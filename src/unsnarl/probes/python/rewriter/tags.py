@@ -39,6 +39,7 @@ DECORATED: Tag = (_DEFINITION, "decorated")
 ARGUMENT_ITERATOR: Tag = (_ITERATOR, ".0")
 ARGUMENT_SOURCE: Tag = (LOCAL, 0)
 EXIT: Tag = (_UNKNOWN, "exit")  # of a with statement
+OF_SUPER: Tag = (_UNKNOWN, "super")  # what super() gives, up to Python 3.11
 
 # Kinds of values that cannot be a container which another thread could reach.
 _PRIVATE = frozenset(
