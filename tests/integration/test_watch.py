@@ -293,6 +293,21 @@ def test_tracebacks_and_status_are_those_of_the_program(tmp_path: Path) -> None:
     assert (one.returncode, one.stderr) == (other.returncode, other.stderr)
 
 
+def test_a_program_that_never_imports_threading_ends(tmp_path: Path) -> None:
+    # Whoever imports it first is its main thread, for which the interpreter waits.
+    (tmp_path / "quiet.py").write_text(
+        "import _thread, time\n_thread.start_new_thread(time.sleep, (9,))\ntime.sleep(1)\n"
+        "import threading\n"
+        "assert threading.current_thread() is threading.main_thread()\n"
+    )
+    plain = [sys.executable, "quiet.py"]
+    command = [sys.executable, "-m", "unsnarl", "watch", "--spool", "spool", "--", *plain]
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_sitecustomize_of_the_program_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "sitecustomize.py").write_text("import builtins; builtins.own = 1\n")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import importlib
 import os
 import sys
 import time
@@ -80,6 +81,9 @@ class Watcher:
 
     def start(self) -> None:
         """Begin to watch, in a thread of its own."""
+        # Up to 3.12, `threading` takes the thread that imports it first for the main thread, and
+        # the interpreter waits for that one before it ends. It must not be ours, which never does.
+        importlib.import_module("threading")
         _thread.start_new_thread(self._work, ())
 
     def stop(self) -> None:
