@@ -7,6 +7,7 @@ import dataclasses
 import difflib
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -220,9 +221,16 @@ def find_root(start: Path) -> Path:
     """The project's root: the nearest directory from `start` upwards that has a project file."""
     start = start.resolve()
     for folder in (start, *start.parents):
+        if folder != start and _is_anybodys(folder):
+            break
         if any((folder / marker).exists() for marker in ROOT_MARKERS):
             return folder
     return start
+
+
+def _is_anybodys(folder: Path) -> bool:
+    """Whether everybody puts files there, as into /tmp: a project file there is somebody else's."""
+    return bool(folder.stat().st_mode & stat.S_ISVTX)
 
 
 def load(root: Path, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:

@@ -99,6 +99,16 @@ def test_the_root_is_the_nearest_project_or_the_start(tmp_path):
     assert config.find_root(alone) in (alone, *alone.parents)
 
 
+def test_a_project_file_in_a_folder_of_everybodys_is_somebody_elses(tmp_path: Path) -> None:
+    inner = tmp_path / "mine"
+    inner.mkdir()
+    (tmp_path / "setup.py").touch()
+    assert config.find_root(inner) == tmp_path
+    tmp_path.chmod(0o1777)  # as /tmp
+    assert config.find_root(inner) == inner
+    assert config.find_root(tmp_path) == tmp_path
+
+
 def test_the_messages_page_is_up_to_date():
     page = Path(__file__).parents[2] / "docs" / "messages.md"
     assert page.read_text() == errors.messages_page(), "python -m unsnarl.errors > docs/messages.md"
