@@ -167,3 +167,48 @@ def test_what_is_iterated_under_a_local_name_is_copied() -> None:
     assert "for one in list(every):" in text
     other = POOL.replace("chain(self.free, self.used)", "sorted(self.used)")
     assert of_kind("copy", other, *points, message=CHANGED) == []
+
+
+BY_HAND = textwrap.dedent(
+    """\
+    class Reply:
+        def set(self, value):
+            try:
+                self.log(value)
+            finally:
+                self.lock.acquire()
+                self.value = value
+                self.lock.notifyAll()
+                self.lock.release()
+
+        def get(self):
+            if self.value is not None:
+                return self.value
+            self.lock.acquire()
+            self.lock.wait(self.timeout)
+            self.lock.release()
+            return self.value
+    """
+)
+
+
+def test_a_lock_that_is_taken_by_hand_and_a_look_before_it() -> None:
+    (text,) = of_kind(
+        "recheck",
+        BY_HAND,
+        at(BY_HAND, "if self.value", 1, "read", "Reply.value", function="Reply.get"),
+        at(BY_HAND, "self.value = value", 2, "write", "Reply.value", function="Reply.set"),
+        at(BY_HAND, "self.lock.wait", 1, "call", "Reply.lock", function="Reply.get"),
+    )
+    changed = "        if self.value is None:\n            self.lock.wait(self.timeout)\n"
+    wanted = BY_HAND.replace("        self.lock.wait(self.timeout)\n", changed)
+    assert text == wanted
+
+
+def test_who_waits_without_the_lock_or_for_something_else_is_left_alone() -> None:
+    for wrong in ("self.other.acquire()", "pass"):
+        text = BY_HAND[: BY_HAND.index("def get")] + BY_HAND[BY_HAND.index("def get") :].replace(
+            "self.lock.acquire()", wrong
+        )
+        point = at(text, "self.lock.wait", 1, "call", "Reply.lock", function="Reply.get")
+        assert of_kind("recheck", text, point) == []

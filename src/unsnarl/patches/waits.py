@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import pairwise
 
 from unsnarl.patches.blocks import Function, blocks_of, covering, executed, first_line, last_line
 from unsnarl.patches.checks import same_but_for
@@ -19,6 +20,7 @@ from unsnarl.patches.source import (
     header_text,
 )
 
+NOTIFIES = ("notify", "notify_all", "notifyAll")
 LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 OPPOSITES: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Is: ast.IsNot,
@@ -77,35 +79,52 @@ def _called(node: ast.stmt, method: str) -> ast.Call | None:
 def looks(conflict: Conflict) -> Iterator[Draft]:
     """`if not done: c.wait(t)` for `c.wait(t)`: whoever comes late is not woken any more.
 
-    What is looked at is what the function returns after the wait.
+    What is looked at is what lets the function return before the wait, or what it returns after it.
     """
     for source, function in functions(conflict):
-        answer = function.body[-1]
-        if not isinstance(answer, ast.Return) or answer.value is None:
-            continue
-        for node in nodes(function):
-            if isinstance(node, ast.With) and len(node.body) == 1 and _is_wait(node.body[0]):
-                yield from made(_looked, source, node, answer.value)
+        over = list(_over(function))
+        for wait in _waits_with_lock(function) if over else ():
+            yield from made(_looked, source, wait, over[0])
 
 
-def _looked(source: SourceFile, node: ast.With, answer: ast.expr) -> Draft:
-    (wait,) = node.body
-    call = _called(wait, "wait")
-    condition = (
-        ast.unparse(call.func.value) if call and isinstance(call.func, ast.Attribute) else ""
-    )
-    if condition not in {ast.unparse(one.context_expr) for one in node.items}:
-        raise UnpatchableError("what is waited for is not held")
-    if not _shared(answer) & _notified(source, condition):
+def _over(function: Function) -> Iterator[ast.expr]:
+    """What is so when there is nothing left to wait for."""
+    for node in function.body:
+        if isinstance(node, ast.If) and not node.orelse and isinstance(node.body[-1], ast.Return):
+            yield node.test
+    answer = function.body[-1]
+    if isinstance(answer, ast.Return) and answer.value is not None:
+        yield answer.value
+
+
+def _waits_with_lock(function: Function) -> Iterator[ast.stmt]:
+    """Waits for a condition right behind where its lock is taken."""
+    for node in nodes(function):
+        if isinstance(node, ast.With) and len(node.body) == 1:
+            held = {ast.unparse(one.context_expr) for one in node.items}
+            if receiver(node.body[0], "wait") in held:
+                yield node.body[0]
+    for block in _blocks(function):
+        for before, wait in pairwise(block):
+            condition = receiver(wait, "wait")
+            if condition and _lock_of(before, "acquire", function) == condition:
+                yield wait
+
+
+def _looked(source: SourceFile, wait: ast.stmt, over: ast.expr) -> Draft:
+    if not _shared(over) & _notified(source, receiver(wait, "wait")):
         raise UnpatchableError("nobody is woken for what the answer depends on")
     # One with a time limit may end without a signal.
+    call = _called(wait, "wait")
     word = "if" if call is not None and (call.args or call.keywords) else "while"
-    header = f"{word} {_negated(answer)}:"
+    header = f"{word} {_negated(over)}:"
     run = covering(source, wait.lineno, wait.lineno)
     edits = LineEdits(source)
     edits.wrap(run.first, run.last, header)
     new = ast.parse(f"{header}\n    {ast.unparse(wait)}").body
-    check_block(source, edits, block_of(run), list(new))
+    block = block_of(run)
+    at = block.index(wait)
+    check_block(source, edits, block, [*block[:at], *new, *block[at + 1 :]])
     says = f"look before the wait of {source.name}:{wait.lineno} whether it is over"
     return whole("recheck", says, edits, 1)
 
@@ -125,20 +144,23 @@ def _shared(node: ast.AST) -> set[str]:
 
 
 def _notified(source: SourceFile, condition: str) -> set[str]:
-    """What is assigned in blocks that notify those who wait."""
+    """What is assigned where those who wait are notified: in the same `with`, or the same block."""
     found: set[str] = set()
+    calls = {f"{condition}.{name}" for name in NOTIFIES}
     for node in source.nodes:
-        if not isinstance(node, ast.With):
-            continue
-        inside = list(executed(node.body))
-        texts = {ast.unparse(one.func) for one in inside if isinstance(one, ast.Call)}
-        if texts & {f"{condition}.notify", f"{condition}.notify_all"}:
-            found |= {
-                ast.unparse(one)
-                for one in inside
-                if isinstance(one, ast.Attribute) and isinstance(one.ctx, ast.Store)
-            }
+        for block in blocks_of(node):
+            inside = list(executed(block)) if isinstance(node, ast.With) else block
+            if calls.isdisjoint(map(_callee, inside)):
+                continue
+            stored = (one for one in executed(block) if isinstance(one, ast.Attribute))
+            found |= {ast.unparse(one) for one in stored if isinstance(one.ctx, ast.Store)}
     return found
+
+
+def _callee(node: ast.AST) -> str:
+    """`self.ready.notify` of a call of it; "" for anything else."""
+    call = node.value if isinstance(node, ast.Expr) else node
+    return ast.unparse(call.func) if isinstance(call, ast.Call) else ""
 
 
 # A signal that is taken back.
