@@ -60,21 +60,27 @@ static int64_t early_ns(const struct uns_pending *p) {
     return sleeps(p) || uns_gate.replaying ? UNS_EARLY_WAKE_NS : UNS_SHORT_LIMIT_NS;
 }
 
-/* May its time come while others could run, as if they had been descheduled that long? What they
- * do between two times at which nobody can run is not stretched for ever. */
-static int may_end_early(const struct uns_thread *t) {
-    int64_t ahead = t->pending.deadline - uns_gate_now();
-    /* A schedule says how often; who has left it polls, and a rule may keep back whom it polls for.
-     */
-    int follows = uns_gate.follows && !uns_rt.counters[UNS_COUNT_DIVERGED];
-    return ahead <= early_ns(&t->pending) &&
-           (ahead <= 0 || follows || uns_gate.stretched + t->pending.limit <= UNS_STRETCH_NS);
+/* What threads do between two times at which nobody can run is not stretched for ever. */
+static int may_stretch(const struct uns_pending *p) {
+    return uns_gate.stretched + p->limit <= UNS_STRETCH_NS;
 }
 
-/* What a schedule says has happened: a long sleep ended although others could have run. */
+/* May its time come while others could run, as if they had been descheduled that long? A sketch
+ * says how often it was so in a real run; who has left it polls, and a rule may keep back whom it
+ * polls for. */
+static int may_end_early(const struct uns_thread *t) {
+    int64_t ahead = t->pending.deadline - uns_gate_now();
+    int follows = uns_gate.follows && !uns_gate.replaying && !uns_rt.counters[UNS_COUNT_DIVERGED];
+    return ahead <= early_ns(&t->pending) && (ahead <= 0 || follows || may_stretch(&t->pending));
+}
+
+/* What a schedule says has happened: a long sleep ended although others could have run. Not again
+ * and again at one place: when that was recorded, nobody else could run. */
 static int is_scheduled(const struct uns_thread *t) {
-    return sleeps(&t->pending) &&
-           (uns_gate.replaying ? t == uns_replay_wanted() : uns_gate.follows);
+    const struct uns_pending *p = &t->pending;
+    if (!sleeps(p) || !uns_gate.replaying)
+        return sleeps(p) && uns_gate.follows;
+    return t == uns_replay_wanted() && (t->early_at != p->point || may_stretch(p));
 }
 
 static uint32_t add_timed(uint32_t count) {

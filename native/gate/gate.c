@@ -139,8 +139,10 @@ void uns_gate_register(struct uns_thread *t) {
 }
 
 /* What ends early counts by its whole limit: what is left of it may depend on the machine. */
-static void pass_time(const struct uns_pending *p) {
+static void pass_time(struct uns_thread *t) {
+    const struct uns_pending *p = &t->pending;
     int64_t ahead = p->deadline - uns_gate_now();
+    t->early_at = uns_gate.busy ? p->point : 0;
     if (ahead > 0)
         __atomic_fetch_add(&uns_rt.clock_offset, ahead, __ATOMIC_RELAXED);
     if (uns_alarm_due() <= uns_gate_now())
@@ -161,7 +163,7 @@ static enum uns_grant perform(struct uns_thread *t) {
         return UNS_GO;
     }
     if (p->deadline != UNS_FOREVER && !(p->ready && p->ready(p->about)))
-        pass_time(p);
+        pass_time(t);
     return p->lock ? UNS_TIMED_OUT : UNS_GO;
 }
 

@@ -109,6 +109,7 @@ struct uns_thread {
     uint64_t passes;   /* bit per rule: may enter although a guard is held */
     uint64_t streak;   /* choices in a row that fell on it */
     uint32_t slept_at; /* where it slept last while a rule kept somebody back */
+    uint32_t early_at; /* where its time came last while others could run */
     uint32_t guards;   /* locks that it holds, without signals; others may release one of them */
     int starting;      /* it has started a thread, and waits for that to begin next */
     struct uns_drawn drawn;

@@ -22,6 +22,8 @@ from unsnarl.runfile import Interner, RunFile
 Points = tuple[int, ...]
 CodeRange = tuple[int, int]  # the site ids of a function: the first one, and the first one after it
 NOWHERE = (0, 0)
+# What a thread does when it begins to wait, and when it had not to.
+BEGINS_WAIT = (Op.RELEASE, Op.ACQUIRE)
 
 
 # A line of an answer that is a wait has two readings, on purpose.
@@ -100,6 +102,8 @@ class LinePoints:
         heads: Where a thread can last be switched before the access, locks or not.
         ends: What comes when the very access is done (a line may have others): a library does its
             work under its own lock.
+        waits: Whether it is a wait that was never granted: what the same lock operation did before,
+            and was granted, is something else.
     """
 
     points: Points
@@ -108,6 +112,7 @@ class LinePoints:
     code: CodeRange = NOWHERE
     heads: Points = ()
     ends: Points = ()
+    waits: bool = False
 
 
 class GateLines:
@@ -130,13 +135,15 @@ class GateLines:
     def _line(self, index: int, role: int) -> LinePoints:
         points = tried_points(index, self._interner)
         heads = set().union(*map(self._switches.before, points))
+        raws = self._interner.raw_points(index)
         return LinePoints(
             points,
             self.holds(points),
             role,
             _code(index, self._interner),
             tuple(sorted(heads)),
-            self._ends(self._interner.raw_points(index)),
+            self._ends(raws),
+            any(map(_waits, raws)),
         )
 
     def holds(self, points: Iterable[int]) -> Points:
@@ -153,9 +160,14 @@ class GateLines:
         return tuple(sorted(found))
 
     def _ends(self, points: Points) -> Points:
-        """A call is traced before it is made; the library releases its lock when it is done."""
+        """A call is traced before it is made; the library releases its lock when it is done.
+
+        A wait for a signal begins when its lock is given back: whoever is to give the signal needs
+        it, and must not be kept out by a region that ends with the wait.
+        """
         done = {release for point in points for release in self._releases.get(point, ())}
-        return tuple(sorted(done)) or points
+        begun = {with_op(one, op) for one in points if _waits(one) for op in BEGINS_WAIT}
+        return tuple(sorted(done | begun)) or points
 
 
 class SwitchPoints:

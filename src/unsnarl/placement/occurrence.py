@@ -161,7 +161,7 @@ def occurrences(timeline: Timeline, lines: Sequence[LinePoints]) -> list[Occurre
     """
     if not lines:
         return []
-    rows = [timeline.at_points(line.points, meant=True) for line in lines]
+    rows = [_row(timeline, line, meant=True) for line in lines]
     paths = {event.path for row in rows for event in row}
     found = [one for cast in casts(_roles(lines), paths) for one in _of_cast(rows, lines, cast)]
     return sorted(found, key=lambda one: one[-1].at, reverse=True)[:MOST_OCCURRENCES]
@@ -191,7 +191,7 @@ def latest_occurrence(timeline: Timeline, lines: Sequence[LinePoints]) -> list[E
     Its events are those of the trace, because rules for the gate are made of them: a call is where
     its thread made it, not where the library did its work.
     """
-    rows = [timeline.at_points(line.points) for line in lines]
+    rows = [_row(timeline, line) for line in lines]
     search = EventSearch(rows, _roles(lines))
     rest = range(1, len(lines))
     best: dict[int, Event] = {}
@@ -201,6 +201,14 @@ def latest_occurrence(timeline: Timeline, lines: Sequence[LinePoints]) -> list[E
         if len(best) == len(lines):
             break
     return list(best.values())
+
+
+def _row(timeline: Timeline, line: LinePoints, *, meant: bool = False) -> Sequence[Event]:
+    """The events that a line may be; of a wait, the one that was not granted, if there is one."""
+    row = timeline.at_points(line.points, meant=meant)
+    if not line.waits:
+        return row
+    return [event for event in row if event.at >= len(timeline.done)] or row
 
 
 def _roles(lines: Sequence[LinePoints]) -> list[int]:

@@ -118,13 +118,18 @@ class Timeline:
 
     def _hold(self, event: Event, since: int) -> int | None:
         """Where its thread is to be stopped for it, at an event that comes after `since`."""
-        around: list[int] = []
+        waits = event.at in self._for_signals
         # Acquires stay where they are: a lock operation may be the pattern itself (line_points.py).
         # Who is about to wait for a signal holds the lock that whoever gives it needs.
-        lifted = event.op is Op.RELEASE or event.at in self._for_signals
-        if event.is_access or lifted:
-            around = [at for at in self._walk.around[event.at] if at > since]
-        return self._walk.heads[around[0] if around else event.at]
+        lifted = event.is_access or event.op is Op.RELEASE or waits
+        found = self._lifted(event.at, since) if lifted else self._walk.heads[event.at]
+        # That lock was given back in the wait, but is held where its thread can last be stopped.
+        return self._lifted(found, since) if waits and found is not None else found
+
+    def _lifted(self, at: int, since: int) -> int | None:
+        """Where its thread can last be stopped before the outermost lock held there."""
+        around = [one for one in self._walk.around[at] if one > since]
+        return self._walk.heads[around[0] if around else at]
 
     def hold(self, event: Event) -> Event:
         """Where its thread can last be stopped before it."""
