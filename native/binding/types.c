@@ -492,8 +492,25 @@ static enum uns_treatment object_method(PyObject *object, PyObject *name, PyObje
                                                              : TREAT_OBJECT_WRITE;
 }
 
+/* Whether a thread was started is a part of its state: who joins it, or asks whether it is alive,
+ * looks at that. All else that a Thread does is seen in other ways. */
+static enum uns_treatment thread_method(PyObject *name) {
+    static const char *const looks[] = {"join", "is_alive", NULL};
+    if (PyUnicode_CompareWithASCIIString(name, "start") == 0)
+        return TREAT_OBJECT_WRITE;
+    return is_one_of(name, looks) ? TREAT_OBJECT_READ : TREAT_SKIP;
+}
+
+static int is_of_threading(PyObject *function) {
+    PyObject *module = PyFunction_Check(function) ? PyFunction_GET_MODULE(function) : NULL;
+    return module && PyUnicode_Check(module) &&
+           PyUnicode_CompareWithASCIIString(module, "threading") == 0;
+}
+
 static enum uns_treatment method(PyObject *object, PyObject *name, PyObject *function) {
     PyTypeObject *type = Py_TYPE(object);
+    if (is_of_threading(function) && uns_named(type, "threading.Thread"))
+        return thread_method(name);
     if (PyFunction_Check(function) && uns_is_own_function(function))
         return type->tp_dictoffset && uns_is_assigned_over(function, name) ? TREAT_ATTRIBUTE
                                                                            : TREAT_SKIP;

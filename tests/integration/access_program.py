@@ -33,6 +33,15 @@ module.flag = 0
 counter = 0
 
 
+class OwnThread(threading.Thread):
+    pass
+
+
+class Starter:
+    def start(self):
+        pass
+
+
 def read_counter():
     return counter
 

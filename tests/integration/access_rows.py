@@ -387,6 +387,11 @@ METHODS = [
         ("queue.Queue()", "self.it.put(*(1,))", "self.it.qsize()", "WW"),
     ]
 ]
+THREADS = [
+    Row(f"threads: {read} {made}", f"{made}()", "self.it.start()", f"self.it.{read}()")
+    for made in ("threading.Thread", "OwnThread")
+    for read in ("join", "is_alive")
+]
 STATE = [
     Row("io: BytesIO", "io.BytesIO(b'abc')", "self.it.read(1)", "self.it.tell()"),
     Row("io: BytesIO seek", "io.BytesIO(b'abc')", "self.it.seek(1)", "self.it.read()", "WW"),
@@ -599,4 +604,14 @@ FILES = [
         ]
     ),
 ]
-ROWS = [*ITERTOOLS, *BUILTINS, *ITERATORS, *ATTRIBUTES, *COLLECTIONS, *METHODS, *STATE, *FILES]
+ROWS = [
+    *ITERTOOLS,
+    *BUILTINS,
+    *ITERATORS,
+    *ATTRIBUTES,
+    *COLLECTIONS,
+    *METHODS,
+    *THREADS,
+    *STATE,
+    *FILES,
+]

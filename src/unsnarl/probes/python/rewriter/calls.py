@@ -126,7 +126,8 @@ def _method_tag(w: Walk, index: int, name: str, receiver: Tag) -> Tag:
     # Probably a method of the module's own classes, which has probes inside. Behind super() it is
     # that of a base, although the class has one of this name.
     if not in_table and name in w.facts.methods and receiver is not OF_SUPER:
-        is_object = name in names.OBJECT_METHODS and receiver != (LOCAL, 0)
+        of_objects = name in names.OBJECT_METHODS or name in names.THREAD_METHODS
+        is_object = of_objects and receiver != (LOCAL, 0)
         if not is_object and name in w.facts.assigned:
             w.probe(index, METHOD, name, 1)  # self.f = g: of which of the two is it the call?
             return UNKNOWN
