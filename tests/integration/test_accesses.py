@@ -16,7 +16,8 @@ from unsnarl.runfile.reader import read_run
 pytestmark = pytest.mark.core
 
 LETTERS = {0: "R", 1: "W", 10: "W"}  # a call counts as a write
-AT_ONCE = 25  # rows of one program: two threads each, some start a third, and a run file numbers 64
+# Rows of one program: two threads each, some start a third, and a run file numbers 64.
+AT_ONCE = 25
 
 
 @pytest.fixture(scope="module")
