@@ -105,6 +105,7 @@ static int take_timed(LockObject *self, int64_t timeout_ns) {
     int64_t deadline = timeout_ns == UNS_FOREVER ? UNS_FOREVER : uns_clock_ns() + timeout_ns;
     int inside = 0;
     uint32_t site = uns_rt.active ? uns_python_site(&inside) : 0;
+    inside |= !site; /* what Thread.start() locks itself */
     uint32_t point =
         UNS_POINT(site, self->lock.flags & UNS_LOCK_IS_THREAD ? UNS_JOIN : UNS_ACQUIRE);
     if (UNS_UNLIKELY(uns_break_hook != NULL))

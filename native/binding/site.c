@@ -274,6 +274,11 @@ void uns_do_method(Site *site, PyObject *receiver, enum uns_treatment how, PyObj
     case TREAT_LIBRARY:
         library_call(site, receiver);
         break;
+    case TREAT_START: /* all that it locks is one step, but on the way in others may run */
+        if (UNS_UNLIKELY(uns_rt.held))
+            uns_current()->may_switch = 1;
+        library_call(site, receiver);
+        break;
     case TREAT_ATTRIBUTE: /* a method that others assign over */
         plain(site, receiver, site->name, uns_attribute_cell(receiver, site->name_hash), 0);
         break;

@@ -25,7 +25,7 @@ static PyObject *thread_new(PyObject *module, PyObject *args) {
     struct uns_thread *t = uns_thread_new(uns_current(), name, daemon ? UNS_THREAD_DAEMON : 0);
     if (!t)
         return PyErr_NoMemory();
-    uns_current()->starting = 1; /* Thread.start() waits a moment, and for nothing else */
+    uns_current()->starting = t->index + 1; /* start() waits until it has begun */
     if (*function)
         uns_thread_is_of(t, hash_of(function), pooled ? 0 : uns_python_site(&inside));
     return PyCapsule_New(t, capsule_name, NULL);

@@ -497,7 +497,7 @@ static enum uns_treatment object_method(PyObject *object, PyObject *name, PyObje
 static enum uns_treatment thread_method(PyObject *name) {
     static const char *const looks[] = {"join", "is_alive", NULL};
     if (PyUnicode_CompareWithASCIIString(name, "start") == 0)
-        return TREAT_OBJECT_WRITE;
+        return TREAT_START;
     return is_one_of(name, looks) ? TREAT_OBJECT_READ : TREAT_SKIP;
 }
 

@@ -192,7 +192,20 @@ static uint32_t find_enabled(int ask_all) {
     return count;
 }
 
+/* Whoever starts a thread waits until it has begun. Others that come in between see nothing that
+ * they could not see before or after that, but a thread that is half started: the call of start()
+ * is one step. */
+static struct uns_thread *beginner(void) {
+    struct uns_thread *t = uns_gate.begins ? uns_thread_by_index(uns_gate.begins - 1) : NULL;
+    uns_gate.begins = 0;
+    int begins = t && t->state == UNS_READY && UNS_POINT_OP(t->pending.point) == UNS_BEGIN;
+    return begins && !uns_gate.follows && can_run(t) ? t : NULL;
+}
+
 static struct uns_thread *choose(struct uns_thread *current) {
+    struct uns_thread *next = beginner();
+    if (next)
+        return next;
     uint32_t count = find_enabled(0);
     if (!count)
         count = find_enabled(1);

@@ -86,6 +86,7 @@ static void becomes_signal(struct uns_lock *lock) {
 
 void uns_count_wait(struct uns_thread *t) {
     uns_rt.counters[UNS_COUNT_WAITS_HOLDING] += t->guards && !t->starting;
+    uns_gate.begins = t->starting;
     t->starting = 0;
 }
 
@@ -158,6 +159,13 @@ static int goes_on(struct uns_thread *t, struct uns_lock *lock, uint32_t site, i
     return same_call && !must_stop(t, lock_point(lock, site, 1));
 }
 
+/* A Condition asks its lock so whether it is held: whoever runs meanwhile, the answer is yes. */
+static int asks_for_own(const struct uns_thread *t, const struct uns_lock *lock, uint32_t site,
+                        int64_t timeout_ns, int inside) {
+    return inside && !timeout_ns && lock->word && lock->owner == t->index &&
+           !must_stop(t, lock_point(lock, site, 1));
+}
+
 void uns_lock_lost(struct uns_lock *lock) {
     if (is_guard(lock))
         drop_guard(uns_thread_by_index(lock->owner));
@@ -178,8 +186,11 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
         lock->word = 1;
         return UNS_GO;
     }
+    if (asks_for_own(t, lock, site, timeout_ns, inside)) {
+        uns_count_event(t);
+        return UNS_TIMED_OUT;
+    }
     int waits = lock->word && lock->owner == t->index;
-    /* Who only looks does not wait: a Condition asks its lock so whether it is held. */
     if (waits && timeout_ns && is_guard(lock))
         becomes_signal(lock);
     if (lock->word && timeout_ns && !is_guard(lock))

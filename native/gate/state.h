@@ -57,6 +57,7 @@ struct uns_gate {
     struct uns_thread *live[UNS_GATE_THREADS];
     uint32_t live_count;
     uint32_t segment_point, segment_occurrence; /* where the holder took up the token */
+    uint32_t begins;   /* set by the holder: who is waited for in start() (index + 1), or 0 */
     int busy;          /* others than the thread that was chosen last could have run */
     int64_t stretched; /* virtual ns that passed while some could, since none could */
     /* Real ns that passed for child processes; the arrivals when it was last looked at, and when.

@@ -111,7 +111,7 @@ struct uns_thread {
     uint32_t slept_at; /* where it slept last while a rule kept somebody back */
     uint32_t early_at; /* where its time came last while others could run */
     uint32_t guards;   /* locks that it holds, without signals; others may release one of them */
-    int starting;      /* it has started a thread, and waits for that to begin next */
+    uint32_t starting; /* it has started this thread (index + 1), and waits for it next */
     struct uns_drawn drawn;
     char path[UNS_PATH_BYTES], name[UNS_NAME_BYTES];
 };

@@ -15,6 +15,7 @@ from tests.integration.interpreters import PYTHON
 from tests.integration.test_server import Client, plain
 from tests.integration.thread_programs import MODULES, PROGRAMS
 
+from unsnarl.runfile import SiteTable
 from unsnarl.runfile.reader import read_run
 
 pytestmark = pytest.mark.core
@@ -52,6 +53,27 @@ while not done:
     time.sleep(0.5)
 t.join()
 print("done")
+"""
+STARTING = """
+import threading
+
+class Service:
+    thread = None
+
+    def open(self):
+        self.thread = threading.Thread(target=int)
+        self.thread.start()
+
+    def close(self):
+        if self.thread is not None:
+            self.thread.join()
+
+service = Service()
+users = [threading.Thread(target=f) for f in (service.open, service.close)]
+for user in users:
+    user.start()
+for user in users:
+    user.join()
 """
 CLOCKS = """
 import logging, threading, time, warnings
@@ -190,3 +212,25 @@ def test_a_hunt_controls_every_thread(tmp_path):
     assert (done.returncode, report["failures"], report["runs"]["pass"]) == (0, [], 30)
     seen = report["instrumented"]
     assert seen["threads_controlled"] == seen["threads_seen"] > 4
+
+
+@pytest.mark.parametrize("switch", ["gil", "free"])
+def test_starting_a_thread_is_one_step(tmp_path, switch):
+    # Who joins it sees one that was not started or one that runs, whatever is in between.
+    (tmp_path / "starting.py").write_text(STARTING)
+    client = Client(tmp_path, "script", "starting.py")
+    seen = {_started_and_failed(client, seed, switch) for seed in range(1, 60)}
+    client.close()
+    assert {(True, False), (False, True)} <= seen <= {(True, False), (False, True), (None, False)}
+
+
+def _started_and_failed(client, number, switch):
+    """Whether the service's thread was started before it was joined, and whether joining failed."""
+    client.run(number, seed=number, switch=switch, strategy="walk", trace=True)
+    run = read_run(client.path(number, "run"))
+    table = SiteTable.load(client.folder / "codes.json", client.folder)
+    names = [table.site(point >> 4) for point in run.trace["point"].tolist()]
+    inside = [site.name for site in names if site.function.startswith("Service.")]
+    joined = "join" in inside
+    started = inside.index("start") < inside.index("join") if joined else None
+    return started, bool(run.failures)
