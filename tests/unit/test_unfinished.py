@@ -93,6 +93,24 @@ def test_what_a_thread_does_from_there_in_passing_runs_is_due_too():
     assert [one.raw for one in evidence.due] == [point(LOCK, Op.ACQUIRE), write]
 
 
+def test_what_is_due_comes_in_the_order_of_the_code_from_where_the_thread_stands():
+    again = READ_A  # a line of the loop above the lock
+    looks = [(CHECKER, Op.READ, READ_B, A), (CHECKER, Op.READ, READ_B, B)]
+    failing = run(pending=[(SETTER, Op.ACQUIRE, 6, L)], latest=looks)
+    read = point(READ_B, Op.READ)
+    passing = run(
+        pairs=[
+            (point(again, Op.WRITE), read, SETTER, CHECKER, A),
+            (point(7, Op.WRITE), read, SETTER, CHECKER, B),
+        ],
+        counts=[(SETTER, again, 1), (SETTER, 7, 1)],
+    )
+    sites = tuple(SiteEntry(at, "write", line=at) for at in range(9))
+    table = SiteTable((Code(0, 9, "log.c", "work", sites=sites),), "/src", watermark=100)
+    due = dict.fromkeys(one.raw >> 4 for one in completed(failing, [passing], table).due)
+    assert list(due) == [6, 7, again]
+
+
 def test_that_others_waited_when_a_failure_ended_the_run_makes_it_no_deadlock():
     joins, takes = point(LOCK, Op.WAIT), point(LOCK, Op.ACQUIRE)
     read, write = point(READ_B, Op.READ), point(SET_B, Op.WRITE)

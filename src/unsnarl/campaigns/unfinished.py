@@ -155,14 +155,23 @@ class Unfinished:
         for (thread, raw, cell), point in zip(run.pending.tolist(), points, strict=True):
             if self._is_access(point, raw) and cell in latest:
                 yield Due(run.threads[thread].path, thread, point, raw, cell)
-        for thread in run.pending["thread"].tolist():
-            missing = self._missing(run, thread)
-            for cell, rows in latest.items() if missing else ():
-                others = {row.point for row in rows if row.thread != thread}
-                for point in sorted(missing & set().union(*map(self._conflicting, others))):
-                    raw = min(self._interner.raw_points(point), default=0)
-                    if raw and self._is_access(point, raw):
-                        yield Due(run.threads[thread].path, thread, point, raw, cell)
+        for thread, raw in run.pending[["thread", "point"]].tolist():
+            # In which order it would have made them is not known: that of the code from where it
+            # stands, as in a loop, comes near.
+            rest = self._missed(run, thread, latest)
+            yield from sorted(rest, key=lambda one: (one.raw < raw, one.raw))
+
+    def _missed(
+        self, run: RunFile, thread: int, latest: Mapping[int, list[LatestAccess]]
+    ) -> Iterator[Due]:
+        """What a thread does in passing runs and did not do here."""
+        missing = self._missing(run, thread)
+        for cell, rows in latest.items() if missing else ():
+            others = {row.point for row in rows if row.thread != thread}
+            for point in missing & set().union(*map(self._conflicting, others)):
+                raw = min(self._interner.raw_points(point), default=0)
+                if raw and self._is_access(point, raw):
+                    yield Due(run.threads[thread].path, thread, point, raw, cell)
 
     def _is_access(self, point: int, raw: int) -> bool:
         """Whether it is one of the program: not of what starts and ends a thread around it.

@@ -31,6 +31,7 @@ from unsnarl.experiments.halving import suspects
 from unsnarl.experiments.minimise import Minimal, explanation
 from unsnarl.experiments.named_fix import named
 from unsnarl.experiments.nearest import Nearest, nearest
+from unsnarl.experiments.passages import passage_of
 from unsnarl.experiments.verdict import Verdict
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.event import Event, Op, with_op
@@ -95,6 +96,7 @@ class Proven:
     Attributes:
         by_explanation: What was confirmed is not its own order but what makes its failure certain.
         is_one_of_several: It is a cause of its own; its experiments forbade the other causes.
+        is_nearest: Its accesses are the nearest ones already.
     """
 
     answer: Answer
@@ -103,6 +105,7 @@ class Proven:
     repair: Fix | None = None
     by_explanation: bool = False
     is_one_of_several: bool = False
+    is_nearest: bool = False
 
     @property
     def status(self) -> str:
@@ -352,15 +355,16 @@ class Prover:
         doing = "looking for the check before the conflict"
         answers = [one.answer for one in proven if is_placeable(one.answer, interner)]
 
-        def find() -> tuple[Answer, Verdict] | None:
-            return guard_of(experimenter, first.answer, answers, experimenter.test)
+        def find() -> Proven | None:
+            guard = guard_of(experimenter, first.answer, answers, experimenter.test)
+            passage = None if guard else passage_of(experimenter, first.answer, experimenter.test)
+            found = guard or passage
+            return Proven(*found, is_nearest=not guard) if found else None
 
         found = self._part("confirm", doing, find, None, REFINE)
         if found is None:
             return proven
-        guard, verdict = found
-        rest = [one for one in proven if one.answer.key != guard.key]
-        return [Proven(guard, verdict), *rest]
+        return [found, *(one for one in proven if one.answer.key != found.answer.key)]
 
     def _of_enclosing(
         self,
@@ -444,7 +448,7 @@ class Prover:
         """The answer by its nearest accesses, if it is confirmed, and the proof of it."""
         answer = first.answer
         # What its explanation confirmed has no order of its own to be refined.
-        if first.is_confirmed and not first.by_explanation:
+        if first.is_confirmed and not first.by_explanation and not first.is_nearest:
             doing = "looking for the nearest accesses"
             answer = self._part(
                 "minimise", doing, lambda: experimenter.refine(first.answer), answer, REFINE
