@@ -141,11 +141,12 @@ def test_a_signal_during_the_proof_shows_what_is_known(tmp_path, monkeypatch, si
 def test_a_signal_during_the_hunt_shows_what_is_known(tmp_path, monkeypatch):
     from unsnarl.campaigns.campaign import Campaign
 
-    finish = Campaign._finish
+    finish, sent = Campaign._finish, []
 
     def count(self, result, phase):
         finish(self, result, phase)
-        if self.tally.labels["fail"] == 2 and self.tally.labels["pass"] >= 2:
+        if not sent and min(self.tally.labels["fail"], self.tally.labels["pass"]) >= 2:
+            sent.append(result)
             os.kill(os.getpid(), signal.SIGINT)
 
     monkeypatch.setattr(Campaign, "_finish", count)

@@ -128,7 +128,8 @@ def test_levels_and_orders_of_python(tmp_path, level, order):
     for path in ("0.1", "0.2"):
         assert found[path][Op.ACQUIRE] == found[path][Op.RELEASE] == 50
     assert found["0"][Op.START] == found["0"][Op.JOIN] == 2
-    assert set().union(*found.values()) - SYNC == KINDS[level]
+    assert set().union(*found.values()) - SYNC - {Op.CALL} == KINDS[level]
+    assert found["0"][Op.CALL] == (2 if level == "access" else 0)  # of start()
     if "func" in level:
         assert found["0.1"][Op.ENTER] == found["0.1"][Op.EXIT] == 51
     if "loop" in level:
