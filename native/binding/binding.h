@@ -34,6 +34,7 @@ enum uns_treatment {
     TREAT_SHAPE_WRITE,
     TREAT_LIBRARY,     /* a call into code that is not instrumented */
     TREAT_START,       /* a call of Thread.start() */
+    TREAT_STEP,        /* a call that changes its object, and is one step */
     TREAT_DEFAULTDICT, /* like a dict, but reading a key may add it */
     TREAT_OBJECT_READ, /* cell: an object of a C type as a whole */
     TREAT_OBJECT_WRITE,

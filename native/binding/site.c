@@ -154,15 +154,16 @@ void uns_deliver(Site *site, PyObject *object, PyObject *key, uint64_t cell, uin
     deliver(site, &o);
 }
 
+static uint64_t call(Site *site, PyObject *object) {
+    uint64_t cell = uns_object_cell(object);
+    uns_deliver(site, object, site->name, cell, UNS_CALL, 0);
+    return cell;
+}
+
 static void library_call(Site *site, PyObject *object) {
-    const struct operation o = {.cell = uns_object_cell(object),
-                                .write = 1,
-                                .op = UNS_CALL,
-                                .object = object,
-                                .key = site->name};
-    deliver(site, &o);
+    uint64_t cell = call(site, object);
     uns_current()->call_point = UNS_POINT(site->id, UNS_CALL);
-    uns_current()->call_cell = o.cell;
+    uns_current()->call_cell = cell;
 }
 
 static inline void probe_attribute(Site *site, PyObject *object) {
@@ -278,6 +279,10 @@ void uns_do_method(Site *site, PyObject *receiver, enum uns_treatment how, PyObj
         if (UNS_UNLIKELY(uns_rt.held))
             uns_current()->may_switch = 1;
         library_call(site, receiver);
+        break;
+    case TREAT_STEP:
+        call(site, receiver);
+        uns_current()->step_site = site->id;
         break;
     case TREAT_ATTRIBUTE: /* a method that others assign over */
         plain(site, receiver, site->name, uns_attribute_cell(receiver, site->name_hash), 0);

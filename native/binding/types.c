@@ -501,6 +501,15 @@ static enum uns_treatment thread_method(PyObject *name) {
     return is_one_of(name, looks) ? TREAT_OBJECT_READ : TREAT_SKIP;
 }
 
+/* An Event is a flag. Who waits for it looks when the wait is over, which its locks show. */
+static enum uns_treatment event_method(PyObject *name) {
+    static const char *const looks[] = {"is_set", "isSet", NULL}, *const sets[] = {"set", "clear",
+                                                                                   NULL};
+    if (is_one_of(name, sets))
+        return TREAT_STEP;
+    return is_one_of(name, looks) ? TREAT_OBJECT_READ : TREAT_SKIP;
+}
+
 static int is_of_threading(PyObject *function) {
     PyObject *module = PyFunction_Check(function) ? PyFunction_GET_MODULE(function) : NULL;
     return module && PyUnicode_Check(module) &&
@@ -511,6 +520,8 @@ static enum uns_treatment method(PyObject *object, PyObject *name, PyObject *fun
     PyTypeObject *type = Py_TYPE(object);
     if (is_of_threading(function) && uns_named(type, "threading.Thread"))
         return thread_method(name);
+    if (is_of_threading(function) && uns_named(type, "threading.Event"))
+        return event_method(name);
     if (PyFunction_Check(function) && uns_is_own_function(function))
         return type->tp_dictoffset && uns_is_assigned_over(function, name) ? TREAT_ATTRIBUTE
                                                                            : TREAT_SKIP;

@@ -218,8 +218,9 @@ static struct uns_thread *choose(struct uns_thread *current) {
             return sleeper;
     }
     /* A polling loop must not crowd out the thread it waits for: those whose time may come early
-     * compete one time in four. */
-    if (uns_gate.follows || uns_gate_draw(4) == 0)
+     * compete one time in four; not where nobody is to be interrupted. */
+    int is_serial = uns_gate.strategy == &uns_strategy_serial;
+    if (uns_gate.follows || (!is_serial && uns_gate_draw(4) == 0))
         count = add_timed(count);
     if (!uns_gate.follows && !uns_fair_lets_poll())
         count = uns_polling_leave_out(enabled, count);

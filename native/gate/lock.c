@@ -147,12 +147,20 @@ static int must_stop(const struct uns_thread *t, uint32_t point) {
            (uns_gate.replaying && uns_replay_stops(t, point));
 }
 
+/* The instruction of a call comes a little after the look-up of its method, which a point names. */
+#define CALL_REACH 40
+
+static int is_step(const struct uns_thread *t, uint32_t site) {
+    return t->step_site && site >= t->step_site && site - t->step_site <= CALL_REACH;
+}
+
 /* Starting a thread or submitting a job takes a dozen internal locks: if each were a switch point,
  * the threads that started first would be done before the others begin (measured on the zoo: the
  * random walk then finds nothing). */
 static int goes_on(struct uns_thread *t, struct uns_lock *lock, uint32_t site, int inside) {
-    int same_call = inside && (!site || site == t->last_sync_site);
+    int same_call = inside && (!site || site == t->last_sync_site || is_step(t, site));
     t->last_sync_site = site;
+    t->step_site = 0;
     if (lock->word || inside == UNS_STAYS)
         return !lock->word;
     t->within = same_call ? t->within + 1 : 0;
@@ -221,9 +229,7 @@ static enum uns_grant acquire_gated(struct uns_thread *t, struct uns_lock *lock,
 }
 
 /* A library does its work once it has its own lock; others may have come between that and the call:
- * the call counts from here on. `site` is the call's own instruction, a little after the look-up
- * of the method, which the point names; nothing else happened in between. */
-#define CALL_REACH 40
+ * the call counts from here on. Nothing else happened between the look-up of the method and it. */
 static void repeat_call(struct uns_thread *t, uint32_t site) {
     uint32_t called = UNS_POINT_SITE(t->call_point);
     if (!t->muted && called && called == t->last_site && site - called <= CALL_REACH)

@@ -25,6 +25,16 @@ static struct uns_thread *walk_pick(struct uns_thread **enabled, uint32_t count,
 }
 const struct uns_strategy uns_strategy_walk = {"walk", no_begin, no_enter, walk_pick, no_did};
 
+/* Serial: no thread is interrupted. The next one, drawn, comes when one waits or has ended. */
+static struct uns_thread *serial_pick(struct uns_thread **enabled, uint32_t count,
+                                      struct uns_thread *current) {
+    for (uint32_t i = 0; i < count; i++)
+        if (enabled[i] == current)
+            return current;
+    return walk_pick(enabled, count, current);
+}
+const struct uns_strategy uns_strategy_serial = {"serial", no_begin, no_enter, serial_pick, no_did};
+
 /* PCT (Burckhardt et al., ASPLOS 2010): random priorities, depth - 1 changes at random choices. */
 static struct {
     uint64_t change[UNS_PCT_POINTS], choice;
@@ -229,9 +239,9 @@ const struct uns_strategy uns_strategy_sketch = {"sketch", no_begin, no_enter, u
                                                  no_did};
 
 const struct uns_strategy *uns_strategy_named(const char *name) {
-    static const struct uns_strategy *const all[] = {&uns_strategy_walk, &uns_strategy_pct,
-                                                     &uns_strategy_pos,  &uns_strategy_rff,
-                                                     &uns_strategy_surw, &uns_strategy_sketch};
+    static const struct uns_strategy *const all[] = {
+        &uns_strategy_walk, &uns_strategy_pct,    &uns_strategy_pos,   &uns_strategy_rff,
+        &uns_strategy_surw, &uns_strategy_serial, &uns_strategy_sketch};
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
         if (!strcmp(all[i]->name, name))
             return all[i];

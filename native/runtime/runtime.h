@@ -87,6 +87,7 @@ struct uns_thread {
     uint32_t failed;         /* it has: what it does from now on is no evidence */
     uint32_t busy;           /* ... that holds a lock of ours: a signal's handler must wait */
     uint32_t signalled;      /* atomic: one does */
+    uint32_t step_site;      /* of its latest call that is one step, until that takes a lock */
     uint32_t call_point;     /* of its latest call into a library, */
     uint64_t call_cell;      /* ... and the object */
     uint32_t index, parent, children, flags;

@@ -14,7 +14,7 @@ static struct uns_lock left, right;
 static struct uns_rule_record *result; /* of the first rule */
 static volatile int over;
 
-static const char *const strategies[] = {"walk", "pct", "pos", "rff", "surw"};
+static const char *const strategies[] = {"walk", "pct", "pos", "rff", "surw", "serial"};
 #define STRATEGIES (sizeof strategies / sizeof *strategies)
 
 static void two_threads(void (*first)(void), void (*second)(void)) {

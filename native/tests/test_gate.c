@@ -68,7 +68,7 @@ static const char *order_of(void) {
     return seen->order;
 }
 
-static const char *const strategies[] = {"walk", "pct", "pos", "rff", "surw"};
+static const char *const strategies[] = {"walk", "pct", "pos", "rff", "surw", "serial"};
 
 TEST(a_seed_decides_the_order) {
     for (unsigned which = 0; which < sizeof strategies / sizeof *strategies; which++)

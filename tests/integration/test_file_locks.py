@@ -57,7 +57,10 @@ fcntl.flock(held, fcntl.LOCK_EX)
 waiting = opened("a")
 
 def wait():
-    fcntl.flock(waiting, fcntl.LOCK_EX)
+    try:
+        fcntl.flock(waiting, fcntl.LOCK_EX)
+    except OSError:
+        pass  # it was closed before that
 
 def close():
     os.close(waiting)

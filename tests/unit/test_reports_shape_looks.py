@@ -194,3 +194,23 @@ def test_of_two_that_did_the_same_the_sentence_is_about_who_failed():
     named, sentence = shape(*points, text=text, threads=threads)
     assert named == "check-then-act"
     assert sentence.startswith("late checked items") and "in between, early changed" in sentence
+
+
+ROOM = """\
+def put(self, key, value):
+    if len(self.items) >= self.most:
+        del self.items[self.order.pop()]
+    self.items[key] = value
+"""
+
+
+def test_who_makes_room_if_there_is_none_and_then_adds_has_checked():
+    points = (
+        at(2, "1 read items", ROOM),
+        at(4, "2 write items", ROOM),
+        at(4, "1 write items", ROOM),
+    )
+    assert shape(*points, text=ROOM)[0] == "check-then-act"
+    logged = ROOM.replace("if len(self.items) >= self.most:", "with log(len(self.items)):")
+    points = (at(2, "1 read items", logged), *points[1:])
+    assert shape(*points, text=logged)[0] == "lost update"

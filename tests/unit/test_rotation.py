@@ -92,9 +92,22 @@ def test_one_strategy_alone():
     assert {rotation.plan(n).strategy for n in range(50)} == {"rff"}
 
 
-def test_a_serial_run_has_no_change_of_priorities_and_no_rules():
+def test_a_serial_run_has_no_rules():
     plans = [taught().serial_plan(n) for n in range(20)]
-    assert all((p.strategy, p.depth, p.rules) == ("pct", 1, ()) for p in plans)
+    assert all((p.strategy, p.rules) == ("serial", ()) for p in plans)
+
+
+def test_where_only_serial_runs_pass_they_are_made_for_passing_ones():
+    rotation = taught()
+    for _ in range(10):
+        rotation.count("walk", failed=True)
+        rotation.count("pos", failed=True)
+    plans = [rotation.plan(n, want_passing=True) for n in range(50)]
+    assert "serial" not in {plan.strategy for plan in plans}
+    rotation.count("serial", failed=False)
+    plans = [rotation.plan(n, want_passing=True) for n in range(50)]
+    assert "serial" in {plan.strategy for plan in plans}
+    assert "serial" not in {rotation.plan(n).strategy for n in range(50)}
 
 
 def test_plans_repeat_for_the_same_seed_and_differ_for_others():

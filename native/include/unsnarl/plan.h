@@ -98,7 +98,7 @@ struct uns_rule {
 
 struct uns_plan {
     enum uns_plan_kind kind;
-    const char *strategy; /* "walk", "pct", "pos", "rff", "surw", "sketch" */
+    const char *strategy; /* "walk", "pct", "pos", "rff", "surw", "serial", "sketch" */
     uint64_t seed;
     int any_access; /* the free switching mode: every access may switch */
     uint32_t depth;

@@ -72,7 +72,6 @@ class Campaign:
         )
         self.damaged: list[str] = []
         self.serial_failures = 0
-        self._serial: set[int] = set()
         self._progress = progress
         # Plans that depend on each other would be the limit of a large cluster.
         shard = settings.shard or (WHOLE if settings.cluster else "")
@@ -262,7 +261,6 @@ class Campaign:
             fields |= {"all_reads": True}
             return Plan(number=number, strategy=self.settings.plan, seed=seed, **fields)
         if hunts and self._wants_serial():
-            self._serial.add(number)
             return rotation.serial_plan(number, **fields)
         want_passing = tally.best(fields["switch"])[1] >= tally.want_fail
         if hunts and not want_passing and (near := self._lessons.neighbours.plan(number, **fields)):
@@ -298,8 +296,7 @@ class Campaign:
         self.tally.count(record, phase)
         if record.label != "pass" and self._failed_at is None:
             self._failed_at = time.monotonic()
-        serial = record.number in self._serial
-        self.serial_failures += serial and record.label != "pass"
+        self.serial_failures += record.strategy == "serial" and record.label != "pass"
         kept, gone, profile, schedule = False, None, None, _NOTHING
         if run is not None and phase == HUNT:
             self._instrumented = self._instrumented or bool(run.codes)
@@ -310,7 +307,7 @@ class Campaign:
         if kept and result.plan.accesses:
             self._keep_accesses(result)
         wide = result.plan.sites is None
-        self._lessons.add(Lesson(record, phase, not serial, profile, wide, schedule))
+        self._lessons.add(Lesson(record, phase, profile, wide, schedule))
         # The new run is stored before the old one goes: a kill in between leaves one too many.
         self.store.add(record, phase, kept)
         if gone is not None:

@@ -40,7 +40,6 @@ class Lesson(msgspec.Struct, frozen=True):
     """One finished run, as far as plans depend on it.
 
     Attributes:
-        counts: Whether it says something about its strategy.
         profile: What it showed, if it is to be learned from.
         wide: Whether it could switch anywhere.
         schedule: What repeats it, if it failed.
@@ -48,7 +47,6 @@ class Lesson(msgspec.Struct, frozen=True):
 
     record: RunRecord
     phase: str
-    counts: bool = True
     profile: Profile | None = None
     wide: bool = True
     schedule: Schedule = ()
@@ -91,7 +89,7 @@ class Lessons:
         self.tally.count(record, lesson.phase)
         if lesson.phase == HUNT:
             self.neighbours.learn(record, lesson.schedule)
-        if lesson.counts and record.strategy != NEAR:
+        if record.strategy != NEAR:
             self.rotation.count(record.strategy, not passed)
         if lesson.profile is not None:
             self.rotation.learn(lesson.profile, passed=passed, wide=lesson.wide)

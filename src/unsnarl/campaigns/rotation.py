@@ -102,11 +102,8 @@ class Rotation:
         return self._suspected if is_led else None
 
     def serial_plan(self, number: int, **fields: Any) -> Plan:
-        """A run in which no thread is interrupted: another comes when one waits or has ended.
-
-        PCT without a change of priorities; which thread comes first is drawn.
-        """
-        return replace(self.plan(number, **fields), strategy="pct", depth=1, rules=())
+        """A run in which no thread is interrupted: another comes when one waits or has ended."""
+        return replace(self.plan(number, **fields), strategy="serial", rules=())
 
     def _strategy(self, number: int, want_passing: bool) -> Strategy:
         possible = [strategy for strategy in self._strategies if self._can(strategy)]

@@ -24,6 +24,7 @@ EXPECTED_RUNS = 12
 # failure is not always the worst, and what a program needs may be what is expected least.
 TURN_EVERY = 3
 TURNS: tuple[Strategy, ...] = ("surw", "pos", "walk", "pct", "rff")
+SERIAL: Strategy = "serial"  # no part of the turns
 
 
 class Shares:
@@ -48,7 +49,9 @@ class Shares:
 
     def passing(self, draw: random.Random, strategies: Sequence[Strategy]) -> Strategy:
         """The strategy of a run that should pass."""
-        return draw.choices(strategies, [1 - self.rate(strategy) for strategy in strategies])[0]
+        # Serial runs were made only where nothing else had passed.
+        possible = [*strategies, SERIAL] if self._runs[SERIAL] else strategies
+        return draw.choices(possible, [1 - self.rate(strategy) for strategy in possible])[0]
 
     def rate(self, strategy: Strategy) -> float:
         """The share of its runs that fail, as far as is known."""

@@ -201,6 +201,13 @@ class Experimenter(FailingRuns):
             self._minimal[answer.key] = self._minimise(answer)
         return self._minimal[answer.key]
 
+    def forced(self, answer: Answer) -> tuple[int, Sequence[Constraint]]:
+        """A failing run, and the order of an answer in it, if a schedule can name all of it."""
+        at = self.simplest(answer)[0]
+        run = self.trace(at)
+        order = self._order(answer, run) if run is not None else ()
+        return at, order if all(one.is_named for one in order) else ()
+
     def completed(self, answer: Answer) -> Answer:
         """The answer with the lines that close its conflict in the run that a report shows."""
         at = self.simplest(answer)[0]

@@ -130,11 +130,13 @@ class Experiments:
         answers: Those that were confirmed first, refuted ones last.
         constraints: By the number of a failing run: what makes its failure certain.
         repair: Begins the search for the first one's fix, if that is left for later.
+        forced: The same of what makes its failure likely, where nothing makes it certain.
     """
 
     answers: tuple[Proven, ...]
     constraints: Mapping[int, Sequence[Constraint]] = field(default_factory=dict)
     repair: BeginFix | None = None
+    forced: Mapping[int, Sequence[Constraint]] = field(default_factory=dict)
 
     @classmethod
     def none(cls, answers: Iterable[Answer]) -> Experiments:
@@ -200,10 +202,24 @@ class Prover:
             return Experiments(tuple(proven))
         proven[0], repair = self._repaired(experimenter, first, interner, others)
         proof = proven[0].proof
-        constraints = (
-            {} if proof is None else {compared.records[proof.at].number: proof.minimal.constraints}
-        )
+        if proof is None:
+            forced = self._forced(experimenter, proven[0])
+            return Experiments(tuple(proven), {}, repair, forced)
+        constraints = {compared.records[proof.at].number: proof.minimal.constraints}
         return Experiments(tuple(proven), constraints, repair)
+
+    def _forced(
+        self, experimenter: Experimenter, first: Proven
+    ) -> Mapping[int, Sequence[Constraint]]:
+        """The order that was forced for what is confirmed, by the number of a run that has it."""
+        if not first.is_confirmed:
+            return {}
+        nothing: tuple[int, Sequence[Constraint]] = (0, ())
+        at, order = self._part(
+            "minimise", "looking for the forced order",
+            lambda: experimenter.forced(first.answer), nothing, quick=True,
+        )  # fmt: skip
+        return {experimenter.compared.records[at].number: order} if order else {}
 
     def _completed(self, experimenter: Experimenter, first: Proven) -> Proven:
         """What was not proved is shown as it was ranked, with what closes its conflict."""

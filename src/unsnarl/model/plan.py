@@ -18,7 +18,7 @@ from unsnarl.model.run import Switch
 from unsnarl.model.schedule import Schedule
 
 Strategy = Literal[
-    "surw", "pos", "pct", "walk", "rff", "noise", "free", "replay", "record", "sketch"
+    "surw", "pos", "pct", "walk", "rff", "serial", "noise", "free", "replay", "record", "sketch"
 ]
 Who = Literal["any", "self", "others"]
 # A segment that survives edits: thread path, the points to stop at, which occurrence of them.

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import linecache
 import re
@@ -18,11 +19,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 from msgspec.structs import replace
 
+from unsnarl.campaigns.neighbours import NEAR
 from unsnarl.campaigns.profile import profile_of
 from unsnarl.campaigns.rotation import Rotation
+from unsnarl.campaigns.shares import SERIAL
 from unsnarl.campaigns.store import Store
+from unsnarl.campaigns.tally import HUNT
 from unsnarl.config import Settings
 from unsnarl.errors import UnsnarlError
 from unsnarl.execution.budget import Budget, OutOfTimeError
@@ -36,7 +41,7 @@ from unsnarl.model.run import Switch
 from unsnarl.patches.native.rebuild import Rebuild
 from unsnarl.patches.regions import Draft
 from unsnarl.patches.source import TextFile
-from unsnarl.replay.anchors import Codes
+from unsnarl.replay.anchors import AnchoredSchedule, Codes
 from unsnarl.replay.replayer import Replayer, stored_schedules
 from unsnarl.runfile import CODES_FILE, SiteTable
 
@@ -126,7 +131,7 @@ class PatchRunner:
         self._signature = signature
         self._folder = store.folder / FOLDER
         self._target = store.target()
-        every = [one for one in stored_schedules(store) if one.signature == signature]
+        every = [_proven(one) for one in stored_schedules(store) if one.signature == signature]
         # The one with constraints is the proven one.
         self._schedules = sorted(every, key=lambda one: not one.constraints)[:SCHEDULES]
         self._serial: SerialRun | None = None
@@ -135,8 +140,15 @@ class PatchRunner:
         program = self._target.kind == "program"
         self._rebuild = Rebuild(self._target.cwd / self._target.args[0]) if program else None
 
-    def wanted(self, rate: float) -> int:
-        """How many fresh runs must pass where so large a share of the original's failed."""
+    def wanted(self) -> int:
+        """How many fresh runs must pass, by how many of the original's failed.
+
+        Those that followed a failing one do not count: no run of a patch does that.
+        """
+        hunted = (one.record for one in self._store.runs() if one.phase == HUNT)
+        fresh = [one for one in hunted if one.strategy not in (NEAR, SERIAL)]
+        failed = sum(one.signature == self._signature for one in fresh)
+        rate = failed / len(fresh) if fresh else 0.0
         return min(MOST_CERTAIN, max(CERTAIN, round(EXPECTED / rate) if rate else MOST_CERTAIN))
 
     def check(self, sources: Sources) -> None:
@@ -232,19 +244,20 @@ class PatchRunner:
             return Tried(PatchChecks(runs=1, fail=1), message=WAITS)
         checks, bad = self._replayed(trials, target)
         checks = replace(checks, serial=True)
-        whole = True
         start, every = self._budget.spent, self._every(runs)
         if made is not None:
             checks = replace(checks, runs=made.runs)
-        try:
+        whole = False
+        with contextlib.suppress(OutOfTimeError):
             for found in self._all_fresh(trials, runs) if bad is None and made is None else ():
                 checks = _counted(checks, found)
                 bad = next((trial for trial in found if _is_bad(trial)), None)
-                whole = bad is not None or not self._is_late(start, checks.runs, every)
-                if bad is not None or not whole:
+                if bad is not None or self._is_late(start, checks.runs, every):
                     break
-        except OutOfTimeError:
-            whole = False
+            else:
+                whole = True
+        # Where time runs out, those have to do that every patch must survive.
+        whole |= bad is not None or checks.runs >= self._every(CERTAIN)
         stuck = bad is not None and _is_stuck(bad)
         failure = bad.signature if bad is not None else ""
         return Tried(checks, whole, self._accessed(bad), failure=failure, stuck=stuck)
@@ -282,12 +295,19 @@ class PatchRunner:
 
         A patch that only makes the failure rarer leaves it where threads may switch anywhere.
         """
-        yield from self._fresh(trials, runs, self._switch, _ends_badly)
-        for found in self._freely_fresh(trials) if self._switch == "gil" else ():
-            yield [one for one in found if not _is_bad(one) or one.fails_as(self._signature)]
+        left = CERTAIN
+        for found in self._fresh(trials, runs, self._switch, _ends_badly):
+            yield found
+            left -= len(found)
+            if left <= 0 < left + len(found):
+                yield from self._freely_fresh(trials)
 
     def _freely_fresh(self, trials: Trials) -> Iterator[list[Trial]]:
-        return self._fresh(trials, FREE, "free", lambda made: made[-1].fails_as(self._signature))
+        def fails(made: Sequence[Trial]) -> bool:
+            return made[-1].fails_as(self._signature)
+
+        for found in self._fresh(trials, FREE, "free", fails) if self._switch == "gil" else ():
+            yield [one for one in found if not _is_bad(one) or one.fails_as(self._signature)]
 
     def _fresh(
         self, trials: Trials, runs: int, switch: Switch, until: Until
@@ -350,6 +370,13 @@ def _along(replayer: Replayer) -> list[Trial]:
     if not any(map(_is_bad, found)):
         found += replayer.constrained_trials(CONSTRAINED, _ends_badly)
     return found
+
+
+def _proven(schedule: AnchoredSchedule) -> AnchoredSchedule:
+    """With what is to be enforced: what makes the failure certain, else what made it likely."""
+    if schedule.constraints or schedule.forced is msgspec.UNSET:
+        return schedule
+    return replace(schedule, constraints=schedule.forced)
 
 
 def _ends_badly(made: Sequence[Trial]) -> bool:

@@ -115,6 +115,8 @@ class AnchoredSchedule(
         constraints: The smallest set that makes the failure certain; empty if none was looked for.
         actors: By constraint, who does its earlier and its later event, if that is not always the
             thread of the event.
+        forced: Where there is no such set: the order under which the failure came about in the
+            experiment, if not every time.
     """
 
     version: int
@@ -127,6 +129,7 @@ class AnchoredSchedule(
     segments: tuple[StoredSegment, ...]
     constraints: tuple[AnchoredConstraint, ...] = ()
     actors: Actors | msgspec.UnsetType = msgspec.UNSET
+    forced: tuple[AnchoredConstraint, ...] | msgspec.UnsetType = msgspec.UNSET
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -229,13 +232,18 @@ class Anchorer:
         self._anchors: dict[Codes, dict[int, Anchor]] = {}
 
     def schedule(
-        self, record: RunRecord, run: RunFile, constraints: Sequence[Constraint] = ()
+        self,
+        record: RunRecord,
+        run: RunFile,
+        constraints: Sequence[Constraint] = (),
+        forced: Sequence[Constraint] = (),
     ) -> AnchoredSchedule:
         """The anchored schedule of a run whose code is as it was then."""
         codes = self._codes_of(run)
         found = _Anchors(self._table.for_run(run), codes, self._anchors.setdefault(codes, {}))
         segments = found.segments(run)
         kept = [found.constraint(one) for one in constraints]
+        likely = tuple(found.constraint(one) for one in forced)
         return AnchoredSchedule(
             version=VERSION,
             run=record.number,
@@ -247,6 +255,7 @@ class Anchorer:
             segments=segments,
             constraints=tuple(kept),
             actors=_actors(constraints) or msgspec.UNSET,
+            forced=likely or msgspec.UNSET,
         )
 
     def _codes_of(self, run: RunFile) -> Codes:

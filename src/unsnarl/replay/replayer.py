@@ -313,6 +313,7 @@ def keep_schedules(
     store: Store,
     orders: Mapping[int, Sequence[Constraint]] = MappingProxyType({}),
     *,
+    forced: Mapping[int, Sequence[Constraint]] = MappingProxyType({}),
     seconds: float = math.inf,
 ) -> None:
     """Write the anchored schedules of all failing runs that have none yet.
@@ -321,6 +322,7 @@ def keep_schedules(
 
     Args:
         orders: The constraints to which runs were minimised, by run; these are written anew, first.
+        forced: The order under which experiments made the failure come about, where there are none.
         seconds: What is not begun by then is left to `load_schedule`.
     """
     end = time.monotonic() + seconds
@@ -329,7 +331,9 @@ def keep_schedules(
     wanted = [
         one
         for one in failing
-        if one.number in orders or not schedule_file(store, one.number).exists()
+        if one.number in orders
+        or one.number in forced
+        or not schedule_file(store, one.number).exists()
     ]
     if not wanted:
         return
@@ -339,15 +343,20 @@ def keep_schedules(
         (store.folder / FOLDER).mkdir(exist_ok=True)
         for record in sorted(wanted, key=lambda one: one.number not in orders):
             if time.monotonic() < end:
-                _keep(store, record, anchorer, orders.get(record.number, ()))
+                likely = forced.get(record.number, ())
+                _keep(store, record, anchorer, orders.get(record.number, ()), likely)
 
 
 def _keep(
-    store: Store, record: RunRecord, anchorer: Anchorer, constraints: Sequence[Constraint]
+    store: Store,
+    record: RunRecord,
+    anchorer: Anchorer,
+    constraints: Sequence[Constraint],
+    forced: Sequence[Constraint],
 ) -> None:
     try:
         run = read_run(store.run_file(record.number))
-        schedule = anchorer.schedule(record, run, constraints)
+        schedule = anchorer.schedule(record, run, constraints, forced)
     except RunFileError:
         return  # a damaged file is named by others
     schedule_file(store, record.number).write_bytes(msgspec.json.encode(schedule))

@@ -139,6 +139,15 @@ class ShownConflict:
             return False
         return self.code.had_decided(self.first, self.last, self._later)
 
+    @property
+    def makes_room(self) -> bool:
+        """Whether the thread tested at its first access what its last one changes in any case.
+
+        `if len(cache) >= most: del cache[oldest]`, and then `cache[key] = value`.
+        """
+        is_outdated = not self.code.still_holds(self.first, self._later)
+        return self.is_joint and self.code.asks(self.first) and is_outdated
+
     def _found_nothing(self) -> bool:
         """Whether it saw that there is nothing, and put its own there."""
         absent = self.first.value in ABSENT

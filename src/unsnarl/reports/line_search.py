@@ -21,6 +21,8 @@ from unsnarl.runfile.captures import Capture
 # The latest occurrences of an edge are tried first, and there may be many.
 MOST_SINKS = 50
 MOST_SOURCES = 4
+# So many ways to go on from a source to what came before it.
+MOST_WAYS = 3
 
 
 class CapturedEvent(NamedTuple):
@@ -33,6 +35,10 @@ class CapturedEvent(NamedTuple):
 
 
 LineMatch = dict[int, CapturedEvent]  # by line
+
+
+def _cell(event: CapturedEvent) -> tuple[int, str]:
+    return event.capture.object, event.capture.element
 
 
 class LineSearch:
@@ -49,7 +55,7 @@ class LineSearch:
 
     def best(self) -> LineMatch:
         """The access of each line: the fullest match; of equal ones the latest."""
-        matches = (self._filled(ends) for ends in self._ends_seen())
+        matches = (found for ends in self._ends_seen() for found in self._filled(ends))
         return max(matches, key=self._quality, default={})
 
     def _ends_seen(self) -> Iterator[LineMatch]:
@@ -64,19 +70,38 @@ class LineSearch:
             for source in islice(sources, MOST_SOURCES):
                 yield {first: source, last: sink}
 
-    def _filled(self, ends: LineMatch) -> LineMatch:
-        """The ends, and for the lines around them the nearest accesses in the right order."""
+    def _filled(self, ends: LineMatch) -> Iterator[LineMatch]:
+        """The ends, and for the lines around them the nearest accesses in the right order.
+
+        Before the source others may be the right ones: a thread reads one thing after the other,
+        and only one of them is what the line before that has written.
+        """
         first, last = self._ends[0], self._ends[-1]
         source, sink = ends[first].at, ends[last].at
         found = self._search.backwards(
             range(first + 1, last), sink, ends, partial=True, since=source
         )
-        found = self._search.backwards(range(first), source, found, partial=True)
-        return self._search.forwards(range(last + 1, len(self._lines)), sink, found, partial=True)
+        nearest = self._search.before(first - 1, source, found) if first else iter(())
+        ways = [{**found, first - 1: one} for one in islice(nearest, MOST_WAYS)]
+        for way in ways or [found]:
+            bound = way[first - 1].at if ways else source
+            rest = range(first - bool(ways))
+            whole = self._search.backwards(rest, bound, way, partial=True)
+            behind = range(last + 1, len(self._lines))
+            yield self._search.forwards(behind, sink, whole, partial=True)
 
-    def _quality(self, found: LineMatch) -> tuple[int, int, int]:
+    def _quality(self, found: LineMatch) -> tuple[int, int, int, int]:
         about = [line for line in found if self._lines[line].same_cell >= SAME_CELL]
-        return self._agreement(found), len(about), len(found)
+        return self._agreement(found), self._meetings(found), len(about), len(found)
+
+    def _meetings(self, found: LineMatch) -> int:
+        """How often a thread touches what another one has touched just before."""
+        return sum(
+            self._lines[line].anchor != self._lines[line + 1].anchor
+            and _cell(found[line]) == _cell(found[line + 1])
+            for line in found
+            if line + 1 in found
+        )
 
     def _agreement(self, found: LineMatch) -> int:
         """How well the ends go together: the same object, element, and value handed over."""

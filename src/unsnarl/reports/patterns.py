@@ -188,9 +188,16 @@ def _conflict(points: Sequence[FindingPoint], one: int, other: int) -> bool:
 
 def closes(point: FindingPoint) -> bool:
     """Whether an access ends the use of what it touches."""
+    if signals(point):
+        return False  # a flag that is down can go up again
     last = point.function.rpartition(".")[2]
     named = CLOSE.match(last) or CLOSE.search(point.text)
     return mode(point) == "W" and (bool(named) or point.text.startswith("del "))
+
+
+def signals(point: FindingPoint) -> bool:
+    """Whether it sets an event, or clears it; of a container, clear() is no call but a write."""
+    return point.op == CALL and point.part in (".set()", ".clear()")
 
 
 def sets(point: FindingPoint) -> bool:

@@ -170,6 +170,17 @@ def _iterated(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
 
 
 def _missed(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
+    first, last = points[0], points[-1]
+    if last.part == ".set()":
+        return (
+            f"{names[-1]} set {_variable(last)} at {_at(last)}, too late: {names[0]} had cleared "
+            f"it at {_at(first)}."
+        )
+    if last.part == ".clear()":
+        return (
+            f"{names[-1]} cleared {_variable(last)} at {_at(last)}, which {names[0]} had set at "
+            f"{_at(first)}: who was to see it did not."
+        )
     return (
         f"{names[-1]} waits {_awaited(points[-1])} at {_at(points[-1])}, and nobody is left who "
         "would give it."

@@ -25,7 +25,7 @@ from unsnarl.reports.conflicts import (
     is_nothing,
 )
 from unsnarl.reports.paths import short_files
-from unsnarl.reports.patterns import CALL, FAIL, WAIT, ends, is_data, mode, whole
+from unsnarl.reports.patterns import CALL, FAIL, WAIT, ends, is_data, mode, signals, whole
 from unsnarl.reports.program_text import ProgramText, joint
 from unsnarl.reports.shape_sentences import SENTENCES, stopped
 from unsnarl.reports.steps import UNSET
@@ -170,8 +170,11 @@ def _of_data(
     torn = half_written(points)
     if torn and all(one.overlaps for _, one in found):
         return UNFINISHED, torn
-    pairs = [(_order(pair), pair) for pair in _pairs(failure, finding, points, code)]
+    pairs = [(_of_two(pair), pair) for pair in _pairs(failure, finding, points, code)]
     pairs = [(name, pair) for name, pair in pairs if name is not None]
+    missed = next((pair.points for name, pair in pairs if name == SIGNAL), None)
+    if missed:
+        return SIGNAL, missed
     if found:
         shape, chosen = min(found, key=lambda one: _preference(one[0], one[1], about))
         failed = [(name, pair.points) for name, pair in pairs if name and pair.breaks]
@@ -318,7 +321,8 @@ def _single(found: ShownConflict) -> Shape | None:
     if found.modes == "WRW":
         return "published before initialised" if _is_new(found) else UNFINISHED
     if found.modes == "RWW":
-        return "stale read" if found.removes_one or found.adds else "lost update"
+        late: Shape = "stale read" if found.removes_one or found.adds else "lost update"
+        return CHECKED if found.makes_room else late
     if found.is_overwritten and found.modes != "RWR":
         return "lost update"
     if found.modes == "WWW" and not found.is_set_anew:
@@ -361,6 +365,13 @@ def _several(found: ShownConflict) -> Shape:
     elif any(map(found.ends_use, found.others)) and not found.is_moved:
         return "used after close"
     return "two variables out of step"
+
+
+def _of_two(found: ShownConflict) -> Shape | None:
+    """What two accesses alone are: a signal that came too late or was taken back, or an order."""
+    if signals(found.first) and signals(found.last):
+        return SIGNAL if found.first.part != found.last.part else None
+    return _order(found)
 
 
 def _order(found: ShownConflict) -> Shape | None:

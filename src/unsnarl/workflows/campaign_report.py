@@ -90,11 +90,13 @@ class ProvenReport:
     Attributes:
         constraints: By the number of a failing run: what makes its failure certain.
         repairs: By signature: what looks for a fix of its first finding.
+        forced: By the number of a failing run: what makes its failure likely.
     """
 
     report: Report
     constraints: Mapping[int, Sequence[Constraint]]
     repairs: Mapping[str, BeginFix]
+    forced: Mapping[int, Sequence[Constraint]]
 
 
 def make_report(
@@ -136,10 +138,12 @@ def make_proven_report(
     )
     report = _with_outputs(_built(facts, comparisons.interner, root, budget), store)
     constraints: dict[int, Sequence[Constraint]] = {}
+    forced: dict[int, Sequence[Constraint]] = {}
     for _, made in signatures:
         constraints.update(made.constraints)
+        forced.update(made.forced)
     repairs = {one.signature: made.repair for one, made in signatures if made.repair}
-    return ProvenReport(_with_unfinished(report, budget), constraints, repairs)
+    return ProvenReport(_with_unfinished(report, budget), constraints, repairs, forced)
 
 
 def share_of(counts: Sequence[int]) -> float:

@@ -178,7 +178,7 @@ def search(
     finding = joined(causes) if len(causes) > 1 else chosen.finding
     switch: Switch = "free" if failure.switch == "free" else "gil"
     patches = PatchRunner(store, settings, failure.signature, switch, budget, original=runner)
-    runs = patches.wanted(failure.rate)
+    runs = patches.wanted()
     tries = _tries(store, failure, finding, lambda draft: patches.run(draft, sources, runs), budget)
     sources = tries.sources
     patches.check(sources)

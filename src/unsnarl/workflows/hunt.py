@@ -121,6 +121,7 @@ class Hunter:
         self.store = store
         self._resumed = resumed
         self._constraints: Mapping[int, Sequence[Constraint]] = {}
+        self._forced: Mapping[int, Sequence[Constraint]] = {}
         self._budget = Budget()
         self._on_answer: Callable[[Report], None] = ignore
         self._explained_after = 0.0
@@ -262,7 +263,7 @@ class Hunter:
             request = Request(unlabelled=settings.unlabelled, prover=prover, budget=budget)
             with budget.within(self._proof_seconds(campaign, runner)):
                 proven = campaign_report.make_proven_report(self.store, figures, captures, request)
-                self._constraints = proven.constraints
+                self._constraints, self._forced = proven.constraints, proven.forced
                 report, fixes = self._screened(proven) if confirm else (proven.report, {})
             if confirm:
                 report = self._repaired(report, fixes, runner)
@@ -329,7 +330,8 @@ class Hunter:
             # Patches are run along what failed: its schedules must be there.
             budget.part(
                 "patch", "storing schedules",
-                lambda: keep_schedules(self.store, self._constraints), None, quick=True,
+                lambda: keep_schedules(self.store, self._constraints, forced=self._forced), None,
+                quick=True,
             )  # fmt: skip
             beginning = budget.beginning(BEGINNING * settings.answer)
             with budget.share(PATCHES if fixes else 1.0), beginning:

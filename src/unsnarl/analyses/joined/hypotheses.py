@@ -23,6 +23,10 @@ CONSIDERED = 300
 PAIR_WEIGHT = 0.9
 # Less still, if the one gives a new object what the other reads: it could not have come earlier.
 INITIAL_WEIGHT = 0.9
+# What a statement did in one round of a loop and does in the next one was hardly meant to be whole.
+# An iteration is: it reads the same at one statement, over and over.
+ROUNDS_WEIGHT = 0.85
+WRITES_TWICE = (PatternKind.WRW, PatternKind.WWW)
 
 
 class Access(NamedTuple):
@@ -89,13 +93,20 @@ def pattern_hypotheses(comparison: Comparison, counted: Table) -> list[Hypothesi
     return [
         Hypothesis(
             kind.notation,
-            1.0 if is_unserialisable(kind) else _pair_weight(occurrences, comparison),
+            _weight(kind, occurrences, comparison),
             occurrences,
             int(counted.passed[row]),
             counted.failing,
         )
         for row, kind, occurrences in rows
     ]
+
+
+def _weight(kind: PatternKind, occurrences: dict[int, Occurrence], comparison: Comparison) -> float:
+    if not is_unserialisable(kind):
+        return _pair_weight(occurrences, comparison)
+    same = all(one[0].shown == one[-1].shown for one in occurrences.values())
+    return ROUNDS_WEIGHT if same and kind in WRITES_TWICE else 1.0
 
 
 def _pair_weight(occurrences: dict[int, Occurrence], comparison: Comparison) -> float:

@@ -118,12 +118,21 @@ def _hook(  # noqa: PLR0917  called from C
         identity = [_number(cell.whole), cell.element, owner]
         value: Value = [index, point, path, "", [], cell.name.text, held, identity, _stack(frames)]
         _values.append(value)
+        if not is_call and is_a(obj, *_events()):
+            value[3] = repr(obj.__dict__.get("_flag"))
+            return
         if (is_call or key is None) and not is_a(obj, str, dict, set, *SEQUENCES):
             return  # what an object of C code or of a library holds is its own affair
         if is_write:
             _written.append((value, obj, None if is_call else key))
         else:
             value[3] = value_text(obj, key)
+
+
+def _events() -> tuple[type, ...]:
+    """The type of events; none where the program has none."""
+    threading = sys.modules.get("threading")
+    return (threading.Event,) if threading else ()
 
 
 def _sync(index: int, point: int, path: str, lock: object, frames: list[types.FrameType]) -> Value:

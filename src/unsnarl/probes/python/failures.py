@@ -11,6 +11,7 @@ import json
 import linecache
 import sys
 import threading
+import tokenize  # noqa: F401  linecache loads it when it reads a file first: then it would take locks
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -35,8 +35,8 @@ OBJECT_METHODS = words(
     " rollback cursor run random randint randrange choice seed getstate setstate cache_clear"
     " cache_info cache_parameters addHandler removeHandler setLevel put put_nowait get_nowait"
 )
-# The same of threads.
-THREAD_METHODS = words("start join is_alive")
+# The same of threads and events.
+THREAD_METHODS = words("start join is_alive set clear is_set isSet")
 ATTRIBUTE_METHODS = {"__setattr__": True, "__delattr__": True, "__getattribute__": False}
 # Builtin functions whose second argument names an attribute of the first: do they write it?
 ATTRIBUTE_FUNCTIONS = {"getattr": False, "hasattr": False, "setattr": True, "delattr": True}
