@@ -392,6 +392,10 @@ THREADS = [
     for made in ("threading.Thread", "OwnThread")
     for read in ("join", "is_alive")
 ]
+EVENTS = [
+    Row("events: set", "threading.Event()", "self.it.set()", "self.it.is_set()", "WR"),
+    Row("events: clear", "threading.Event()", "self.it.clear()", "self.it.is_set()", "WR"),
+]
 STATE = [
     Row("io: BytesIO", "io.BytesIO(b'abc')", "self.it.read(1)", "self.it.tell()"),
     Row("io: BytesIO seek", "io.BytesIO(b'abc')", "self.it.seek(1)", "self.it.read()", "WW"),
@@ -612,6 +616,7 @@ ROWS = [
     *COLLECTIONS,
     *METHODS,
     *THREADS,
+    *EVENTS,
     *STATE,
     *FILES,
 ]

@@ -214,3 +214,15 @@ def test_who_makes_room_if_there_is_none_and_then_adds_has_checked():
     logged = ROOM.replace("if len(self.items) >= self.most:", "with log(len(self.items)):")
     points = (at(2, "1 read items", logged), *points[1:])
     assert shape(*points, text=logged)[0] == "lost update"
+
+
+def test_what_was_not_gone_through_was_not_changed_while_iterated():
+    points = (
+        point("1 read Log.total", "self.total += 1"),
+        point("2 write Log.total", "self.total += 1"),
+        point("1 write Log.total", "self.total += 1"),
+        replace(point("1 read Log.rows", "for row in self.rows:"), line=6),
+        replace(point("1 fail ", "for row in self.rows:"), line=6),
+    )
+    message = "RuntimeError: dictionary changed size during iteration"
+    assert shape(*points, message=message)[0] == "lost update"

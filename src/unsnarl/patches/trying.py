@@ -369,6 +369,8 @@ def _along(replayer: Replayer) -> list[Trial]:
     found += [one for one in free if not _is_bad(one) or replayer.fails(one)]
     if not any(map(_is_bad, found)):
         found += replayer.constrained_trials(CONSTRAINED, _ends_badly)
+    if not any(map(_is_bad, found)):
+        found += replayer.lifted_trials(CONSTRAINED, _ends_badly)
     return found
 
 

@@ -22,6 +22,7 @@ from unsnarl.execution.trials import Trial, Trials, Until, fresh_plans
 from unsnarl.model.constraint import Constraint
 from unsnarl.model.plan import Match, Plan
 from unsnarl.model.run import RunRecord
+from unsnarl.placement.timeline import Timeline
 from unsnarl.recording.recorder import PHASE as RECORDED
 from unsnarl.replay.anchors import (
     TO_THE_END,
@@ -35,6 +36,7 @@ from unsnarl.replay.anchors import (
     resolve,
 )
 from unsnarl.replay.constraints import Constrained, Enforced, ends, rules_of
+from unsnarl.replay.lifted import lifted
 from unsnarl.runfile import RunFileError, read_run
 from unsnarl.runfile.codes import Code
 
@@ -188,6 +190,19 @@ class Replayer:
     def constrained_trials(self, runs: int, until: Until | None = None) -> list[Trial]:
         """The same, one by one, as long as more are needed."""
         return self._trials.run(self._enforced(runs)[1], until=until)
+
+    def lifted_trials(self, runs: int, until: Until | None = None) -> list[Trial]:
+        """The same, with threads held before the locks that the code takes now; what came of each.
+
+        None where there are no such locks.
+        """
+        enforced, plans = self._enforced(runs)
+        if not plans:
+            return []
+        (seen,) = self._trials.run([with_fields(plans[0], rules=(), trace=True)])
+        rules = lifted(enforced, Timeline.of(seen.run)) if seen.run is not None else ()
+        more = [with_fields(plan, rules=rules) for plan in plans] if rules else []
+        return self._trials.run(more, until=until)
 
     def freely_constrained_trials(self, runs: int, until: Until | None = None) -> list[Trial]:
         """The same, with switches at the events themselves; what came of each."""

@@ -68,6 +68,7 @@ class ShownConflict:
     overlaps: bool = False
     elements: tuple[str, ...] = ()
     fails: tuple[FindingPoint, ...] = field(default=(), repr=False)
+    iterated: frozenset[str] = frozenset()
 
     @property
     def first(self) -> FindingPoint:
@@ -176,9 +177,10 @@ class ShownConflict:
 
     @property
     def says_iterated(self) -> bool:
-        """Whether the interpreter noticed that something changed while it was gone through."""
+        """Whether the interpreter noticed that this changed while it was gone through."""
         said = (self.failure.message, *(one.message for one in self.failure.chain))
-        return any(map(is_iterated, said))
+        is_other = self.iterated and not self.iterated & set(map(whole, self.variables))
+        return any(map(is_iterated, said)) and not is_other
 
     def ends_use(self, point: FindingPoint) -> bool:
         """Whether it closes something, or leaves nothing behind."""
@@ -392,12 +394,22 @@ def _calls(statement: ast.stmt | None, names: Sequence[str]) -> bool:
     return any(getattr(called, "attr", "") in names for called in calls)
 
 
+def gone_through(failure: FailureReport, points: Sequence[FindingPoint]) -> frozenset[str]:
+    """What was gone through where the interpreter noticed that it changed, if that is shown."""
+    chain = [one for one in failure.chain if is_iterated(one.message)]
+    noticed = {(one.thread, one.raised.file, one.raised.line) for one in chain}
+    if is_iterated(failure.message):
+        noticed |= {(one.thread, one.file, one.line) for one in points if one.op == FAIL}
+    shown = (one for one in points if is_data(one) and (one.thread, one.file, one.line) in noticed)
+    return frozenset(whole(one.variable) for one in shown)
+
+
 def conflicts_in(
     failure: FailureReport, points: Sequence[FindingPoint], code: ProgramText
 ) -> Iterator[ShownConflict]:
     """Every broken atomicity; the latest first, which is nearest to the failure."""
     shown = [point for point in points if is_data(point) and not point.setup]
-    fails = failing_points(points)
+    fails, iterated = failing_points(points), gone_through(failure, points)
     data = [replace(point, variable=whole(point.variable)) for point in shown]
     elements = [element(point) for point in shown]
     found = [pick for pick in conflicts(data) if not _is_one_wait(data[pick[0]], data[pick[-1]])]
@@ -413,6 +425,7 @@ def conflicts_in(
             not picks,
             tuple(elements[i] for i in pick),
             fails,
+            iterated,
         )
 
 

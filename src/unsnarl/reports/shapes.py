@@ -21,6 +21,7 @@ from unsnarl.reports.conflicts import (
     ShownConflict,
     conflicts_in,
     failing_points,
+    gone_through,
     half_written,
     is_nothing,
 )
@@ -152,12 +153,18 @@ def _gone_through(
     changes = [
         at
         for at, one in enumerate(points[: reads[-1]] if reads else ())
-        if mode(one) == "W" and one.thread != points[reads[-1]].thread
+        if mode(one) == "W" and _may_be_same(one, points[reads[-1]])
     ]
     if not changes:
         return None
     begun = [at for at in reads[:1] if at < changes[-1]]
     return ITERATED, tuple(points[at] for at in (*begun, changes[-1], reads[-1]))
+
+
+def _may_be_same(change: FindingPoint, read: FindingPoint) -> bool:
+    """Whether another thread may have changed what was read; attributes have no other names."""
+    names = {whole(change.variable), whole(read.variable)}
+    return change.thread != read.thread and (len(names) == 1 or not all("." in n for n in names))
 
 
 def _of_data(
@@ -279,14 +286,14 @@ def _pairs(
     proved = [(points[before - 1], points[after - 1]) for before, after in finding.orders]
     ranked = [tuple(points[i] for i in ends(points))]
     data = [point for point in points if is_data(point)]
-    fails = failing_points(points)
+    fails, iterated = failing_points(points), gone_through(failure, points)
     for pair in [*proved, *ranked, *pairwise(data)]:
         # What only brought the threads there is not what the bug is called by.
         shown = all(is_data(one) and not one.setup for one in pair)
         if len(pair) == 2 and shown and _is_shared(*pair):
-            yield ShownConflict(pair, failure, code, fails=fails)
+            yield ShownConflict(pair, failure, code, fails=fails, iterated=iterated)
     for pair in _after_writes(data) if fails else ():
-        found = ShownConflict(pair, failure, code, fails=fails)
+        found = ShownConflict(pair, failure, code, fails=fails, iterated=iterated)
         if found.breaks:
             yield found
 
