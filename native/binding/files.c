@@ -427,10 +427,11 @@ static UNS_PER_THREAD struct open_file {
     uint64_t cell;
 } open_files[OPEN_FILES];
 
+/* Its name; of one that was made of a descriptor (`os.fdopen`) that is a number. */
 static PyObject *path_of_file(PyObject *file) {
     PyObject *name = PyObject_GetAttrString(file, "name");
     PyErr_Clear();
-    if (name && !PyUnicode_Check(name) && !PyBytes_Check(name) &&
+    if (name && !PyUnicode_Check(name) && !PyBytes_Check(name) && !PyLong_Check(name) &&
         !PyObject_HasAttrString(name, "__fspath__"))
         Py_CLEAR(name);
     return name;

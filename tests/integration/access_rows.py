@@ -596,6 +596,14 @@ FILES = [
         "WR",
         "file a",
     ),
+    Row(
+        "files: made of a descriptor",
+        "os.fdopen(os.open(os.path.join(tempfile.mkdtemp(), 'a'), os.O_CREAT | os.O_RDWR), 'w')",
+        "self.it.write('x')",
+        "os.path.getsize(f'/proc/self/fd/{self.it.fileno()}')",
+        "WR",
+        "file a",
+    ),
     *(
         Row(f"folders: {read}", FOLDER, f"open({ENTRY}, 'w').close()", read, "WR", "folder rows")
         for read in [

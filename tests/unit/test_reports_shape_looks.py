@@ -226,3 +226,17 @@ def test_what_was_not_gone_through_was_not_changed_while_iterated():
     )
     message = "RuntimeError: dictionary changed size during iteration"
     assert shape(*points, message=message)[0] == "lost update"
+
+
+def test_a_generator_that_runs_already_is_not_written():
+    points = (
+        replace(point("1 write numbers", "return next(numbers)"), line=4),
+        replace(point("2 write numbers", "return next(numbers)"), line=4),
+        replace(point("2 fail ", "return next(numbers)"), line=4),
+    )
+    named, sentence = shape(*points, message="ValueError: generator already executing")
+    assert named == ""
+    assert sentence == (
+        "writer resumed the generator numbers at m.py:4 while reader was still running it (from "
+        "m.py:4)."
+    )

@@ -65,6 +65,8 @@ UNFINISHED: Shape = "unfinished change seen"
 SIGNAL: Shape = "missed signal"
 CHECKED: Shape = "check-then-act"
 FLAGS = ("True", "False")
+# What the interpreter says of a generator.
+ENTERED = "already executing"
 # What the waits alone show; else what led there may be a conflict on data.
 BY_WAITS: tuple[Shape, ...] = ("lock-order deadlock", "lock held while waiting", "starvation")
 # As executors name their threads; whoever has a thread of his own names it by what it does.
@@ -79,6 +81,9 @@ def shape_and_summary(
     """The shape of a finding and its sentence; two empty strings for what fits none."""
     if finding.undone is not None:
         return "stopped too early", _stopped(failure, finding, finding.undone)
+    entered = _entered_twice(failure, finding)
+    if entered:
+        return "", entered
     found = shape_of(failure, finding, code)
     if found is None:
         return "", ""
@@ -89,6 +94,26 @@ def shape_and_summary(
     files = short_files([one.file for one in (*(finding.explanation or finding.points), *points)])
     shown = [replace(point, file=files.get(point.file, point.file)) for point in points]
     return shape, SENTENCES[shape](shown, names)
+
+
+def _entered_twice(failure: FailureReport, finding: Finding) -> str:
+    """The sentence on a generator that a thread resumed while another one ran it; else nothing."""
+    said = {(one.thread, one.raised.line) for one in failure.chain if ENTERED in one.message}
+    points = finding.explanation or finding.points
+    if ENTERED in failure.message:
+        said |= {(one.thread, one.line) for one in points if one.op == FAIL}
+    late = next((one for one in points if (one.thread, one.line) in said and is_data(one)), None)
+    if late is None:
+        return ""
+    others = [one for one in points if _is_shared(one, late) and is_data(one)]
+    if not others:
+        return ""
+    files = short_files([one.file for one in points])
+    where = [f"{files.get(one.file, one.file)}:{one.line}" for one in (late, others[0])]
+    return (
+        f"{_who(failure, late)} resumed the generator {late.variable} at {where[0]} while "
+        f"{_who(failure, others[0])} was still running it (from {where[1]})."
+    )
 
 
 def _stopped(failure: FailureReport, finding: Finding, undone: UndoneWork) -> str:
