@@ -71,7 +71,8 @@ struct uns_gate {
 
 extern struct uns_gate uns_gate;
 extern const struct uns_strategy uns_strategy_walk, uns_strategy_pct, uns_strategy_pos,
-    uns_strategy_serial, uns_strategy_rff, uns_strategy_surw, uns_strategy_replay, uns_strategy_sketch;
+    uns_strategy_serial, uns_strategy_rff, uns_strategy_surw, uns_strategy_replay,
+    uns_strategy_sketch;
 
 const struct uns_strategy *uns_strategy_named(const char *name);
 void uns_gate_lock(void);
