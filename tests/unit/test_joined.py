@@ -346,3 +346,29 @@ def test_a_triple_comes_before_a_cycle_with_what_is_new():
     assert {point for point, _ in told(best)} == {OTHER, USE, TAKE, CHECK}
     (weaker, *_) = answers(compare(some, passing, with_initial(OTHER)))
     assert weaker.score < best.score
+
+
+def test_where_a_thread_never_ends_what_it_took_part_in_comes_first():
+    common = conflict(RWR, CHECK, TAKE, USE)
+    telling = conflict(RWR, CHECK, OTHER, USE, threads=(3, 2), cell=Y)
+    left = replace(run(patterns=[common, telling]), unended={3: "0.3"})
+    passing = [run()] * 4
+    first, second = answers(compare([left] * 4, passing))
+    assert [told(one)[1] for one in (first, second)] == [(OTHER, 2), (TAKE, 2)]
+    assert first.score > second.score
+    # Who is there at the end of passing runs as well serves until then.
+    serving = [replace(one, unended={5: "0.3"}) for one in passing]
+    first, second = answers(compare([left] * 4, serving))
+    assert first.score == second.score
+
+
+def test_a_statement_that_writes_in_two_rounds_says_less_than_two_statements():
+    rounds = conflict(WRW, TAKE, CHECK, TAKE)
+    whole = conflict(WRW, TAKE, CHECK, USE, cell=Y, times=(20, 21, 22))
+    first, second = answers(compare([run(patterns=[rounds, whole])] * 4, [run()] * 4))
+    assert told(first) == [(TAKE, 1), (CHECK, 2), (USE, 1)]
+    assert (first.score, second.score) == (1.0, 0.85)
+    # An iteration reads the same again and again.
+    reads = conflict(RWR, TAKE, CHECK, TAKE)
+    (only,) = answers(compare([run(patterns=[reads])] * 4, [run()] * 4))
+    assert only.score == 1.0

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from unsnarl.model.event import Op, with_op
-from unsnarl.reports.proof_facts import _all_there_is
+from unsnarl.model.event import Event, Op, with_op
+from unsnarl.reports.proof_facts import _all_there_is, _setup
 
 
 def event(key, op):
@@ -41,3 +41,42 @@ def test_where_a_lock_or_data_explains_the_waits_it_stays_set_up(left):
 
 def test_without_waits_nothing_changes():
     assert _all_there_is(proof(CHECK, CHANGE, ACT, pending=()), ORDERED) == set()
+
+
+def at(number, path, op, cell):
+    return Event(number, path, number << 4 | op, 1, cell)
+
+
+READ, LATE = at(1, "0.1", Op.READ, 7), at(6, "0", Op.WRITE, 7)
+CLEARED, SET = at(3, "0", Op.WRITE, 8), at(8, "0.1", Op.WRITE, 8)
+
+
+def certain(*orders, occurrence=()):
+    timeline = SimpleNamespace(pending=[], meaning=lambda one: one, failing=lambda _: [])
+    constraints = [SimpleNamespace(before=one, after=other) for one, other in orders]
+    minimal = SimpleNamespace(
+        timeline=timeline, constraints=constraints, occurrence=occurrence, failing=None
+    )
+    return SimpleNamespace(
+        minimal=minimal, failing=SimpleNamespace(events=(READ, CLEARED, LATE, SET))
+    )
+
+
+class Sites:
+    """Each event is at a line of its own."""
+
+    def indexes(self, raw, run):
+        return raw
+
+    def point(self, at):
+        return SimpleNamespace(site=SimpleNamespace(file="m.py", line=int(at)))
+
+
+def test_an_order_that_is_a_conflict_is_shown_and_what_completes_another_one_is_not():
+    found = _setup(certain((CLEARED, SET)), None, Sites())
+    assert found == {READ.key, LATE.key}
+
+
+def test_what_was_ranked_and_proved_is_shown():
+    found = _setup(certain((CLEARED, SET), occurrence=(READ, LATE)), None, Sites())
+    assert not found & {READ.key, LATE.key}

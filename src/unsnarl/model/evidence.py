@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -59,7 +59,8 @@ class Evidence:
 
     `counts` is sorted by site, `orders` by time. `pairs` are patterns of two accesses: of a gated
     run all of them (up to a limit), where `patterns` has the latest of every kind. Both have the
-    patterns that `due` accesses would have ended.
+    patterns that `due` accesses would have ended. `unended` are the threads that were still there
+    at its end, with their paths.
     """
 
     graph: Graph
@@ -68,6 +69,7 @@ class Evidence:
     orders: Orders = field(default_factory=no_orders)
     pairs: Patterns = field(default_factory=no_patterns)
     due: tuple[Due, ...] = ()
+    unended: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,12 +52,15 @@ def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
     of them where the explanation would be too long otherwise.
     """
     minimal = proof.minimal
-    timeline, events = minimal.timeline, proof.failing.events
+    events, waits = proof.failing.events, _shows_waits(proof)
     ordered = _only_ordered(minimal)
     alone = _alone(proof) | _overwritten(proof)
     conflict = [event for event in events if event.key not in ordered]
-    if not timeline.pending and not _is_conflict(conflict):
+    if not waits and not _is_conflict(conflict):
         return alone  # the orders are all that there is to show
+    if not waits and not minimal.occurrence and any(map(_meets, minimal.constraints)):
+        # They are the conflict, and what is not in them is no part of the proof.
+        return alone | {event.key for event in conflict if event.is_access}
     raw = np.array([event.point for event in events], dtype=np.uint32)
     sites = [interner.point(at).site for at in interner.indexes(raw, run).tolist()]
     lines = [(event.path, site.file, site.line) for event, site in zip(events, sites, strict=True)]
@@ -65,7 +68,7 @@ def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
     setup = alone
     for event, line in zip(events, lines, strict=True):
         if event.key in ordered:
-            if event.is_access == bool(timeline.pending) or line in shown:
+            if event.is_access == waits or line in shown:
                 setup.add(event.key)
             shown.add(line)
     if len(events) - len(setup) <= MOST_EVENTS:
@@ -80,6 +83,17 @@ def _setup(proof: Proof, run: RunFile, interner: Interner) -> set[EventKey]:
         if len(left) > MOST_EVENTS:
             setup |= more(proof, left)
     return setup
+
+
+def _meets(order: Constraint) -> bool:
+    """Whether its two events are a conflict themselves."""
+    return _is_conflict([order.before, order.after])
+
+
+def _shows_waits(proof: Proof) -> bool:
+    """Whether it is about threads that wait for good; others may wait as well when a run ends."""
+    pending = {event.key for event in proof.minimal.timeline.pending}
+    return any(event.key in pending for event in proof.failing.events)
 
 
 def _all_there_is(proof: Proof, setup: Collection[EventKey]) -> set[EventKey]:
@@ -163,7 +177,7 @@ def _stood_for(order: Constraint, events: Sequence[Event]) -> Iterator[Event]:
 def _alone(proof: Proof) -> set[EventKey]:
     """What the failing thread did last, if nobody else shown touches that and no order has it."""
     minimal = proof.minimal
-    if minimal.timeline.pending:
+    if _shows_waits(proof):
         return set()
     used = _ordered(minimal) | {event.key for event in minimal.occurrence}
     events = proof.failing.events

@@ -347,6 +347,7 @@ class Interner:
             self.counts(run),
             run.orders,
             self._patterns(run, run.pairs),
+            unended={at: run.threads[at].path for at in run.pending["thread"].tolist()},
         )
 
     def _patterns(self, run: RunFile, raw: Patterns) -> Patterns:

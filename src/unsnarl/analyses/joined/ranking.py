@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,12 @@ FINDINGS = 10
 BETTER = 0.02
 # A pair is shown with the conflict that closes it to a cycle if so many of its runs have that.
 COMPLETES = 0.75
+# A thread that is left over in so many passing runs is one that serves until the end.
+USUAL = 0.2
+# In so many failing runs somebody has to be left over for that to mean something.
+ALWAYS = 0.8
+# What is not about any of these threads is rather what brought them there.
+APART_WEIGHT = 0.85
 # Scores closer than this are alike: then it counts what is shown and when it was complete.
 DIGITS = 2
 
@@ -47,9 +54,29 @@ def answers(comparison: Comparison, *, with_cycles: bool = True) -> list[Answer]
         RankedHypothesis(one, _completed(one, around.get(one.points, []))) for one in pairs
     ]
     candidates += [RankedHypothesis(one, one) for one in _better(pairs, closed)]
+    _weigh_by_end(candidates, comparison)
     candidates.sort(key=_order)
     found = [showing.answer(one.hypothesis, one.shown, comparison) for one in _distinct(candidates)]
     return with_reconstructions(supported(found, comparison), comparison)[:FINDINGS]
+
+
+def _weigh_by_end(candidates: Iterable[RankedHypothesis], comparison: Comparison) -> None:
+    """Where threads of failing runs do not come to their end, it is about these."""
+    ends = Counter(path for one in comparison.passing for path in set(one.unended.values()))
+    usual = {path for path, count in ends.items() if count > USUAL * len(comparison.passing)}
+    stuck = [
+        {at for at, path in one.unended.items() if path not in usual} for one in comparison.failing
+    ]
+    if sum(map(bool, stuck)) < ALWAYS * len(stuck):
+        return
+    for candidate in candidates:
+        one = candidate.hypothesis
+        with_it = (
+            any(access.thread in stuck[run] for access in found)
+            for run, found in one.occurrences.items()
+        )
+        if not any(with_it):
+            one.score *= APART_WEIGHT
 
 
 def _order(candidate: RankedHypothesis) -> tuple[float, int, float, float, float, tuple[int, ...]]:
