@@ -136,8 +136,9 @@ def test_parts_that_differ_are_judged_like_the_whole(inserted, indented):
 class ScriptedReplayer:
     """Trials under free switching fail from the given one on."""
 
-    def __init__(self, first_bad: int) -> None:
+    def __init__(self, first_bad: int, kind: str = "free") -> None:
         self.schedule = SimpleNamespace(constraints=("order",))
+        self._bad_kind = kind
         self.made: list[str] = []
         self._first_bad = first_bad
 
@@ -153,10 +154,13 @@ class ScriptedReplayer:
     def constrained_trials(self, runs: int, until: Any) -> list[Any]:
         return self._run("constrained", runs, until)
 
+    def lifted_trials(self, runs: int, until: Any) -> list[Any]:
+        return self._run("lifted", runs, until)
+
     def _run(self, kind: str, runs: int, until: Any) -> list[Any]:
         found: list[Any] = []
         for number in range(1, runs + 1):
-            bad = kind == "free" and number >= self._first_bad
+            bad = kind == self._bad_kind and number >= self._first_bad
             self.made.append(kind)
             found.append(SimpleNamespace(label="fail" if bad else "pass"))
             if until(found):
@@ -164,11 +168,18 @@ class ScriptedReplayer:
         return found
 
 
-@pytest.mark.parametrize(("first_bad", "made"), [(1, 2), (3, 4), (99, 1 + 2 * CONSTRAINED)])
+@pytest.mark.parametrize(("first_bad", "made"), [(1, 2), (3, 4), (99, 1 + 3 * CONSTRAINED)])
 def test_a_patch_is_run_up_to_its_first_bad_trial(first_bad: int, made: int) -> None:
     replayer = ScriptedReplayer(first_bad)
     found = _along(replayer)  # type: ignore[arg-type]
     assert len(replayer.made) == len(found) == made
+
+
+def test_a_patch_fails_where_its_threads_are_held_before_their_locks() -> None:
+    replayer = ScriptedReplayer(2, "lifted")
+    found = _along(replayer)  # type: ignore[arg-type]
+    assert [one.label for one in found].count("fail") == 1
+    assert replayer.made[-2:] == ["lifted"] * 2
 
 
 def hung(kind: str) -> Any:
@@ -192,7 +203,7 @@ class HungReplayer(ScriptedReplayer):
 def test_a_loop_that_the_failure_ended_does_not_speak_against_a_patch() -> None:
     """`while importer.is_alive(): look()`: a schedule that ends in the failure stays in there."""
     found = _along(HungReplayer("hang", ("order",)))  # type: ignore[arg-type]
-    assert [one.label for one in found] == ["pass"] * 2 * CONSTRAINED
+    assert [one.label for one in found] == ["pass"] * 3 * CONSTRAINED
 
 
 @pytest.mark.parametrize(("kind", "constraints"), [("deadlock", ("order",)), ("hang", ())])

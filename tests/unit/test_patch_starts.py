@@ -2,8 +2,17 @@
 """Patches that start a thread later."""
 
 import textwrap
+from pathlib import Path
+from unittest import mock
 
+import pytest
 from tests.unit.test_patch_kinds import at, of_kind
+
+from unsnarl.model.report import Finding, FindingPoint
+from unsnarl.patches.conflict import Conflict
+from unsnarl.patches.regions import Draft
+from unsnarl.patches.search import PatchSearch
+from unsnarl.patches.source import SourceFile
 
 WORKER = textwrap.dedent(
     """\
@@ -28,3 +37,22 @@ def test_a_thread_is_started_behind_what_it_may_not_be_without() -> None:
     last = "        self.number = number\n        self.thread.start()\n\n"
     assert any(last in one for one in texts(WORKER))
     assert texts(WORKER.replace("self.number =", "self.number = self.thread =")) == []
+
+
+LIBRARY, CALLER = "site-packages/queues.py", "app.py"
+
+
+@pytest.mark.parametrize(("file", "tried"), [(LIBRARY, [LIBRARY]), (CALLER, [LIBRARY, CALLER])])
+def test_what_is_wrong_in_a_library_is_not_repaired_in_its_caller(
+    file: str, tried: list[str]
+) -> None:
+    sources = {name: SourceFile(Path(name), name, b"pass\n") for name in (LIBRARY, CALLER)}
+    points = tuple(
+        FindingPoint(file, 1, "f", f"0.{role}", role, op, "Worker.number", "source", 1.0)
+        for role, op in ((1, "write"), (2, "read"))
+    )
+    finding = Finding(1, "joined", 1.0, {}, "order", ("Worker.number",), points, 1)
+    search = PatchSearch(Conflict(finding, sources), None, None)  # type: ignore[arg-type]
+    made = [Draft("lock", name, {name: "x = 1\n"}, 1) for name in (LIBRARY, CALLER)]
+    with mock.patch("unsnarl.patches.search.drafts", return_value=made):
+        assert [name for draft in search.drafts() for name in draft.texts] == tried

@@ -15,6 +15,7 @@ from unsnarl.patches.regions import Draft
 from unsnarl.patches.remaining import unprotected
 from unsnarl.patches.source import LINES, TextFile
 from unsnarl.patches.trying import WAITS, Tried
+from unsnarl.replay.portable import PACKAGES
 
 MOST_TRIED = 20
 # For each set of lines that a failing run adds.
@@ -116,8 +117,14 @@ class PatchSearch(DraftSearch):
         self.sources = conflict.sources
 
     def drafts(self) -> list[Draft]:
-        """See DraftSearch."""
-        return drafts(self._conflict)
+        """See DraftSearch. What is wrong in a library is not repaired in who calls it."""
+        found = drafts(self._conflict)
+        if not all(map(self._is_installed, (one.file for one in self._conflict.accesses))):
+            return found
+        return [draft for draft in found if any(map(self._is_installed, draft.texts))]
+
+    def _is_installed(self, name: str) -> bool:
+        return name in self.sources and not {*self.sources[name].path.parts}.isdisjoint(PACKAGES)
 
     def remaining(self, draft: Draft) -> str:
         """See DraftSearch."""
