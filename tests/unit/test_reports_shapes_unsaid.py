@@ -29,6 +29,25 @@ def test_work_that_was_left_undone_is_said_with_its_numbers():
     assert summary.endswith(ends)
 
 
+def test_an_iteration_that_failed_was_not_stopped():
+    """Whoever keeps the writer back until the iteration is done forbids it, and asks for no more."""
+    points = (
+        point("2 read rows", "for row in self.rows:"),
+        point("1 write rows", "self.rows[key] = 1"),
+        point("2 read rows", "for row in self.rows:"),
+        point("2 fail ", "for row in self.rows:"),
+    )
+    line = SourceLine("m.py", 8, "total")
+    finding = Finding(
+        1, "joined", 1.0, {}, "order", ("rows",), points, 2, explanation=points,
+        undone=UndoneWork(line, "0.2", 1, 4),
+    )  # fmt: skip
+    said = "RuntimeError: dictionary changed size during iteration"
+    failure = replace(detailed(finding).failures[0], threads=NAMES, message=said)
+    found, _ = shape_and_summary(failure, finding, ProgramText(lambda _: ""))
+    assert found == "changed while iterated"
+
+
 def test_workers_of_a_pool_starve_whoever_waits_for_them():
     points = (
         point("1 wait pool", "sum(pool.map(f, jobs))", awaits="for the results of pool"),

@@ -79,7 +79,8 @@ def shape_and_summary(
     failure: FailureReport, finding: Finding, code: ProgramText
 ) -> tuple[str, str]:
     """The shape of a finding and its sentence; two empty strings for what fits none."""
-    if finding.undone is not None:
+    points = finding.explanation or finding.points
+    if finding.undone is not None and _gone_through(failure, points) is None:
         return "stopped too early", _stopped(failure, finding, finding.undone)
     entered = _entered_twice(failure, finding)
     if entered:
