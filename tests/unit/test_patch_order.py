@@ -13,7 +13,7 @@ from unsnarl.execution.budget import Budget
 from unsnarl.model.report import Fix, PatchChecks, SourceLine
 from unsnarl.patches.blocks import LineSpan
 from unsnarl.patches.conflict import is_deferred, outer_files, span_sets
-from unsnarl.patches.drafts import drafts, protects, to_protect
+from unsnarl.patches.drafts import drafts, leaves_behind, protects, to_protect
 from unsnarl.patches.locks import LockChoice
 from unsnarl.patches.regions import Draft, shown
 from unsnarl.patches.search import PatchSearch, waits_too
@@ -111,7 +111,74 @@ def test_what_worked_in_the_simulation_is_tried_before_what_is_smaller():
     wanted = LineSpan("a.py", begin.line, end.line)
     assert drafts(cached(fix))[0].spans[0].covers(wanted)
     failing = Fix("region", begin, end, fail=3, deadlocks=0, runs=40)
-    assert not drafts(cached(failing))[0].spans[0].covers(wanted)
+    assert [one.spans for one in drafts(cached(failing))] == [one.spans for one in drafts(cached())]
+
+
+EXPIRING = """
+class Cache:
+    def get(self, key):
+        if key in self.data:
+            if self.is_old(key):
+                del self.data[key]
+                return None
+        log(key)
+        return self.data.get(key)
+"""
+
+
+def test_a_function_does_not_go_on_with_the_variable_behind_its_lock():
+    file = source(EXPIRING)
+    at = {part: line_of(file, part) for part in ("if key", "del self", "return self.data")}
+    inside = {"function": "Cache.get"}
+    made = conflict(
+        EXPIRING,
+        point(at["if key"], 1, "read", "Cache.data", **inside),
+        point(at["del self"], 2, "write", "Cache.data['a']", **inside),
+        point(at["del self"], 1, "write", "Cache.data['a']", **inside),
+    )
+    first, *rest = drafts(made)
+    assert first.spans[0].covers(LineSpan("a.py", at["if key"], at["return self.data"]))
+    assert not leaves_behind(made, first)
+    assert any(leaves_behind(made, one) for one in rest)
+
+
+POOL = """
+class Pool:
+    def take(self):
+        if self.free:
+            with self.lock:
+                return self.free.pop()
+
+    def give(self, one):
+        with self.lock:
+            self.free.append(one)
+
+def work(pool):
+    one = pool.take()
+    pool.give(one)
+"""
+
+
+def test_who_failed_in_the_middle_is_kept_whole_and_not_who_had_to_do_more_before_that():
+    file = source(POOL)
+    taking, giving = line_of(file, "= pool.take"), line_of(file, "pool.give")
+    take = {"function": "Pool.take", "stack": (f"a.py:{taking} in work",)}
+    give = {"function": "Pool.give", "stack": (f"a.py:{giving} in work",)}
+    look, pop, back = (line_of(file, part) for part in ("if self", "return", "append"))
+    begin, end = SourceLine("a.py", taking, "work"), SourceLine("a.py", giving, "work")
+    made = conflict(
+        POOL,
+        point(look, 1, "read", "Pool.free", **take),
+        point(look, 2, "read", "Pool.free", **take),
+        point(pop, 2, "write", "Pool.free", **take),
+        point(pop, 1, "write", "Pool.free", **take),
+        point(pop, 1, "fail", "", **take),
+        point(back, 2, "write", "Pool.free", **give),
+        fix=Fix("region", begin, end, fail=0, deadlocks=0, runs=40),
+    )
+    first = drafts(made)[0]
+    assert LineSpan("a.py", look, pop) in first.spans
+    assert not any(span.covers(LineSpan("a.py", taking, giving)) for span in first.spans)
 
 
 def test_no_test_is_patched_that_only_calls_the_code_at_fault():

@@ -30,7 +30,7 @@ def test_work_that_was_left_undone_is_said_with_its_numbers():
 
 
 def test_an_iteration_that_failed_was_not_stopped():
-    """Whoever keeps the writer back until the iteration is done forbids it, and asks for no more."""
+    """Who keeps the writer back until the iteration is done forbids it, and asks for no more."""
     points = (
         point("2 read rows", "for row in self.rows:"),
         point("1 write rows", "self.rows[key] = 1"),

@@ -20,6 +20,7 @@ from unsnarl.patches.source import SourceFile, UnpatchableError
 
 ACCESSES = ("read", "write", "call")
 LOCKING = ("acquire", "wait")
+FAIL = "fail"
 MAIN = "0"
 # Shapes of findings in which threads wait for each other, whether or not the program ends so.
 WAITING = ("lock held while waiting", "lock-order deadlock")
@@ -352,7 +353,7 @@ def accesses_in(
             continue
         others = called - {function.name}
         inner |= {name for _, name in called_names(function) if name in others}
-        lines = [*_naming(function, conflict.at_fault)]
+        lines = [*naming(function, conflict.at_fault)]
         lines += [line for line, name in called_names(function) if name in others]
         if lines:
             found[file, qualified] = LineSpan(file, min(lines), max(lines))
@@ -361,7 +362,7 @@ def accesses_in(
             yield span
 
 
-def _naming(function: Function, names: frozenset[str]) -> Iterator[int]:
+def naming(function: Function, names: frozenset[str]) -> Iterator[int]:
     """The lines of a function that name one of the variables."""
     for node in ast.walk(function):
         if (isinstance(node, ast.Attribute) and node.attr in names) or (

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from unsnarl.model.report import FindingPoint
@@ -12,12 +12,14 @@ from unsnarl.patches.blocks import LineSpan, covering, executed
 from unsnarl.patches.callbacks import calls_callbacks
 from unsnarl.patches.choices import choices
 from unsnarl.patches.conflict import (
+    FAIL,
     MAIN,
     WAITING,
     CallLine,
     Conflict,
     called_names,
     frames,
+    naming,
     own_name,
     parsed,
     seen_outside,
@@ -54,7 +56,7 @@ def drafts(conflict: Conflict) -> list[Draft]:
     return sorted(found.values(), key=lambda one: _rank(conflict, one))
 
 
-def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, bool, bool, bool, int]:
+def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, bool, bool, bool, bool, int]:
     # One more lock is the last thing that threads need which wait with locks held.
     waiting = conflict.finding.shape in WAITING and draft.kind == "lock"
     return (
@@ -64,6 +66,7 @@ def _rank(conflict: Conflict, draft: Draft) -> tuple[bool, bool, bool, bool, boo
         not keeps_together(conflict, draft),
         calls_only(conflict, draft),
         leaves_out(conflict, draft),
+        leaves_behind(conflict, draft),
         cost(draft),
     )
 
@@ -292,14 +295,27 @@ def keeps_together(conflict: Conflict, draft: Draft) -> bool:
     if draft.kind != "lock":
         return True
     every = to_protect(conflict)
+    came_back = _came_back(every)
+    failed = {one.role for one in conflict.points if one.op == FAIL}
+    # What the others were in the middle of is of no matter, if who failed was in the middle, too.
+    wanted = came_back.keys() & failed or came_back.keys()
+    return all(
+        any(
+            all(_is_inside(one, span, conflict, draft) for one in came_back[role])
+            for span in draft.spans
+        )
+        for role in wanted
+    )
+
+
+def _came_back(every: Sequence[FindingPoint]) -> dict[int, list[FindingPoint]]:
+    """The accesses of roles that others came in between of."""
+    found = {}
     for role in {one.role for one in every}:
         at = [index for index, one in enumerate(every) if one.role == role]
-        if at[-1] - at[0] >= len(at) and not any(
-            all(_is_inside(every[index], span, conflict, draft) for index in at)
-            for span in draft.spans
-        ):
-            return False
-    return True
+        if at[-1] - at[0] >= len(at):
+            found[role] = [every[index] for index in at]
+    return found
 
 
 def loses_own_value(conflict: Conflict, draft: Draft) -> bool:
@@ -316,9 +332,39 @@ def leaves_out(conflict: Conflict, draft: Draft) -> bool:
     That tries small regions first, so what is smaller than the one that worked has failed there.
     """
     own = fix_spans(conflict)[:1]
-    if draft.kind != "lock" or not own:
+    if draft.kind != "lock" or not own or _keeps_failing_together(conflict, draft):
         return False
     return not any(span.covers(own[0]) for span in draft.spans)
+
+
+def leaves_behind(conflict: Conflict, draft: Draft) -> bool:
+    """Whether a function goes on with the variables at fault when it has let go of the lock.
+
+    What it does there was decided under the lock, and holds only for as long as that.
+    """
+    if draft.kind != "lock" or draft.turns:
+        return False
+    for span in draft.spans:
+        function = covering(conflict.sources[span.file], span.first, span.last).function
+        behind = naming(function, conflict.at_fault) if function is not None else ()
+        if any(line > span.last and not _is_under(span.file, line, draft) for line in behind):
+            return True
+    return False
+
+
+def _is_under(file: str, line: int, draft: Draft) -> bool:
+    return any(span.covers(LineSpan(file, line, line)) for span in draft.spans)
+
+
+def _keeps_failing_together(conflict: Conflict, draft: Draft) -> bool:
+    """Whether who failed between two of its accesses makes them in one critical section.
+
+    Others may have had to do more before it failed, which is no part of the mistake: who takes the
+    last connection gives it back afterwards.
+    """
+    failed = {one.role for one in conflict.points if one.op == FAIL}
+    came_back = _came_back(to_protect(conflict))
+    return bool(came_back.keys() & failed) and keeps_together(conflict, draft)
 
 
 def _is_inside(point: FindingPoint, span: LineSpan, conflict: Conflict, draft: Draft) -> bool:
