@@ -6,6 +6,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+from tests.unit.conflicts import conflict, point
 from tests.unit.test_patch_kinds import at, of_kind
 
 from unsnarl.model.report import Finding, FindingPoint
@@ -56,3 +57,10 @@ def test_what_is_wrong_in_a_library_is_not_repaired_in_its_caller(
     made = [Draft("lock", name, {name: "x = 1\n"}, 1) for name in (LIBRARY, CALLER)]
     with mock.patch("unsnarl.patches.search.drafts", return_value=made):
         assert [name for draft in search.drafts() for name in draft.texts] == tried
+
+
+def test_a_deadlock_has_no_accesses_and_is_repaired_all_the_same() -> None:
+    search = PatchSearch(conflict("pass\n", point(1, 1, "wait", "lock")), None, None)  # type: ignore[arg-type]
+    made = [Draft("move", "", {"a.py": "x = 1\n"}, 1)]
+    with mock.patch("unsnarl.patches.search.drafts", return_value=made):
+        assert search.drafts() == made

@@ -119,7 +119,8 @@ class PatchSearch(DraftSearch):
     def drafts(self) -> list[Draft]:
         """See DraftSearch. What is wrong in a library is not repaired in who calls it."""
         found = drafts(self._conflict)
-        if not all(map(self._is_installed, (one.file for one in self._conflict.accesses))):
+        files = {one.file for one in self._conflict.accesses}
+        if not files or not all(map(self._is_installed, files)):
             return found
         return [draft for draft in found if any(map(self._is_installed, draft.texts))]
 
