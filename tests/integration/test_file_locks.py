@@ -95,7 +95,7 @@ def runs(tmp_path):
     def run(text, seeds=8):
         made.append(Program(tmp_path, START + text, "gil"))
         plans = ({"seed": seed, "strategy": ("walk", "pos")[seed % 2]} for seed in range(seeds))
-        return [made[-1].run(**plan) for plan in plans]
+        return [made[-1].run_calmly(**plan) for plan in plans]
 
     yield run
     for one in made:

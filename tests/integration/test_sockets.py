@@ -80,7 +80,7 @@ def test_a_socket_between_threads_is_controlled_like_a_lock(program, wait, timeo
     ends = set()
     for seed in range(1, 9):
         plan = {"seed": seed, "strategy": ("walk", "pos")[seed % 2]}
-        (done, one), (_, other) = made.run(**plan), made.run(**plan)
+        (done, one), (_, other) = made.run_calmly(**plan), made.run_calmly(**plan)
         assert done["status"] in (0, 1), made.output()
         assert one.counters["stalls"] == other.counters["stalls"] == 0
         assert schedule(one) == schedule(other)
@@ -148,7 +148,7 @@ go(listen, receive, pair)
 
 
 def test_no_time_passes_for_what_only_the_run_itself_could_send(program):
-    done, run = program(UNANSWERED).run()
+    done, run = program(UNANSWERED).run_calmly()
     assert (done["status"], done["timed_out"]) == (0, False)
     assert run.counters["stalls"] == 0
 
@@ -156,7 +156,7 @@ def test_no_time_passes_for_what_only_the_run_itself_could_send(program):
 def test_what_a_thread_waits_for_after_it_failed_takes_no_time(program):
     made = program(FAILS.replace("LIMIT", "20"))
     for seed in range(1, 5):
-        done, run = made.run(seed=seed, strategy="pct", depth=1)
+        done, run = made.run_calmly(seed=seed, strategy="pct", depth=1)
         assert not done["timed_out"]
         assert run.counters["stalls"] == 0
         assert [one.type for one in run.failures] in ([], ["AssertionError"])
