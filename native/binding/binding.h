@@ -231,6 +231,7 @@ static inline uint64_t uns_element_cell(const PyObject *container, uint64_t key_
 
 int uns_element(PyObject *container, PyObject *key, uint64_t *cell);
 int uns_hashes_quietly(PyObject *key);
+int uns_has_key(PyObject *dict, PyObject *key);
 PyObject *uns_holder(enum uns_treatment how, PyObject *object, PyObject *name, int write);
 PyObject *uns_default_of(enum uns_treatment how, PyObject *object, PyObject *name, int write);
 int uns_instance_has(PyObject *object, PyObject *name);

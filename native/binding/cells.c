@@ -16,9 +16,23 @@ static int is_plain(PyObject *key) {
            key == Py_None || PyBytes_CheckExact(key) || PyFloat_CheckExact(key);
 }
 
-/* Hashing must not run the target's code: only builtin keys have cells of their own. */
+/* Equal to nothing but itself, so that its address says which one it is. */
+static int is_itself(PyObject *key) {
+    const PyTypeObject *type = Py_TYPE(key);
+    return type->tp_hash == PyBaseObject_Type.tp_hash &&
+           type->tp_richcompare == PyBaseObject_Type.tp_richcompare;
+}
+
+/* So are members of enumerations, and threads, but they have a hash of Python code. */
+static int is_itself_with_hash(PyObject *key) {
+    PyTypeObject *type = Py_TYPE(key);
+    return type->tp_richcompare == PyBaseObject_Type.tp_richcompare &&
+           (uns_named(type, "enum.Enum") || uns_named(type, "threading.Thread"));
+}
+
+/* Hashing must not run Python code: only such keys have cells of their own. */
 int uns_hashes_quietly(PyObject *key) {
-    if (is_plain(key))
+    if (is_plain(key) || is_itself(key))
         return 1;
     if (!PyTuple_CheckExact(key) || PyTuple_GET_SIZE(key) > 8)
         return 0;
@@ -26,6 +40,19 @@ int uns_hashes_quietly(PyObject *key) {
         if (!is_plain(PyTuple_GET_ITEM(key, i)))
             return 0;
     return 1;
+}
+
+/* Whether a dict has a key; 1 for what cannot be looked for. */
+int uns_has_key(PyObject *dict, PyObject *key) {
+    if (uns_hashes_quietly(key))
+        return PyDict_Contains(dict, key) == 1;
+    PyObject *other, *value;
+    int found = !is_itself_with_hash(key);
+    UNS_HOLD(dict);
+    for (Py_ssize_t at = 0; !found && PyDict_Next(dict, &at, &other, &value);)
+        found = other == key;
+    UNS_LET_GO();
+    return found;
 }
 
 static int element_by_index(PyObject *container, PyObject *key, uint64_t *cell) {
@@ -48,9 +75,10 @@ static int element_by_index(PyObject *container, PyObject *key, uint64_t *cell) 
 int uns_element(PyObject *container, PyObject *key, uint64_t *cell) {
     if (!PyDict_Check(container))
         return PyLong_CheckExact(key) && element_by_index(container, key, cell);
-    if (!uns_hashes_quietly(key))
+    int by_address = is_itself(key) || is_itself_with_hash(key);
+    if (!by_address && !uns_hashes_quietly(key))
         return 0;
-    uint64_t hash = uns_mix((uint64_t)PyObject_Hash(key) + 1);
+    uint64_t hash = uns_mix(by_address ? (uintptr_t)key : (uint64_t)PyObject_Hash(key) + 1);
     *cell = uns_element_cell(container, hash, hash >> 44);
     return 1;
 }

@@ -66,7 +66,7 @@ void uns_read_elements(Site *site, PyObject *container) {
 
 /* d[k] of a defaultdict that has no k. */
 int uns_adds_default(PyObject *container, PyObject *key) {
-    if (!uns_hashes_quietly(key) || PyDict_Contains(container, key) == 1)
+    if (uns_has_key(container, key))
         return 0;
     PyObject *factory = PyObject_GetAttrString(container, "default_factory");
     int adds = factory && factory != Py_None;

@@ -211,7 +211,7 @@ static void probe_element(Site *site, PyObject *container, PyObject *key, enum u
         o.shape_write = removes;
         o.cell = element;
         if (write && !removes && (how == TREAT_DICT || how == TREAT_DEFAULTDICT))
-            o.shape_write = PyDict_Contains(container, key) != 1; /* a new key */
+            o.shape_write = !uns_has_key(container, key); /* a new key */
     }
     deliver(site, &o);
     if (!write && PySlice_Check(key))
@@ -529,7 +529,7 @@ static inline int is_old_item(const Site *site, PyObject *container, PyObject *k
         return is_old(site, shape, 0);
     /* A new key would change the shape. */
     return is_last_writer(uns_self, shape) ||
-           (is_old(site, shape, 0) && PyDict_Contains(container, key) == 1);
+           (is_old(site, shape, 0) && uns_has_key(container, key));
 }
 
 static __attribute__((noinline)) int site_slow(Site *site, PyObject *key, PyObject *value) {

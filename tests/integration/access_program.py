@@ -16,7 +16,8 @@ def load(source):
     return source
 """
 HEAD = """
-import array, bisect, collections, contextlib, contextvars, copy, functools, glob, heapq, io
+import array, bisect, collections, contextlib, contextvars, copy, enum, functools, glob, heapq
+import io
 import itertools, json, logging, operator, os, pathlib, pickle, pprint, queue, random, shutil
 import sqlite3, sys, tempfile, threading, types, warnings, weakref
 import settings
@@ -33,8 +34,16 @@ module.flag = 0
 counter = 0
 
 
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
 class OwnThread(threading.Thread):
     pass
+
+
+OWN = OwnThread()
 
 
 class Starter:

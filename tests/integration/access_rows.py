@@ -299,6 +299,26 @@ ATTRIBUTES = [
     ),
 ]
 COLLECTIONS = [
+    *(
+        Row(
+            f"collections: a key that a defaultdict adds: {key}",
+            "collections.defaultdict(list)",
+            f"self.it[{key}]",
+            "list(self.it)",
+            "WR",
+        )
+        for key in ("OwnThread", "OWN", "Color.RED")
+    ),
+    *(
+        Row(
+            f"collections: by a key that is itself alone: {key}",
+            f"{{{key}: 1, 'a': 2}}",
+            f"self.it[{key}] = 3",
+            f"self.it[{key}]",
+            "WR",
+        )
+        for key in ("OwnThread", "Color.RED")
+    ),
     Row("collections: deque", "collections.deque([1, 2])", "self.it.rotate(1)", "self.it[0]"),
     Row(
         "collections: deque copy",

@@ -236,8 +236,12 @@ def _inside(obj: Any, key: object) -> object:
     if key is None or type(key) is slice:
         return obj
     if is_a(obj, dict):
-        # To look for any other key would run the program's own code.
-        return dict.get(obj, key, MISSING) if _is_plain(key, 1) else UNKNOWN
+        if _is_plain(key, 1):
+            return dict.get(obj, key, MISSING)
+        # To look for another key would run Python code, unless it is equal to itself alone.
+        pairs: Any = dict.items(obj)
+        same = (value for other, value in list(pairs) if other is key)
+        return next(same, MISSING) if _key(key) else UNKNOWN
     base: Any = next((kind for kind in SEQUENCES if is_a(obj, kind)), None)
     if base is None or type(key) is not int or not -base.__len__(obj) <= key < base.__len__(obj):
         return MISSING
@@ -272,10 +276,28 @@ def _name_in_module(module: Any, key: object, frames: list[types.FrameType]) -> 
 def _element(obj: object, key: object) -> str:
     """`['tea']`, for keys whose elements the core distinguishes (cells.c)."""
     if is_a(obj, dict):
-        return f"[{short(key)}]" if key is not None and _is_plain(key, 1) else ""
+        text = "" if key is None else _key(key)
+        return f"[{text}]" if text else ""
     if type(key) is not int:
         return ""
     return f"[{key + len(obj) if key < 0 and type(obj) in SEQUENCES else key}]"  # type: ignore[arg-type]
+
+
+def _key(key: object) -> str:
+    """A key as a person would name it: objects by their numbers, members by their names."""
+    if _is_plain(key, 1):
+        return short(key)
+    kind: Any = type(key)
+    methods = {name: type.__getattribute__(kind, name) for name in ("__hash__", "__eq__")}
+    if methods["__eq__"] is not object.__eq__:
+        return ""
+    if is_a(key, type):
+        return str(type.__getattribute__(key, "__name__"))
+    modules = {type.__getattribute__(one, "__module__") for one in kind.__mro__}
+    if "enum" in modules:
+        return f"{kind.__name__}.{key.__dict__.get('_name_', '?')}"
+    by_address = methods["__hash__"] is object.__hash__ or "threading" in modules
+    return f"<{kind.__name__} {_number(key)}>" if by_address else ""
 
 
 def _number(obj: object) -> int:
