@@ -447,16 +447,19 @@ def test_what_is_counted_is_not_published():
     assert name == "two variables out of step"
 
 
-def test_another_element_that_was_removed_is_not_what_is_used():
-    def used(element):
+def test_another_element_that_was_given_up_is_not_what_is_used():
+    def used(element, ended):
         return shape(
             point("1 read d", "n = d.size()"),
-            point("2 write d['a']", "del d['a']"),
+            point("2 write d['a']", ended),
             point(f"1 read d{element}", "use(d)"),
         )[0]
 
-    assert used("['a']") == "used after close"
-    assert used("['b']") == used("") == "stale read"
+    given_up, removed = "d['a'] = None", "del d['a']"
+    assert used("['a']", given_up) == "used after close"
+    assert used("['b']", given_up) == used("", given_up) == "stale read"
+    # What has lost an element goes on without it: who had looked at it is behind.
+    assert {used(element, removed) for element in ("['a']", "['b']", "")} == {"stale read"}
 
 
 def test_what_is_used_after_its_end_was_ended_by_the_other_thread():

@@ -231,6 +231,15 @@ class ShownConflict:
         return mode(point) == "W" and not self.ends_use(point) and not self.takes_out(point)
 
     @property
+    def loses_one(self) -> bool:
+        """Whether another thread removed an element: what it is in goes on, without it."""
+        statements = (flow.alone(one.text, one.line) for one in self.others if mode(one) == "W")
+        removed = [
+            part for one in statements if isinstance(one, ast.Delete) for part in one.targets
+        ]
+        return any(isinstance(part, ast.Subscript) for part in removed)
+
+    @property
     def is_moved(self) -> bool:
         """Whether another thread took something out and then put it, or what came of it, elsewhere:
         nothing has ended."""

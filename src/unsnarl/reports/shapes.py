@@ -350,7 +350,7 @@ def _shape(found: ShownConflict) -> Shape | None:
 def _single(found: ShownConflict) -> Shape | None:
     """What a thread did with one variable neither decided by nor computed from what it had read."""
     if found.looks(found.last) and found.is_ended:
-        return "used after close"
+        return "stale read" if found.modes == "RWR" and found.loses_one else "used after close"
     if found.modes == "WRW":
         return "published before initialised" if _is_new(found) else UNFINISHED
     if found.modes == "RWW":
