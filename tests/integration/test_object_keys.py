@@ -45,3 +45,33 @@ def test_what_is_kept_for_another_object_is_another_variable(tmp_path):
     assert names == {"counts[Color.RED]"}
     values = [point["value"] for point in failure["findings"][0]["explanation"]]
     assert "0" in values and "1" in values
+
+
+HITS = """
+    import threading
+
+    class Cache(dict):
+        def __init__(self):
+            self.hits = 0
+
+        def look(self):
+            self.hits += 1
+
+    cache = Cache()
+    threads = [threading.Thread(target=cache.look) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert cache.hits == 2, cache.hits
+"""
+
+
+def test_an_attribute_of_a_container_is_no_element(tmp_path):
+    (tmp_path / "hits.py").write_text(dedent(HITS))
+    options = ("--switch", "free", "--max-runs", 60, "--json", "answer.json")
+    proved(tmp_path, "hunt", *options, "--", PYTHON, "hits.py")
+    report = json.loads((tmp_path / "answer.json").read_text())
+    finding = report["failures"][0]["findings"][0]
+    assert finding["variables"] == ["Cache.hits"]
+    assert [point["value"] for point in finding["explanation"][:3]] == ["0", "0", "1"]

@@ -221,7 +221,7 @@ def _contents(obj: object, key: object) -> object:
             return obj.cell_contents
         except ValueError:
             return MISSING
-    if is_a(obj, dict, set, frozenset, *SEQUENCES):
+    if is_a(obj, dict, set, frozenset, *SEQUENCES) and not _is_attribute(obj, key):
         return _inside(obj, key)
     if type(key) is not str:
         return MISSING
@@ -229,6 +229,14 @@ def _contents(obj: object, key: object) -> object:
     if state in _STATES:
         return _STATES[state]()
     return find_attribute(obj, key)[1]
+
+
+def _is_attribute(obj: Any, key: object) -> bool:
+    """Whether an object that is a container has an attribute of that name, and no such element."""
+    if type(key) is not str or type(obj) in (dict, list):
+        return False
+    has_it = find_attribute(obj, key)[0] is obj and find_attribute(obj, key)[1] is not MISSING
+    return has_it and not (is_a(obj, dict) and dict.__contains__(obj, key))
 
 
 def _inside(obj: Any, key: object) -> object:
@@ -258,7 +266,7 @@ def _cell(obj: object, key: object, frames: list[types.FrameType]) -> _Cell:
         return _Cell(obj, Name(str(key)))
     if is_a(obj, types.ModuleType):
         return _Cell(obj.__dict__, _name_in_module(obj, key, frames))
-    if type(key) is not str or is_a(obj, dict):
+    if type(key) is not str or (is_a(obj, dict) and not _is_attribute(obj, key)):
         return _Cell(obj, name_of(obj, frames), _element(obj, key))
     holder, _ = find_attribute(obj, key)
     kind: Any = obj if is_a(obj, type) else type(obj)
