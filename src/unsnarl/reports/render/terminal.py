@@ -29,6 +29,7 @@ from unsnarl.model.report import (
     Stressed,
     numbered,
 )
+from unsnarl.model.run import is_iterated
 from unsnarl.reports.chain import chain_note, type_in
 from unsnarl.reports.fixes import fix_note, patch_note, same_patch_note, try_notes
 from unsnarl.reports.paths import shown_path
@@ -79,6 +80,11 @@ LATENT = (
     "latent: cannot fail under this interpreter's lock, will fail on a free-threaded interpreter"
 )
 NOTHING_APART = "no interleaving sets the failing runs apart from the passing ones"
+UNSEEN_CHANGE = (
+    "what changed meanwhile was not seen: a library's code did it (--include PACKAGE observes it), "
+    "code in C, or the death of an object that a weak reference watched"
+)
+UNSEEN = "what differs was not seen: --include PACKAGE observes the code of a library as well"
 UNRANKED = "ranking was cut off: what sets the failing runs apart is not known"
 RARE = (
     "Labels were ignored: over all runs, these code points communicated in the rarest contexts. "
@@ -239,6 +245,9 @@ def _print_failure(report: Report, failure: FailureReport, console: Console) -> 
         if report.runs.passed:
             is_cut = any(part.phase == "rank" for part in report.unfinished)
             _print(console, Text(f"  {UNRANKED if is_cut else NOTHING_APART}"))
+            if not is_cut:
+                said = UNSEEN_CHANGE if is_iterated(failure.message) else UNSEEN
+                _print(console, *_wrapped(f"  {said}", console.width, ""))
         return
     _print(console, Text())
     findings = [one for one in numbered(report) if one.failure is failure]
