@@ -123,6 +123,14 @@ class Plain:
         raise AssertionError("__repr__ was run")
 
 
+class Hashed:
+    def __hash__(self):
+        raise AssertionError("__hash__ was run")
+
+
+HASHED = Hashed()
+
+
 class Slotted:
     __slots__ = ("a", "b")
 
@@ -145,7 +153,9 @@ class Slotted:
         (lambda: {"k": None}, "k", "None"),
         (lambda: {}, "k", "<unset>"),
         (lambda: {("a", 1): 2}, ("a", 1), "2"),
-        (lambda: {}, Plain, ""),
+        (lambda: {}, Plain, "<unset>"),
+        (lambda: {Plain: 3}, Plain, "3"),
+        (lambda: {}, HASHED, ""),
         (lambda: collections.deque([3]), 0, "3"),
         (lambda: types.CellType(4), None, "4"),
         (types.CellType, None, "<unset>"),
