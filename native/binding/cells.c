@@ -42,12 +42,16 @@ int uns_hashes_quietly(PyObject *key) {
     return 1;
 }
 
+/* So many keys are looked through: accesses must not get slower with the size of what they touch.
+ */
+#define MOST_KEYS 64
+
 /* Whether a dict has a key; 1 for what cannot be looked for. */
 int uns_has_key(PyObject *dict, PyObject *key) {
     if (uns_hashes_quietly(key))
         return PyDict_Contains(dict, key) == 1;
     PyObject *other, *value;
-    int found = !is_itself_with_hash(key);
+    int found = !is_itself_with_hash(key) || PyDict_GET_SIZE(dict) > MOST_KEYS;
     UNS_HOLD(dict);
     for (Py_ssize_t at = 0; !found && PyDict_Next(dict, &at, &other, &value);)
         found = other == key;

@@ -240,3 +240,16 @@ def test_a_generator_that_runs_already_is_not_written():
         "writer resumed the generator numbers at m.py:4 while reader was still running it (from "
         "m.py:4)."
     )
+
+
+def test_a_signal_that_comes_too_late_and_one_that_is_taken_back():
+    cleared = point("1 call Layer.reset", "self.reset.clear()", part=".clear()")
+    signalled = point("2 call Layer.reset", "self.reset.set()", part=".set()")
+    found, summary = shape(cleared, signalled, orders=((1, 2),))
+    assert found == "missed signal"
+    assert summary.startswith("writer set Layer.reset at m.py:")
+    assert "too late: reader had cleared it" in summary
+    found, summary = shape(signalled, cleared, orders=((1, 2),))
+    assert found == "missed signal"
+    assert summary.endswith("whoever was to see it missed it.")
+    assert shape(signalled, replace(signalled, thread="0.1", role=1), orders=((1, 2),))[0] == ""

@@ -200,6 +200,8 @@ class Replayer:
         if not plans:
             return []
         (seen,) = self._trials.run([with_fields(plans[0], rules=(), trace=True)])
+        if seen.label != "pass":
+            return [seen]
         rules = lifted(enforced, Timeline.of(seen.run)) if seen.run is not None else ()
         more = [with_fields(plan, rules=rules) for plan in plans] if rules else []
         return self._trials.run(more, until=until)

@@ -178,8 +178,8 @@ def _missed(points: Sequence[FindingPoint], names: Sequence[str]) -> str:
         )
     if last.part == ".clear()":
         return (
-            f"{names[-1]} cleared {_variable(last)} at {_at(last)}, which {names[0]} had set at "
-            f"{_at(first)}: who was to see it did not."
+            f"{names[-1]} cleared {_variable(last)} at {_at(last)} after {names[0]} had set it at "
+            f"{_at(first)}: whoever was to see it missed it."
         )
     return (
         f"{names[-1]} waits {_awaited(points[-1])} at {_at(points[-1])}, and nobody is left who "

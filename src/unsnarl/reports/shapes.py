@@ -354,8 +354,8 @@ def _single(found: ShownConflict) -> Shape | None:
     if found.modes == "WRW":
         return "published before initialised" if _is_new(found) else UNFINISHED
     if found.modes == "RWW":
-        late: Shape = "stale read" if found.removes_one or found.adds else "lost update"
-        return CHECKED if found.makes_room else late
+        by_order: Shape = "stale read" if found.removes_one or found.adds else "lost update"
+        return CHECKED if found.makes_room else by_order
     if found.is_overwritten and found.modes != "RWR":
         return "lost update"
     if found.modes == "WWW" and not found.is_set_anew:

@@ -87,7 +87,7 @@ def _experiment(finding: str, campaign: str, kind: Kind, budget: Budget) -> Expe
             proven = campaign_report.make_proven_report(store, figures, captures, request)
             report = proven.report
             # What was found out must not be lost: verify, keep and export go by it.
-            keep_schedules(store, proven.constraints)
+            keep_schedules(store, proven.constraints, forced=proven.forced)
         found = [one for one in numbered(report) if _is_same(one, chosen)]
         if not found:
             # The same runs and the same ranking, but the source lines have another text.

@@ -367,7 +367,9 @@ class Hunter:
         try:
             campaign_report.save_report(self.store, result.report)
             if self.settings.plan == config.CONTROLLED:
-                keep_schedules(self.store, self._constraints, seconds=STORING_SECONDS)
+                keep_schedules(
+                    self.store, self._constraints, forced=self._forced, seconds=STORING_SECONDS
+                )
         except UnsnarlError as error:
             return dataclasses.replace(result, ends_with=error)
         except KeyboardInterrupt as signal:
