@@ -291,10 +291,11 @@ def test_ctrl_c_shows_what_came_of_the_replays(here, monkeypatch, capsys):
     interrupting(monkeypatch, 4)
     assert main(["replay", "--times", "50", f"{campaign}/{run}"]) == 130
     out, err = capsys.readouterr()
-    assert re.search(r"failed as recorded, (2|3) of \1\b", out), out
-    assert re.search(r"warning: interrupted: replaying run \d+: (1|2) of 49 runs were made", out), (
-        out
-    )
+    # How many were made before it is a matter of the machine; the first one is behind, and counts.
+    made = re.search(r"warning: interrupted: replaying run \d+: ([012]) of 49 runs were made", out)
+    assert made, out
+    together = int(made[1]) + 1
+    assert f"failed as recorded, {together} of {together}" in out
     assert "interrupted before all replays were made [interrupted]" in err
 
 
